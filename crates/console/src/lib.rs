@@ -1,0 +1,1 @@
+//! Keyward's web console: setup, sign-in and Organization Settings → API Keys.

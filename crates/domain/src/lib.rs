@@ -1,0 +1,1 @@
+//! Personal API keys of an organization's members: types, rules, use cases and ports.

@@ -1,0 +1,1 @@
+//! Stores Keyward's keys, people and audit events in PostgreSQL.

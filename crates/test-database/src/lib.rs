@@ -1,0 +1,1 @@
+//! Gives each test a fresh PostgreSQL database cloned from a migrated template.
