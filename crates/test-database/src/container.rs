@@ -1,0 +1,1 @@
+//! A PostgreSQL server in a container, through testcontainers.

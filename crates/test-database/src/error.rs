@@ -1,0 +1,77 @@
+//! Why a test has no database.
+
+use crate::Road;
+
+/// Why a test has no database.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No road leads to a server.
+    #[error(
+        "no PostgreSQL server for the tests:{}\n\
+         Do one of these:\n  \
+         - set TEST_DATABASE_URL=postgres://user:password@host/postgres, with a role that may create databases;\n  \
+         - start a container engine such as Docker;\n  \
+         - install PostgreSQL's server programs (Debian: apt-get install postgresql).\n\
+         `cargo xtask test` does this by itself where it can.",
+        listed(.tried)
+    )]
+    NoRoad {
+        /// Each road that was tried, with what was in its way.
+        tried: Vec<(Road, String)>,
+    },
+    /// The URL is not one that a database name can be put into.
+    #[error("{url:?} is not a PostgreSQL URL: write postgres://user:password@host:port/postgres ({reason})")]
+    BadUrl {
+        /// The URL with its password left out.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The server refused a statement, or the connection broke.
+    #[error("could not {doing}: {}", described(.source))]
+    Database {
+        /// What was being done, as "create the database …".
+        doing: String,
+        /// What the driver said.
+        source: tokio_postgres::Error,
+    },
+    /// The caller's migration failed; nothing was kept of it.
+    #[error("could not migrate the template database: {source}")]
+    Migration {
+        /// What the caller's closure answered.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The thread that spoke to the server panicked, most likely inside the caller's migration.
+    #[error("the thread that prepared the database panicked: {0}")]
+    Panicked(String),
+}
+
+fn listed(tried: &[(Road, String)]) -> String {
+    tried
+        .iter()
+        .map(|(road, obstacle)| format!("\n  {road}: {obstacle}"))
+        .collect()
+}
+
+/// The driver's own words for an error that came from the server are only "db error".
+fn described(source: &tokio_postgres::Error) -> String {
+    match source.as_db_error() {
+        Some(error) => format!("{} ({})", error.message(), error.code().code()),
+        None => source.to_string(),
+    }
+}
+
+/// Names what was being done when the driver failed.
+pub(crate) trait Doing<T> {
+    fn doing(self, doing: impl FnOnce() -> String) -> Result<T, Error>;
+}
+
+impl<T> Doing<T> for Result<T, tokio_postgres::Error> {
+    fn doing(self, doing: impl FnOnce() -> String) -> Result<T, Error> {
+        self.map_err(|source| Error::Database {
+            doing: doing(),
+            source,
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! Finds PostgreSQL's server programs, and the user to run them as.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder that holds `initdb` and `postgres`: on the PATH, else the newest in the places where Debian, Red Hat
+/// and Homebrew keep them.
+pub(crate) fn folder() -> Result<PathBuf, String> {
+    let on_path = env::var_os("PATH")
+        .map(|path| env::split_paths(&path).collect())
+        .unwrap_or_default();
+    find(
+        on_path,
+        &[
+            ("/usr/lib/postgresql", "", "bin"),
+            ("/usr", "pgsql-", "bin"),
+            ("/opt/homebrew/opt", "postgresql@", "bin"),
+            ("/usr/local/opt", "postgresql@", "bin"),
+        ],
+    )
+}
+
+fn find(on_path: Vec<PathBuf>, versioned: &[(&str, &str, &str)]) -> Result<PathBuf, String> {
+    let mut candidates = on_path;
+    for (parent, prefix, below) in versioned {
+        candidates.extend(
+            newest_first(Path::new(parent), prefix)
+                .into_iter()
+                .map(|folder| folder.join(below)),
+        );
+    }
+    candidates
+        .into_iter()
+        .find(|folder| folder.join("initdb").is_file() && folder.join("postgres").is_file())
+        .ok_or_else(|| "no `initdb` and `postgres` on the PATH or in /usr/lib/postgresql/*/bin".to_owned())
+}
+
+fn newest_first(parent: &Path, prefix: &str) -> Vec<PathBuf> {
+    let mut versions: Vec<(u32, PathBuf)> = fs::read_dir(parent)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let version = entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()?;
+            Some((version, entry.path()))
+        })
+        .collect();
+    versions.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
+    versions.into_iter().map(|(_, folder)| folder).collect()
+}
+
+/// A user's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Account {
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+}
+
+/// `initdb` refuses to run as root: root lends the cluster to `postgres`, else to `nobody`.
+pub(crate) fn account_for_root() -> Result<Account, String> {
+    let accounts = fs::read_to_string("/etc/passwd").map_err(|error| format!("/etc/passwd: {error}"))?;
+    ["postgres", "nobody"]
+        .iter()
+        .find_map(|name| account_in(&accounts, name))
+        .ok_or_else(|| {
+            "initdb refuses to run as root, and there is no user `postgres` or `nobody`".to_owned()
+        })
+}
+
+fn account_in(accounts: &str, name: &str) -> Option<Account> {
+    accounts.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        if fields.next() != Some(name) {
+            return None;
+        }
+        let user = fields.nth(1)?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
+        Some(Account { user, group })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_the_programs_is_told_where_they_were_looked_for() {
+        let obstacle = find(Vec::new(), &[("/nonexistent", "", "bin")]).unwrap_err();
+        assert!(
+            obstacle.contains("initdb") && obstacle.contains("PATH"),
+            "{obstacle}"
+        );
+    }
+
+    #[test]
+    fn an_account_is_read_by_its_whole_name() {
+        let accounts =
+            "root:x:0:0:root:/root:/bin/bash\npostgres2:x:7:8::/:/bin/sh\npostgres:x:101:104::/:/bin/sh\n";
+        assert_eq!(
+            account_in(accounts, "postgres"),
+            Some(Account {
+                user: 101,
+                group: 104
+            })
+        );
+        assert_eq!(account_in(accounts, "nobody"), None);
+    }
+}
