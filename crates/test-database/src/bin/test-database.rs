@@ -1,0 +1,121 @@
+//! Starts one PostgreSQL server for a whole test run: prints its URL as one line, and ends it when standard input
+//! closes, which also happens when whoever started it is killed.
+//!
+//! Ask it for `--help`.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command speaks on its standard streams"
+)]
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use keyward_test_database::{RoadChoice, Server};
+
+const HELP: &str = "\
+Starts a PostgreSQL server for tests, prints its URL, and ends it when standard input closes.
+
+Usage: test-database [--road auto|containers|cluster] [--keep FOLDER]
+
+  --road auto        TEST_DATABASE_URL, else a container, else a private cluster (the default)
+  --road containers  a container, or fail
+  --road cluster     a private cluster, or fail
+  --keep FOLDER      a private cluster whose data stays in FOLDER and is found there again
+";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Request {
+    Help,
+    Start(RoadChoice),
+    StartKept(PathBuf),
+}
+
+impl Request {
+    fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut arguments = arguments.into_iter();
+        let mut request = Self::Start(RoadChoice::Auto);
+        while let Some(argument) = arguments.next() {
+            let mut value = || {
+                arguments
+                    .next()
+                    .ok_or_else(|| format!("{argument} needs a value"))
+            };
+            request = match argument.as_str() {
+                "--help" | "-h" => return Ok(Self::Help),
+                "--road" => Self::Start(value()?.parse()?),
+                "--keep" => Self::StartKept(value()?.into()),
+                other => return Err(format!("unknown argument {other:?}")),
+            };
+        }
+        Ok(request)
+    }
+}
+
+fn main() -> ExitCode {
+    let started = match Request::parse(std::env::args().skip(1)) {
+        Ok(Request::Help) => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Ok(Request::Start(choice)) => Server::start(choice),
+        Ok(Request::StartKept(folder)) => Server::start_kept(&folder),
+        Err(message) => {
+            eprintln!("test-database: {message}\n\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match started {
+        Ok(server) => serve(&server),
+        Err(error) => {
+            eprintln!("test-database: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(server: &Server) -> ExitCode {
+    for (road, obstacle) in server.obstacles() {
+        eprintln!("test-database: not by {road}: {obstacle}");
+    }
+    eprintln!("test-database: road taken: {}", server.road());
+    let mut stdout = std::io::stdout();
+    if writeln!(stdout, "{}", server.url().maintenance())
+        .and_then(|()| stdout.flush())
+        .is_err()
+    {
+        return ExitCode::FAILURE;
+    }
+    // Closed or broken, there is nobody left to serve.
+    let _ = std::io::copy(&mut std::io::stdin().lock().by_ref(), &mut std::io::sink());
+    ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Request, String> {
+        Request::parse(arguments.iter().map(|argument| (*argument).to_owned()))
+    }
+
+    #[test]
+    fn a_road_can_be_insisted_on() {
+        assert_eq!(parse(&[]), Ok(Request::Start(RoadChoice::Auto)));
+        assert_eq!(
+            parse(&["--road", "containers"]),
+            Ok(Request::Start(RoadChoice::Containers))
+        );
+        assert_eq!(parse(&["--keep", "here"]), Ok(Request::StartKept("here".into())));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for arguments in [&["--road", "sea"][..], &["--road"], &["--keep"], &["now"]] {
+            assert!(parse(arguments).is_err(), "{arguments:?}");
+        }
+    }
+}
