@@ -1,1 +1,75 @@
-//! What every HTTP adapter of Keyward stands behind: accept loop, deadlines, limits, client address, request id, headers.
+//! What every HTTP adapter of Keyward stands behind: accept loop, deadlines, limits, client address, request id,
+//! headers. It knows hyper and poem, and nothing of the domain.
+//!
+//! ```no_run
+//! # async fn run(app: impl poem::Endpoint + 'static, ids: keyward_front_door::RequestIds) -> Result<(), Box<dyn std::error::Error>> {
+//! use keyward_front_door::{FrontDoor, FrontDoorConfig};
+//!
+//! let front_door = FrontDoor::new(FrontDoorConfig::new(ids))?;
+//! let readiness = front_door.readiness(); // for the endpoint `/readyz`
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+//! let drained = front_door.serve(listener, app, async { /* SIGTERM */ }).await;
+//! # Ok(()) }
+//! ```
+//!
+//! # What an adapter may rely on
+//! - The request header [`REQUEST_ID`] holds this request's id, made here, whatever the client sent.
+//! - `request.remote_addr()` is the client's address: the socket's peer, or what a trusted proxy vouches for.
+//!   The port is 0 where the proxy did not tell it.
+//! - There is exactly one plausible `Host`; TRACE and CONNECT never arrive.
+//! - Reading a body ends with an [`std::io::Error`] of kind `TimedOut` after the body deadline (→ 408) and of kind
+//!   `FileTooLarge` beyond the cap (→ 413), with a [`BodyFailure`] inside. An error answer that does not say so itself
+//!   is replaced by the [`ErrorPages`]' 408 or 413.
+//! - The handler is dropped at the handler deadline (→ 503) and when the client hangs up. What must not be cut in two
+//!   runs in a task of its own.
+//! - Security headers are set on every answer; of these, only `Content-Security-Policy` is the adapter's to choose.
+//!
+//! hyper itself answers what is not HTTP (400) and too many or too large headers (431), without a body.
+//!
+//! # Map
+//! | module | holds |
+//! |---|---|
+//! | `config` | every deadline and limit, its default and the reason for it |
+//! | `open_files` | how many connections the process may hold |
+//! | `door` | [`FrontDoor`]: accepts, counts, drains |
+//! | `accept` | the next connection, with a pause after an error |
+//! | `house` | [`Readiness`], and what all connections must know: crowded, draining |
+//! | `connection` | one connection from its first byte to its close |
+//! | `activity` | what a connection is doing, and until when it may |
+//! | `deadline_stream` | the socket, failing at those deadlines |
+//! | `exchange` | one request and its answer |
+//! | `admission` | which requests are let in: methods, `Host`, announced length |
+//! | `request_body` | the body with its deadline and cap |
+//! | `client_address`, `forwarded`, `ip_network` | who is asking |
+//! | `request_id` | the id every answer carries |
+//! | `refusal` | what the front door answers itself, and [`ErrorPages`] to say it |
+//! | `security_headers` | the headers on every answer |
+//! | `request_log` | one event per request |
+
+mod accept;
+mod activity;
+mod admission;
+mod client_address;
+mod config;
+mod connection;
+mod deadline_stream;
+mod door;
+mod exchange;
+mod forwarded;
+mod house;
+mod ip_network;
+mod open_files;
+mod refusal;
+mod request_body;
+mod request_id;
+mod request_log;
+mod security_headers;
+
+pub use client_address::{ForwardedHeader, TrustedProxies};
+pub use config::{ConfigError, Deadlines, FrontDoorConfig, Limits, RequestIds};
+pub use door::{Drained, FrontDoor};
+pub use house::Readiness;
+pub use ip_network::{IpNetwork, IpNetworkError};
+pub use refusal::{ErrorPages, PlainErrorPages, Refusal, Refused};
+pub use request_body::BodyFailure;
+pub use request_id::REQUEST_ID;

@@ -1,0 +1,106 @@
+//! What a connection is doing, and until when it may.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::time::Instant;
+
+use crate::config::Deadlines;
+
+/// What one connection is doing. Shared by its socket, its requests and its task.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    deadlines: Deadlines,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    phase: Phase,
+    has_unread_body: bool,
+}
+
+/// The phases follow one another in this order; after `Idle` comes `Head`.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Waiting for the rest of a request's headers; at first for its first byte too.
+    Head { until: Instant },
+    /// The application has the request. Body and handler have deadlines of their own.
+    Handling,
+    /// Sending the answer.
+    Answering { until: Instant },
+    /// Waiting for the next request (and for the last bytes of the answer to leave).
+    Idle { until: Instant },
+}
+
+impl Activity {
+    /// A connection that has just been accepted.
+    pub(crate) fn new(deadlines: Deadlines) -> Self {
+        let phase = Phase::Head {
+            until: Instant::now() + deadlines.header_read,
+        };
+        Self {
+            deadlines,
+            state: Mutex::new(State {
+                phase,
+                has_unread_body: false,
+            }),
+        }
+    }
+
+    /// Bytes came from the client. Only the first byte of a request starts its deadline: those that trickle in after
+    /// it do not extend it.
+    pub(crate) fn bytes_arrived(&self) {
+        let mut state = self.state();
+        if matches!(state.phase, Phase::Idle { .. }) {
+            state.phase = Phase::Head {
+                until: Instant::now() + self.deadlines.header_read,
+            };
+        }
+    }
+
+    /// A request's headers are complete.
+    pub(crate) fn request_read(&self) {
+        self.state().phase = Phase::Handling;
+    }
+
+    /// A request will be answered without reading its body to the end.
+    pub(crate) fn body_left_unread(&self) {
+        self.state().has_unread_body = true;
+    }
+
+    /// The answer is known.
+    pub(crate) fn answer_begun(&self) {
+        self.state().phase = Phase::Answering {
+            until: Instant::now() + self.deadlines.response,
+        };
+    }
+
+    /// All of the answer has been handed over for sending.
+    pub(crate) fn answer_ended(&self) {
+        self.state().phase = Phase::Idle {
+            until: Instant::now() + self.deadlines.keep_alive,
+        };
+    }
+
+    /// Until when the client must have moved.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match self.state().phase {
+            Phase::Head { until } | Phase::Answering { until } | Phase::Idle { until } => Some(until),
+            Phase::Handling => None,
+        }
+    }
+
+    /// Whether the connection's latest request is answered and no further one has begun.
+    pub(crate) fn is_served(&self) -> bool {
+        matches!(self.state().phase, Phase::Answering { .. } | Phase::Idle { .. })
+    }
+
+    /// Whether the client may still be sending a body that nobody reads.
+    pub(crate) fn has_unread_body(&self) -> bool {
+        self.state().has_unread_body
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,80 @@
+//! Which requests are let in.
+
+use hyper::body::Body;
+use poem::http::{HeaderMap, Method, Request, header};
+
+use crate::refusal::Refusal;
+
+/// Refuses what no application should have to think about.
+pub(crate) fn admit(request: &Request<impl Body>, most_body_bytes: usize) -> Result<(), Refusal> {
+    if matches!(*request.method(), Method::TRACE | Method::CONNECT) {
+        return Err(Refusal::MethodNotAllowed);
+    }
+    if !has_one_host(request.headers()) {
+        return Err(Refusal::InvalidHost);
+    }
+    // The announced length; a chunked body is counted while it is read.
+    if request.body().size_hint().lower() > most_body_bytes as u64 {
+        return Err(Refusal::BodyTooLarge);
+    }
+    Ok(())
+}
+
+/// RFC 9112 §3.2, stricter: HTTP/1.0 needs a `Host`, too, and a registered name has letters, digits, `-`, `.` and `_`
+/// only, so that a comma (two headers folded into one), a path or a user name is no host.
+fn has_one_host(headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return false;
+    };
+    let host = host.as_bytes();
+    !host.is_empty()
+        && host.iter().all(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':' | b'[' | b']')
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use poem::http::HeaderValue;
+
+    use super::*;
+
+    fn admits(hosts: &[&'static [u8]]) -> bool {
+        let mut headers = HeaderMap::new();
+        for host in hosts {
+            headers.extend(HeaderValue::from_bytes(host).map(|host| (header::HOST, host)));
+        }
+        has_one_host(&headers)
+    }
+
+    #[test]
+    fn one_host_is_let_in() {
+        for host in [
+            "localhost",
+            "127.0.0.1:8080",
+            "[::1]:8080",
+            "keys.example.com",
+            "keyward_1.internal",
+        ] {
+            assert!(admits(&[host.as_bytes()]), "{host}");
+        }
+    }
+
+    #[test]
+    fn no_host_two_hosts_and_no_hostlike_text_are_refused() {
+        assert!(!admits(&[]));
+        assert!(!admits(&[b"a.example", b"a.example"]));
+        for host in [
+            "",
+            "a.example, b.example",
+            "a.example/path",
+            "user@a.example",
+            "a example",
+            "<script>",
+            "\u{e4}",
+        ] {
+            assert!(!admits(&[host.as_bytes()]), "{host}");
+        }
+    }
+}

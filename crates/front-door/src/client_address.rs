@@ -1,0 +1,178 @@
+//! Who is asking: the socket's peer, unless that is a proxy whose word counts.
+
+use std::net::{IpAddr, SocketAddr};
+
+use poem::http::{HeaderMap, HeaderName, header};
+
+use crate::{
+    forwarded::{canonical, forwarded, x_forwarded_for},
+    ip_network::IpNetwork,
+};
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The proxies whose word about the client's address counts, and the header they say it in.
+#[derive(Clone, Debug, Default)]
+pub struct TrustedProxies {
+    /// Where the proxies are. Default: nowhere.
+    pub networks: Vec<IpNetwork>,
+    /// What the proxies write; the other header is the client's and never read.
+    pub header: ForwardedHeader,
+}
+
+/// The header in which a proxy appends the address it was called from.
+///
+/// One of them, never both: a proxy that writes one passes the other on as the client sent it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ForwardedHeader {
+    /// `X-Forwarded-For`, which nearly every proxy writes.
+    #[default]
+    XForwardedFor,
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
+}
+
+impl TrustedProxies {
+    /// The right-most hop that is no trusted proxy. What it says about hops before it is hearsay; where a trusted proxy
+    /// says something unreadable, that proxy is the last address to be sure of.
+    pub(crate) fn client_address(&self, peer: SocketAddr, headers: &HeaderMap) -> SocketAddr {
+        let peer = canonical(peer.ip(), peer.port());
+        match self.header {
+            ForwardedHeader::XForwardedFor => self.right_most_untrusted(
+                peer,
+                headers
+                    .get_all(X_FORWARDED_FOR)
+                    .iter()
+                    .rev()
+                    .flat_map(|value| x_forwarded_for(value.as_bytes())),
+            ),
+            ForwardedHeader::Forwarded => self.right_most_untrusted(
+                peer,
+                headers
+                    .get_all(header::FORWARDED)
+                    .iter()
+                    .rev()
+                    .flat_map(|value| forwarded(value.as_bytes())),
+            ),
+        }
+    }
+
+    fn right_most_untrusted(
+        &self,
+        peer: SocketAddr,
+        hops: impl Iterator<Item = Option<SocketAddr>>,
+    ) -> SocketAddr {
+        let mut client = peer;
+        for hop in hops {
+            match hop {
+                Some(hop) if self.trusts(client.ip()) => client = hop,
+                Some(_) | None => break,
+            }
+        }
+        client
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        self.networks.iter().any(|network| network.contains(address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
+
+    use poem::http::HeaderValue;
+
+    use super::*;
+
+    fn client(header: ForwardedHeader, peer: &str, lines: &[(&'static str, &str)]) -> String {
+        let proxies = TrustedProxies {
+            networks: vec!["10.0.0.0/8".parse().unwrap(), "2001:db8:1::/48".parse().unwrap()],
+            header,
+        };
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        proxies
+            .client_address(peer.parse().unwrap(), &headers)
+            .to_string()
+    }
+
+    fn by_x_forwarded_for(peer: &str, values: &[&str]) -> String {
+        let lines: Vec<_> = values.iter().map(|value| ("x-forwarded-for", *value)).collect();
+        client(ForwardedHeader::XForwardedFor, peer, &lines)
+    }
+
+    #[test]
+    fn a_stranger_is_not_believed() {
+        assert_eq!(
+            by_x_forwarded_for("203.0.113.5:900", &["192.0.2.1"]),
+            "203.0.113.5:900"
+        );
+    }
+
+    #[test]
+    fn without_trusted_proxies_nobody_is_believed() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-forwarded-for", HeaderValue::from_static("192.0.2.1"));
+        let address = TrustedProxies::default().client_address("127.0.0.1:900".parse().unwrap(), &headers);
+        assert_eq!(address.to_string(), "127.0.0.1:900");
+    }
+
+    #[test]
+    fn the_right_most_untrusted_hop_counts() {
+        assert_eq!(by_x_forwarded_for("10.0.0.1:900", &["192.0.2.1"]), "192.0.2.1:0");
+        assert_eq!(
+            by_x_forwarded_for("10.0.0.1:900", &["6.6.6.6, 192.0.2.1, 10.0.0.2"]),
+            "192.0.2.1:0"
+        );
+        assert_eq!(
+            by_x_forwarded_for("10.0.0.1:900", &["6.6.6.6", "192.0.2.1", "10.0.0.2"]),
+            "192.0.2.1:0"
+        );
+        assert_eq!(
+            by_x_forwarded_for("[2001:db8:1::1]:900", &["2001:db8:2::1"]),
+            "[2001:db8:2::1]:0"
+        );
+    }
+
+    #[test]
+    fn a_trusted_proxy_is_recognized_in_its_mapped_form() {
+        assert_eq!(
+            by_x_forwarded_for("[::ffff:10.0.0.1]:900", &["192.0.2.1"]),
+            "192.0.2.1:0"
+        );
+    }
+
+    #[test]
+    fn garbage_leaves_the_last_trustworthy_address() {
+        assert_eq!(
+            by_x_forwarded_for("10.0.0.1:900", &["192.0.2.1, unknown, 10.0.0.2"]),
+            "10.0.0.2:0"
+        );
+        assert_eq!(by_x_forwarded_for("10.0.0.1:900", &[""]), "10.0.0.1:900");
+    }
+
+    #[test]
+    fn when_all_hops_are_trusted_the_first_of_them_is_the_client() {
+        assert_eq!(
+            by_x_forwarded_for("10.0.0.1:900", &["10.0.0.3, 10.0.0.2"]),
+            "10.0.0.3:0"
+        );
+        assert_eq!(by_x_forwarded_for("10.0.0.1:900", &[]), "10.0.0.1:900");
+    }
+
+    #[test]
+    fn only_the_header_that_the_proxies_write_is_read() {
+        let lines = [("forwarded", "for=6.6.6.6"), ("x-forwarded-for", "192.0.2.1")];
+        assert_eq!(
+            client(ForwardedHeader::XForwardedFor, "10.0.0.1:900", &lines),
+            "192.0.2.1:0"
+        );
+        assert_eq!(
+            client(ForwardedHeader::Forwarded, "10.0.0.1:900", &lines),
+            "6.6.6.6:0"
+        );
+    }
+}

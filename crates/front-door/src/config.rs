@@ -1,0 +1,241 @@
+//! Every deadline and limit, its default and the reason for it.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use uuid::Uuid;
+
+use crate::{
+    client_address::TrustedProxies,
+    open_files,
+    refusal::{ErrorPages, PlainErrorPages},
+};
+
+/// Makes the id of the next request. A UUIDv7 sorts the logs by time; this crate reads neither clock nor randomness.
+pub type RequestIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
+
+/// What hyper needs at least to parse a request's head.
+const MINIMUM_HEADER_BYTES: usize = 8 * 1024;
+
+/// How a [`FrontDoor`](crate::FrontDoor) behaves.
+#[derive(Clone)]
+pub struct FrontDoorConfig {
+    /// How long anything may take.
+    pub deadlines: Deadlines,
+    /// How much of anything there may be.
+    pub limits: Limits,
+    /// Whose word about the client's address counts. Default: nobody's.
+    pub trusted_proxies: TrustedProxies,
+    /// Whether people reach this service by https, here or at a proxy: sends `Strict-Transport-Security`.
+    /// Default: no.
+    pub https: bool,
+    /// Makes the id of each request.
+    pub request_ids: RequestIds,
+    /// Says what the front door refuses. Default: [`PlainErrorPages`].
+    pub error_pages: Arc<dyn ErrorPages>,
+}
+
+impl FrontDoorConfig {
+    /// The defaults, with `request_ids` to name the requests.
+    pub fn new(request_ids: RequestIds) -> Self {
+        Self {
+            deadlines: Deadlines::default(),
+            limits: Limits::default(),
+            trusted_proxies: TrustedProxies::default(),
+            https: false,
+            request_ids,
+            error_pages: Arc::new(PlainErrorPages),
+        }
+    }
+
+    /// Refuses what cannot work and returns the number of connections to hold at once.
+    pub(crate) fn connection_cap(&self) -> Result<usize, ConfigError> {
+        for (name, deadline) in [
+            ("header_read", self.deadlines.header_read),
+            ("keep_alive", self.deadlines.keep_alive),
+            ("body", self.deadlines.body),
+            ("handler", self.deadlines.handler),
+            ("response", self.deadlines.response),
+        ] {
+            if deadline.is_zero() {
+                return Err(ConfigError::ZeroDeadline { name });
+            }
+        }
+        if self.limits.header_bytes < MINIMUM_HEADER_BYTES {
+            return Err(ConfigError::HeaderBytes {
+                given: self.limits.header_bytes,
+            });
+        }
+        if self.limits.headers == 0 {
+            return Err(ConfigError::NoHeaders);
+        }
+        let open_files = open_files::limit();
+        match self.limits.connections {
+            Some(0) => Err(ConfigError::NoConnections),
+            Some(given) if open_files.is_some_and(|limit| given >= limit) => {
+                Err(ConfigError::ConnectionsAboveOpenFiles {
+                    given,
+                    limit: open_files.unwrap_or_default(),
+                })
+            }
+            Some(given) => Ok(given),
+            None => Ok(open_files::default_connections(open_files)),
+        }
+    }
+}
+
+impl fmt::Debug for FrontDoorConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("FrontDoorConfig")
+            .field("deadlines", &self.deadlines)
+            .field("limits", &self.limits)
+            .field("trusted_proxies", &self.trusted_proxies)
+            .field("https", &self.https)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How long anything may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// From a request's first byte (or from the connection, for the first request) to the end of its headers; then the
+    /// connection is closed. Default: 10 s.
+    pub header_read: Duration,
+    /// How long a connection may stay open between two requests. A gateway's keep-alive to this service must be
+    /// **shorter**, or it will now and then send a request into a connection that is just being closed. Default: 75 s,
+    /// above the 60 s of nginx and of most load balancers.
+    pub keep_alive: Duration,
+    /// From the end of the headers to the end of the body; then reading fails and the answer is 408. Default: 10 s.
+    pub body: Duration,
+    /// How long the handler may take, not counting the time it waits for the client to send the body; then it is
+    /// dropped and the answer is 503. Default: 10 s.
+    pub handler: Duration,
+    /// How long the client may take to accept the answer; then the connection is closed. Default: 60 s.
+    pub response: Duration,
+    /// How long to go on accepting after the shutdown began and [`Readiness`](crate::Readiness) said so, so that a load
+    /// balancer can turn away first. Default: 0 s.
+    pub not_ready_notice: Duration,
+    /// From the last accepted connection until the requests in flight are cut off. Default: 20 s, so that a container
+    /// engine that kills after 30 s never has to.
+    pub drain: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            header_read: Duration::from_secs(10),
+            keep_alive: Duration::from_secs(75),
+            body: Duration::from_secs(10),
+            handler: Duration::from_secs(10),
+            response: Duration::from_secs(60),
+            not_ready_notice: Duration::ZERO,
+            drain: Duration::from_secs(20),
+        }
+    }
+}
+
+/// How much of anything there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes in a request's body, however it is framed; more is answered with 413. Default: 64 KiB.
+    pub body_bytes: usize,
+    /// Bytes in a request's head (request line and headers), at least 8 KiB; more is answered with 431. Default: 32 KiB.
+    pub header_bytes: usize,
+    /// Headers of a request; more are answered with 431. Default: 64.
+    pub headers: usize,
+    /// Connections at once; further ones wait in the kernel's queue. Below the limit of open files. Default (`None`):
+    /// three quarters of that limit or what leaves 512 files for others, whichever is more, and at most 10,000.
+    pub connections: Option<usize>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 64 * 1024,
+            header_bytes: 32 * 1024,
+            headers: 64,
+            connections: None,
+        }
+    }
+}
+
+/// Why a [`FrontDoorConfig`] cannot work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A deadline of zero would refuse every request.
+    #[error("the deadline `{name}` is zero: give it some time, for instance 10 s")]
+    ZeroDeadline {
+        /// The field of [`Deadlines`].
+        name: &'static str,
+    },
+    /// hyper needs room to parse a request's head.
+    #[error("{given} bytes for the headers of a request are too few: allow at least {MINIMUM_HEADER_BYTES}")]
+    HeaderBytes {
+        /// The refused number of bytes.
+        given: usize,
+    },
+    /// Every request has a `Host`.
+    #[error("requests need headers: allow at least one")]
+    NoHeaders,
+    /// Nobody could be served.
+    #[error("a server needs connections: allow at least one")]
+    NoConnections,
+    /// Each connection is an open file; without one the process could not accept.
+    #[error(
+        "{given} connections need more than the {limit} open files of this process: allow fewer connections or raise the limit (ulimit -n, LimitNOFILE)"
+    )]
+    ConnectionsAboveOpenFiles {
+        /// The refused number of connections.
+        given: usize,
+        /// The process's soft limit of open files.
+        limit: usize,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(change: impl FnOnce(&mut FrontDoorConfig)) -> FrontDoorConfig {
+        let mut config = FrontDoorConfig::new(Arc::new(|| Uuid::nil()));
+        change(&mut config);
+        config
+    }
+
+    #[test]
+    fn the_defaults_work_and_stay_below_the_limit_of_open_files() {
+        let cap = config(|_| ()).connection_cap();
+        assert!(cap.is_ok_and(|cap| cap > 0 && open_files::limit().is_none_or(|limit| cap < limit)));
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_by_name() {
+        let refused = |change: fn(&mut FrontDoorConfig)| config(change).connection_cap().err();
+        assert_eq!(
+            refused(|config| config.deadlines.body = Duration::ZERO),
+            Some(ConfigError::ZeroDeadline { name: "body" })
+        );
+        assert_eq!(
+            refused(|config| config.limits.header_bytes = 100),
+            Some(ConfigError::HeaderBytes { given: 100 })
+        );
+        assert_eq!(
+            refused(|config| config.limits.headers = 0),
+            Some(ConfigError::NoHeaders)
+        );
+        assert_eq!(
+            refused(|config| config.limits.connections = Some(0)),
+            Some(ConfigError::NoConnections)
+        );
+    }
+
+    #[test]
+    fn more_connections_than_open_files_are_refused() {
+        let Some(limit) = open_files::limit() else { return };
+        assert_eq!(
+            config(|config| config.limits.connections = Some(limit)).connection_cap(),
+            Err(ConfigError::ConnectionsAboveOpenFiles { given: limit, limit })
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! One connection from its first byte to its close.
+
+use std::{convert::Infallible, future::poll_fn, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use poem::{Endpoint, http::Request};
+use tokio::{io::AsyncWrite, net::TcpStream, time::timeout};
+use tracing::debug;
+
+use crate::{
+    activity::Activity,
+    config::Limits,
+    deadline_stream::DeadlineStream,
+    exchange::{Exchanges, Origin},
+};
+
+/// How long to go on throwing away what a refused client still sends, so that it reads the answer: closing a socket
+/// with unread bytes resets the connection and destroys the answer on its way.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// What is thrown away at most in that time.
+const LINGER_BYTES: usize = 1024 * 1024;
+
+/// hyper's HTTP/1 with the limits. Its deadlines are off: [`DeadlineStream`] has them.
+pub(crate) fn http1_builder(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(None)
+        .max_headers(limits.headers)
+        .max_header_size(limits.header_bytes)
+        .max_buf_size(limits.header_bytes);
+    builder
+}
+
+/// Serves the requests of one connection until it ends, or until the house wants it to go.
+pub(crate) async fn serve<E: Endpoint + 'static>(
+    builder: &http1::Builder,
+    socket: TcpStream,
+    peer: SocketAddr,
+    exchanges: Arc<Exchanges<E>>,
+) {
+    let Ok(local) = socket.local_addr() else { return };
+    // Without it, small answers wait for the client's delayed acknowledgement. If it fails they still arrive.
+    _ = socket.set_nodelay(true);
+    let activity = Arc::new(Activity::new(exchanges.config.deadlines));
+    let stream = TokioIo::new(DeadlineStream::new(socket, activity.clone()));
+    let mut house = exchanges.house.clone();
+    let origin = Origin {
+        peer,
+        local,
+        activity: activity.clone(),
+    };
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (exchanges, origin) = (exchanges.clone(), origin.clone());
+        Box::pin(async move { Ok::<_, Infallible>(exchanges.answer(request, origin).await) })
+    });
+    let mut connection = builder.serve_connection(stream, service);
+
+    house.mark_changed();
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            outcome = poll_fn(|context| connection.poll_without_shutdown(context)) => break outcome,
+            Ok(()) = house.changed() => {
+                let house = *house.borrow_and_update();
+                // Who waits for its first answer in a crowded house still gets it (and is then asked to go).
+                if house.draining || house.crowded && activity.is_served() {
+                    Pin::new(&mut connection).graceful_shutdown();
+                }
+            }
+        }
+    };
+
+    let socket = connection.into_parts().io.into_inner().into_socket();
+    match outcome {
+        Ok(()) if activity.has_unread_body() => linger(socket).await,
+        Ok(()) => {}
+        Err(error) => {
+            debug!(%error, %peer, "connection ended");
+            if error.is_parse() {
+                linger(socket).await;
+            }
+        }
+    }
+}
+
+/// Closes our half, then reads until the client closes its own.
+async fn linger(mut socket: TcpStream) {
+    if poll_fn(|context| Pin::new(&mut socket).poll_shutdown(context))
+        .await
+        .is_err()
+    {
+        return;
+    }
+    let mut thrown_away = 0;
+    _ = timeout(LINGER, async {
+        let mut buffer = [0; 4096];
+        while thrown_away < LINGER_BYTES && socket.readable().await.is_ok() {
+            match socket.try_read(&mut buffer) {
+                Ok(0) => break,
+                Ok(bytes) => thrown_away += bytes,
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(_) => break,
+            }
+        }
+    })
+    .await;
+}

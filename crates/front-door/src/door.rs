@@ -1,0 +1,156 @@
+//! Accepts, counts and drains.
+
+use std::sync::Arc;
+
+use poem::Endpoint;
+use tokio::{
+    net::TcpListener,
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    task::{JoinError, JoinSet},
+    time::{sleep, timeout},
+};
+use tracing::{error, info, warn};
+
+use crate::{
+    accept,
+    config::{ConfigError, FrontDoorConfig},
+    connection,
+    exchange::Exchanges,
+    house::{self, House, Readiness},
+};
+
+/// What every HTTP adapter stands behind.
+#[derive(Debug)]
+pub struct FrontDoor {
+    config: FrontDoorConfig,
+    connections: usize,
+    house: watch::Sender<House>,
+}
+
+/// How serving ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drained {
+    /// Connections that were still open at the drain deadline and were cut off.
+    pub cut_off: usize,
+}
+
+impl FrontDoor {
+    /// Takes a configuration that can work.
+    ///
+    /// # Errors
+    /// Says which setting cannot, and what to set instead.
+    pub fn new(config: FrontDoorConfig) -> Result<Self, ConfigError> {
+        let connections = config.connection_cap()?;
+        Ok(Self {
+            config,
+            connections,
+            house: watch::Sender::new(House::default()),
+        })
+    }
+
+    /// Whether this server wants new requests; for `/readyz`.
+    pub fn readiness(&self) -> Readiness {
+        Readiness(self.house.subscribe())
+    }
+
+    /// How many connections are held at once.
+    pub fn connection_cap(&self) -> usize {
+        self.connections
+    }
+
+    /// Serves `app` to who comes to `listener`, until `shutdown` is ready and the connections have drained: from then
+    /// on not ready, after [`not_ready_notice`](crate::Deadlines::not_ready_notice) no new connections, requests in
+    /// flight finish, and at the deadline [`drain`](crate::Deadlines::drain) what is left is cut off.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        app: impl Endpoint + 'static,
+        shutdown: impl Future<Output = ()>,
+    ) -> Drained {
+        let Self {
+            config,
+            connections,
+            house,
+        } = self;
+        let deadlines = config.deadlines;
+        let mut tasks = JoinSet::new();
+        let closing_time = async {
+            shutdown.await;
+            house::change(&house, |house| house.leaving = true);
+            sleep(deadlines.not_ready_notice).await;
+        };
+        tokio::select! {
+            () = closing_time => {}
+            () = let_in(&listener, connections, app, config, &house, &mut tasks) => {}
+        }
+
+        drop(listener);
+        house::change(&house, |house| house.draining = true);
+        info!(connections = tasks.len(), "draining");
+        let all_gone = async {
+            while let Some(ended) = tasks.join_next().await {
+                report_panic(ended);
+            }
+        };
+        _ = timeout(deadlines.drain, all_gone).await;
+        let cut_off = tasks.len();
+        if cut_off > 0 {
+            warn!(connections = cut_off, "cut off at the drain deadline");
+            tasks.shutdown().await;
+        }
+        Drained { cut_off }
+    }
+}
+
+/// Lets clients in, each as a task of its own, never more than `connections` at once.
+async fn let_in(
+    listener: &TcpListener,
+    connections: usize,
+    app: impl Endpoint + 'static,
+    config: FrontDoorConfig,
+    house: &watch::Sender<House>,
+    tasks: &mut JoinSet<()>,
+) {
+    let slots = Arc::new(Semaphore::new(connections));
+    let builder = connection::http1_builder(&config.limits);
+    let exchanges = Arc::new(Exchanges {
+        app,
+        config,
+        house: house.subscribe(),
+    });
+    loop {
+        // Before accepting, so that who must wait does so in the kernel's queue and costs nothing here.
+        let slot = free_slot(&slots, house).await;
+        let (socket, peer) = accept::next(|| listener.accept()).await;
+        let (builder, exchanges) = (builder.clone(), exchanges.clone());
+        tasks.spawn(async move {
+            connection::serve(&builder, socket, peer, exchanges).await;
+            drop(slot);
+        });
+        while let Some(ended) = tasks.try_join_next() {
+            report_panic(ended);
+        }
+    }
+}
+
+/// A place for one more connection. While there is none, who has been served is asked to go.
+#[expect(clippy::expect_used, reason = "nothing closes the semaphore")]
+async fn free_slot(slots: &Arc<Semaphore>, house: &watch::Sender<House>) -> OwnedSemaphorePermit {
+    if let Ok(slot) = slots.clone().try_acquire_owned() {
+        house::change(house, |house| house.crowded = false);
+        return slot;
+    }
+    house::change(house, |house| house.crowded = true);
+    slots
+        .clone()
+        .acquire_owned()
+        .await
+        .expect("the semaphore is open")
+}
+
+/// A connection's panic is its own; nobody else is disturbed.
+fn report_panic(ended: Result<(), JoinError>) {
+    if let Err(error) = ended {
+        error!(%error, "a connection's task failed");
+    }
+}

@@ -1,0 +1,178 @@
+//! The addresses in `X-Forwarded-For` and `Forwarded` headers. Any byte of them may come from an attacker.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// The hops of one `X-Forwarded-For` value from right to left, `None` for what is no address.
+pub(crate) fn x_forwarded_for(value: &[u8]) -> impl Iterator<Item = Option<SocketAddr>> {
+    value.rsplit(|byte| *byte == b',').map(|hop| {
+        let hop = str::from_utf8(hop).ok()?.trim_matches([' ', '\t']);
+        // Unlike RFC 7239, X-Forwarded-For has IPv6 addresses without brackets.
+        hop.parse::<Ipv6Addr>()
+            .ok()
+            .map(|address| canonical(address.into(), 0))
+            .or_else(|| node(hop))
+    })
+}
+
+/// The hops of one `Forwarded` value (RFC 7239 §4) from right to left, `None` for what is no address.
+pub(crate) fn forwarded(value: &[u8]) -> impl Iterator<Item = Option<SocketAddr>> {
+    let elements = str::from_utf8(value)
+        .ok()
+        .and_then(|value| split_outside_quotes(value, ','));
+    // An unclosed quote may hide elements: then nothing in this value counts.
+    let elements = elements.map_or_else(|| vec![None], |elements| elements.into_iter().map(Some).collect());
+    elements.into_iter().rev().map(|element| for_parameter(element?))
+}
+
+/// The address in the only `for=` of a forwarded-element.
+fn for_parameter(element: &str) -> Option<SocketAddr> {
+    let mut found = None;
+    for pair in split_outside_quotes(element, ';')? {
+        let (name, value) = pair.split_once('=')?;
+        if name.trim_matches([' ', '\t']).eq_ignore_ascii_case("for") {
+            let value = value.trim_matches([' ', '\t']);
+            let unquoted = value
+                .strip_prefix('"')
+                .and_then(|value| value.strip_suffix('"'))
+                .unwrap_or(value);
+            if found.replace(node(unquoted)?).is_some() {
+                return None;
+            }
+        }
+    }
+    found
+}
+
+/// An RFC 7239 §6 node that is an address: `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]`, `[2001:db8::1]:80`.
+fn node(text: &str) -> Option<SocketAddr> {
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Some(canonical(address.ip(), address.port()));
+    }
+    let address: IpAddr = match text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+        Some(bracketed) => bracketed.parse::<Ipv6Addr>().ok()?.into(),
+        None => text.parse::<std::net::Ipv4Addr>().ok()?.into(),
+    };
+    Some(canonical(address, 0))
+}
+
+/// An IPv4 address has one form only, or a proxy would not be recognized and one client would count as two.
+pub(crate) fn canonical(address: IpAddr, port: u16) -> SocketAddr {
+    SocketAddr::new(address.to_canonical(), port)
+}
+
+/// Splits at `separator` where it is not inside a quoted-string (RFC 9110 §5.6.4), or `None` if a quote is not closed.
+fn split_outside_quotes(text: &str, separator: char) -> Option<Vec<&str>> {
+    let (mut quoted, mut escaped) = (false, false);
+    let parts = text
+        .split(|character: char| {
+            if escaped {
+                escaped = false;
+            } else if quoted && character == '\\' {
+                escaped = true;
+            } else if character == '"' {
+                quoted = !quoted;
+            }
+            character == separator && !quoted
+        })
+        .collect();
+    (!quoted).then_some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hops(parsed: impl Iterator<Item = Option<SocketAddr>>) -> Vec<String> {
+        parsed
+            .map(|hop| hop.map_or_else(|| "garbage".to_owned(), |hop| hop.to_string()))
+            .collect()
+    }
+
+    #[test]
+    fn x_forwarded_for_is_read_from_the_right() {
+        assert_eq!(
+            hops(x_forwarded_for(b"192.0.2.1, 198.51.100.2")),
+            ["198.51.100.2:0", "192.0.2.1:0"]
+        );
+    }
+
+    #[test]
+    fn x_forwarded_for_knows_every_way_to_write_an_address() {
+        for (text, address) in [
+            ("192.0.2.1", "192.0.2.1:0"),
+            ("192.0.2.1:8080", "192.0.2.1:8080"),
+            ("2001:db8::1", "[2001:db8::1]:0"),
+            ("[2001:db8::1]", "[2001:db8::1]:0"),
+            ("[2001:db8::1]:8080", "[2001:db8::1]:8080"),
+            ("::ffff:192.0.2.1", "192.0.2.1:0"),
+            ("\t192.0.2.1 ", "192.0.2.1:0"),
+        ] {
+            assert_eq!(hops(x_forwarded_for(text.as_bytes())), [address], "{text}");
+        }
+    }
+
+    #[test]
+    fn garbage_in_x_forwarded_for_is_no_address() {
+        for text in [
+            "",
+            " ",
+            "unknown",
+            "192.0.2",
+            "192.0.2.1.5",
+            "192.0.2.1:99999",
+            "[192.0.2.1]",
+            "[::1",
+            "1",
+            "::1%eth0",
+        ] {
+            assert_eq!(hops(x_forwarded_for(text.as_bytes())), ["garbage"], "{text}");
+        }
+        assert_eq!(
+            hops(x_forwarded_for(b"192.0.2.1,\xff\xfe")),
+            ["garbage", "192.0.2.1:0"]
+        );
+    }
+
+    #[test]
+    fn forwarded_is_read_from_the_right() {
+        assert_eq!(
+            hops(forwarded(
+                b"for=192.0.2.1;proto=https;by=10.0.0.1, For=\"[2001:db8::1]:47\";host=\"a,b;c\""
+            )),
+            ["[2001:db8::1]:47", "192.0.2.1:0"]
+        );
+    }
+
+    #[test]
+    fn garbage_in_forwarded_is_no_address() {
+        for text in [
+            "",
+            "for",
+            "for=",
+            "for=unknown",
+            "for=_hidden",
+            "for=2001:db8::1",
+            "by=192.0.2.1",
+            "for=192.0.2.1;for=192.0.2.2",
+            "for=\"192.0.2.1",
+        ] {
+            assert_eq!(hops(forwarded(text.as_bytes())), ["garbage"], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_client_cannot_hide_a_proxys_element_inside_an_open_quote() {
+        assert_eq!(
+            hops(forwarded(b"for=203.0.113.9, for=\", for=192.0.2.1")),
+            ["garbage"]
+        );
+        assert_eq!(
+            hops(forwarded(b"for=203.0.113.9;x=\", for=\"[2001:db8::1]\"")),
+            ["garbage"]
+        );
+        assert_eq!(
+            hops(forwarded(b"for=203.0.113.9;x=\"\\, for=\"[2001:db8::1]\"")),
+            ["garbage"]
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! What the front door answers itself, and who says it.
+
+use poem::{
+    Response,
+    http::{Method, StatusCode, Uri},
+};
+
+/// Why the front door answered in the application's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is no `Host` header, more than one, or one that names no host (RFC 9112 §3.2).
+    InvalidHost,
+    /// TRACE would echo credentials, CONNECT would make this a proxy.
+    MethodNotAllowed,
+    /// The body did not arrive within [`Deadlines::body`](crate::Deadlines::body).
+    BodyTooSlow,
+    /// The body is longer than [`Limits::body_bytes`](crate::Limits::body_bytes).
+    BodyTooLarge,
+    /// The application took longer than [`Deadlines::handler`](crate::Deadlines::handler). What it had begun may or may
+    /// not have happened.
+    HandlerTooSlow,
+    /// The application panicked. What it had begun may or may not have happened.
+    HandlerPanicked,
+}
+
+impl Refusal {
+    /// The status of the answer.
+    pub fn status(self) -> StatusCode {
+        match self {
+            Self::InvalidHost => StatusCode::BAD_REQUEST,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::HandlerTooSlow => StatusCode::SERVICE_UNAVAILABLE,
+            Self::HandlerPanicked => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+/// A request that the front door refused.
+#[derive(Clone, Copy, Debug)]
+pub struct Refused<'a> {
+    /// Why.
+    pub refusal: Refusal,
+    /// What was asked for.
+    pub method: &'a Method,
+    /// Where; its path tells a program's request from a person's.
+    pub uri: &'a Uri,
+    /// The id of the request.
+    pub request_id: &'a str,
+}
+
+/// Says a refusal in the words of the interface that was asked: a problem to programs, a page to people.
+///
+/// The front door sets the status, `Allow`, `Retry-After` and the headers of every answer itself.
+pub trait ErrorPages: Send + Sync {
+    /// The body of the answer and its `Content-Type`.
+    fn render(&self, refused: &Refused<'_>) -> Response;
+}
+
+impl<F: Fn(&Refused<'_>) -> Response + Send + Sync> ErrorPages for F {
+    fn render(&self, refused: &Refused<'_>) -> Response {
+        self(refused)
+    }
+}
+
+/// The reason phrase of the status as plain text.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainErrorPages;
+
+impl ErrorPages for PlainErrorPages {
+    fn render(&self, refused: &Refused<'_>) -> Response {
+        let reason = refused.refusal.status().canonical_reason().unwrap_or("Error");
+        Response::builder()
+            .content_type("text/plain; charset=utf-8")
+            .body(reason)
+    }
+}

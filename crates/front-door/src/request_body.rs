@@ -1,0 +1,180 @@
+//! A request's body with its deadline and cap.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http_body_util::combinators::BoxBody;
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::{activity::Activity, refusal::Refusal};
+
+/// Why reading a request's body failed: inside the [`io::Error`] that the reader gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BodyFailure {
+    /// It did not arrive in time. The error is of kind [`io::ErrorKind::TimedOut`].
+    #[error("the request body did not arrive in time")]
+    TooSlow,
+    /// It is too long. The error is of kind [`io::ErrorKind::FileTooLarge`].
+    #[error("the request body is too large")]
+    TooLarge,
+}
+
+impl BodyFailure {
+    fn into_error(self) -> io::Error {
+        let kind = match self {
+            Self::TooSlow => io::ErrorKind::TimedOut,
+            Self::TooLarge => io::ErrorKind::FileTooLarge,
+        };
+        io::Error::new(kind, self)
+    }
+}
+
+impl From<BodyFailure> for Refusal {
+    fn from(failure: BodyFailure) -> Self {
+        match failure {
+            BodyFailure::TooSlow => Self::BodyTooSlow,
+            BodyFailure::TooLarge => Self::BodyTooLarge,
+        }
+    }
+}
+
+/// How far the application is with a request's body.
+#[derive(Debug)]
+pub(crate) struct BodyProgress(Mutex<Progress>);
+
+#[derive(Clone, Copy, Debug)]
+enum Progress {
+    Untouched,
+    WaitingForClient,
+    Ended {
+        at: Instant,
+        failure: Option<BodyFailure>,
+    },
+}
+
+impl BodyProgress {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(Progress::Untouched))
+    }
+
+    /// Why reading failed, if it did.
+    pub(crate) fn failure(&self) -> Option<BodyFailure> {
+        match *self.lock() {
+            Progress::Ended { failure, .. } => failure,
+            Progress::Untouched | Progress::WaitingForClient => None,
+        }
+    }
+
+    /// Since when the application had all it needed, if it read the body; the latest possible, if it still reads.
+    pub(crate) fn handler_waited_until(&self, body_deadline: Instant) -> Option<Instant> {
+        match *self.lock() {
+            Progress::Untouched => None,
+            Progress::WaitingForClient => Some(body_deadline),
+            Progress::Ended { at, .. } => Some(at),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Fails with [`BodyFailure`] at its deadline and beyond its cap, and then for ever.
+pub(crate) struct RequestBody {
+    inner: BoxBody<Bytes, io::Error>,
+    was_read: bool,
+    bytes_left: usize,
+    alarm: Pin<Box<Sleep>>,
+    progress: Arc<BodyProgress>,
+    activity: Arc<Activity>,
+}
+
+impl RequestBody {
+    pub(crate) fn new(
+        inner: BoxBody<Bytes, io::Error>,
+        most_bytes: usize,
+        deadline: Instant,
+        progress: Arc<BodyProgress>,
+        activity: Arc<Activity>,
+    ) -> Self {
+        let alarm = Box::pin(sleep_until(deadline));
+        Self {
+            inner,
+            was_read: false,
+            bytes_left: most_bytes,
+            alarm,
+            progress,
+            activity,
+        }
+    }
+
+    fn end(&self, failure: Option<BodyFailure>) {
+        *self.progress.lock() = Progress::Ended {
+            at: Instant::now(),
+            failure,
+        };
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        if let Some(failure) = self.progress.failure() {
+            return Poll::Ready(Some(Err(failure.into_error())));
+        }
+        let failure = match Pin::new(&mut self.inner).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                let bytes = frame.data_ref().map_or(0, Bytes::len);
+                match self.bytes_left.checked_sub(bytes) {
+                    Some(bytes_left) => {
+                        self.bytes_left = bytes_left;
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
+                    None => BodyFailure::TooLarge,
+                }
+            }
+            Poll::Ready(end_or_error) => {
+                self.was_read = end_or_error.is_none();
+                self.end(None);
+                return Poll::Ready(end_or_error);
+            }
+            Poll::Pending if self.alarm.as_mut().poll(context).is_ready() => BodyFailure::TooSlow,
+            Poll::Pending => {
+                *self.progress.lock() = Progress::WaitingForClient;
+                return Poll::Pending;
+            }
+        };
+        self.end(Some(failure));
+        Poll::Ready(Some(Err(failure.into_error())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.progress.failure().is_none() && self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        if !self.was_read && !self.inner.is_end_stream() {
+            self.activity.body_left_unread();
+        }
+        if self.progress.failure().is_none() {
+            self.end(None);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! One event per request.
+
+use std::net::SocketAddr;
+
+use poem::http::{Method, StatusCode, Uri};
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+/// Writes down one request: what was asked by whom and how it ended. Never a query string or a header, which may hold
+/// secrets.
+pub(crate) struct RequestLog<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) uri: &'a Uri,
+    pub(crate) client: SocketAddr,
+    pub(crate) request_id: &'a str,
+    pub(crate) started: Instant,
+    status: Option<StatusCode>,
+}
+
+impl<'a> RequestLog<'a> {
+    pub(crate) fn begin(
+        method: &'a Method,
+        uri: &'a Uri,
+        client: SocketAddr,
+        request_id: &'a str,
+        started: Instant,
+    ) -> Self {
+        Self {
+            method,
+            uri,
+            client,
+            request_id,
+            started,
+            status: None,
+        }
+    }
+
+    pub(crate) fn answered(mut self, status: StatusCode) {
+        self.status = Some(status);
+    }
+}
+
+/// On drop, since a client that hangs up drops everything that was done for it.
+impl Drop for RequestLog<'_> {
+    fn drop(&mut self) {
+        let path = self.uri.path();
+        let (method, client, request_id) = (self.method, self.client.ip(), self.request_id);
+        let duration_ms = self.started.elapsed().as_secs_f64() * 1_000.0;
+        match self.status {
+            Some(status) => {
+                let status = status.as_u16();
+                info!(%method, path, status, duration_ms, %client, request_id, "request answered");
+            }
+            None => warn!(%method, path, duration_ms, %client, request_id, "client left before the answer"),
+        }
+    }
+}
