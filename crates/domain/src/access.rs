@@ -1,0 +1,113 @@
+//! Access: which token is accepted, and whom it acts as.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use crate::api_key::Origin;
+use crate::holder::{Consumer, Holder};
+use crate::id::{ApiKeyId, OrganizationId};
+use crate::organization::{OrganizationName, Slug};
+use crate::ports::{Credentials, StorageError};
+use crate::token::Token;
+
+/// Everything that decides about one token, as storage knew it at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credential {
+    /// The key and whom it acts as.
+    pub caller: Caller,
+    /// When the key was revoked, if it was.
+    pub revoked_at: Option<DateTime<Utc>>,
+    /// When the consumer's membership ended, if it did.
+    pub membership_ended_at: Option<DateTime<Utc>>,
+}
+
+impl Credential {
+    /// A key authenticates only while it is valid and its membership is live.
+    #[must_use]
+    pub const fn is_accepted(&self) -> bool {
+        self.revoked_at.is_none() && self.membership_ended_at.is_none()
+    }
+}
+
+/// A key that sends a request, and whom it acts as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The key.
+    pub api_key: CallingKey,
+    /// The identity it acts as.
+    pub consumer: Consumer,
+    /// The consumer's organization.
+    pub organization: CallerOrganization,
+}
+
+/// What every answer may say about the key of its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallingKey {
+    /// The key's identifier.
+    pub id: ApiKeyId,
+    /// When it was created.
+    pub created_at: DateTime<Utc>,
+}
+
+/// What every answer may say about the organization of its caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallerOrganization {
+    /// The organization's identifier.
+    pub id: OrganizationId,
+    /// Its place in addresses.
+    pub slug: Slug,
+    /// Its name.
+    pub name: OrganizationName,
+}
+
+impl Caller {
+    /// The caller as holder of its consumer's keys, acting through the key of this request.
+    #[must_use]
+    pub fn as_holder(&self) -> Holder {
+        Holder {
+            consumer: self.consumer.clone(),
+            organization_id: self.organization.id,
+            acts_through: Origin::Key(self.api_key.id),
+        }
+    }
+}
+
+/// Finds out who sends a token.
+#[derive(Clone)]
+pub struct Authenticate {
+    credentials: Arc<dyn Credentials>,
+}
+
+/// Why a token was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthenticateError {
+    /// Malformed, unknown, revoked, or its user is gone. Callers must not be able to tell these apart.
+    #[error("the token is not accepted")]
+    InvalidToken,
+    /// Nobody can say at the moment.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl Authenticate {
+    /// Decides by the given store.
+    #[must_use]
+    pub fn new(credentials: Arc<dyn Credentials>) -> Self {
+        Self { credentials }
+    }
+
+    /// Who sends this token. A text that is no token is refused before storage is asked.
+    ///
+    /// # Errors
+    /// [`AuthenticateError::InvalidToken`] unless the key is valid and its membership is live.
+    pub async fn caller(&self, token: &str) -> Result<Caller, AuthenticateError> {
+        let digest = Token::parse(token)
+            .map_err(|_| AuthenticateError::InvalidToken)?
+            .digest();
+        match self.credentials.find(&digest).await? {
+            Some(credential) if credential.is_accepted() => Ok(credential.caller),
+            Some(_) | None => Err(AuthenticateError::InvalidToken),
+        }
+    }
+}

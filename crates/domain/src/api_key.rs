@@ -1,0 +1,149 @@
+//! The personal key: an API key of one consumer, and the only key type.
+
+use chrono::{DateTime, Utc};
+
+use crate::audit::Actor;
+use crate::id::{ApiKeyId, ConsumerId, UserId};
+use crate::text::{folded, lines, one_line, text_type};
+use crate::token::TokenHint;
+use crate::words::words;
+
+/// A personal key, without its token: that is shown once and never stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Its public identifier.
+    pub id: ApiKeyId,
+    /// Whose key it is.
+    pub consumer_id: ConsumerId,
+    /// What people recognize its token by.
+    pub hint: TokenHint,
+    /// Its name, given by the holder; not unique.
+    pub name: KeyName,
+    /// What it is for, in the holder's words.
+    pub description: KeyDescription,
+    /// How it came to be.
+    pub origin: Origin,
+    /// When it was created.
+    pub created_at: DateTime<Utc>,
+    /// Its revocation, which is final.
+    pub revocation: Option<Revocation>,
+}
+
+impl ApiKey {
+    /// Valid until revoked. Whether it gives access also depends on its consumer: see
+    /// [`Credential::is_accepted`](crate::access::Credential::is_accepted).
+    #[must_use]
+    pub const fn state(&self) -> KeyState {
+        match self.revocation {
+            None => KeyState::Valid,
+            Some(Revocation { at, by, reason }) => KeyState::Revoked { at, by, reason },
+        }
+    }
+
+    /// Whether the key was not revoked.
+    #[must_use]
+    pub const fn is_valid(&self) -> bool {
+        self.revocation.is_none()
+    }
+
+    /// The key that created this one, if a key did.
+    #[must_use]
+    pub const fn parent(&self) -> Option<ApiKeyId> {
+        match self.origin {
+            Origin::Console(_) => None,
+            Origin::Key(parent) => Some(parent),
+        }
+    }
+
+    /// What a search compares with its term: name, description and the last four characters, folded.
+    #[must_use]
+    pub fn search_text(&self) -> String {
+        folded(&format!(
+            "{}\n{}\n{}",
+            self.name,
+            self.description,
+            self.hint.last_four()
+        ))
+    }
+
+    /// Applies an edit; says whether anything changed.
+    pub fn apply(&mut self, edit: &KeyEdit) -> bool {
+        let before = (self.name.clone(), self.description.clone());
+        if let Some(name) = &edit.name {
+            self.name = name.clone();
+        }
+        if let Some(description) = &edit.description {
+            self.description = description.clone();
+        }
+        before != (self.name.clone(), self.description.clone())
+    }
+}
+
+text_type! {
+    /// A key's name: one line of 1 to 100 code points.
+    KeyName, max 100, one_line
+}
+
+text_type! {
+    /// A key's description: up to 500 code points, line feeds allowed; empty if none was given.
+    KeyDescription, max 500, lines
+}
+
+/// What to change on a key. What is absent stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyEdit {
+    /// The new name.
+    pub name: Option<KeyName>,
+    /// The new description.
+    pub description: Option<KeyDescription>,
+}
+
+/// The two ways a key can come to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// A person created it, signed in to the console. A consumer's first key can come from nowhere else.
+    Console(UserId),
+    /// An existing valid key of the same consumer created it through the API: its parent.
+    Key(ApiKeyId),
+}
+
+/// What a key is, computed from the facts about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyState {
+    /// It authenticates, as long as its consumer's membership is live.
+    Valid,
+    /// It never authenticates again.
+    Revoked {
+        /// When it was revoked first.
+        at: DateTime<Utc>,
+        /// Who did that.
+        by: Actor,
+        /// Why.
+        reason: RevocationReason,
+    },
+}
+
+/// The first revocation of a key. Later ones change nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Revocation {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Who did it.
+    pub by: Actor,
+    /// Why.
+    pub reason: RevocationReason,
+}
+
+words! {
+    /// Why a key was revoked.
+    RevocationReason {
+        /// Its holder no longer wanted it.
+        Holder = "holder",
+        /// An owner of the organization ended it.
+        Owner = "owner",
+        /// Its token was found where it should not be.
+        Leak = "leak",
+        /// An administrator of the installation ended it.
+        Administrator = "administrator",
+    }
+}

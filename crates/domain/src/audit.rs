@@ -1,0 +1,157 @@
+//! The audit trail: who did what to what, when, from where, with which outcome. It holds no secrets.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use crate::id::{ApiKeyId, AuditEventId, IdGenerator, MembershipId, OrganizationId, SessionId, UserId};
+use crate::words::words;
+
+/// One thing that happened. It is written in the transaction of the change it tells of, and never changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEvent {
+    /// Its identifier.
+    pub id: AuditEventId,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// In which organization; none for what concerns the installation or an account.
+    pub organization_id: Option<OrganizationId>,
+    /// Who.
+    pub actor: Actor,
+    /// What.
+    pub action: Action,
+    /// To what.
+    pub subject: Subject,
+    /// Whether it came to pass.
+    pub outcome: Outcome,
+    /// From where.
+    pub source: RequestSource,
+}
+
+/// Who acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Actor {
+    /// A person, signed in to the console.
+    User(UserId),
+    /// A key, through the API.
+    ApiKey(ApiKeyId),
+    /// Whoever runs the command line on the server.
+    Administrator,
+    /// Somebody who has not proved who they are: a refused sign-in, or the first-run setup.
+    Anonymous,
+}
+
+/// What is acted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// The installation as a whole.
+    Installation,
+    /// An organization.
+    Organization(OrganizationId),
+    /// A user's account.
+    User(UserId),
+    /// A membership.
+    Membership(MembershipId),
+    /// A key.
+    ApiKey(ApiKeyId),
+    /// A console session.
+    Session(SessionId),
+}
+
+words! {
+    /// What can happen.
+    Action {
+        /// A new one-time setup link replaced the one before it.
+        CreateSetupLink = "setup_link.create",
+        /// An organization was created.
+        CreateOrganization = "organization.create",
+        /// A user account was created.
+        CreateUser = "user.create",
+        /// A user became a member.
+        CreateMembership = "membership.create",
+        /// A password was replaced.
+        ResetPassword = "user.reset_password",
+        /// A person signed in, or tried to.
+        SignIn = "session.sign_in",
+        /// A person signed out.
+        SignOut = "session.sign_out",
+        /// A key was created.
+        CreateApiKey = "api_key.create",
+        /// A key's name or description changed.
+        EditApiKey = "api_key.edit",
+        /// A key was revoked.
+        RevokeApiKey = "api_key.revoke",
+    }
+}
+
+words! {
+    /// How it ended.
+    Outcome {
+        /// It came to pass.
+        Success = "success",
+        /// It was refused.
+        Refused = "refused",
+    }
+}
+
+/// Where a request came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestSource {
+    /// The client's address; none for the command line.
+    pub address: Option<IpAddr>,
+    /// The request's identifier, as in its answer and in the logs; none for the command line.
+    pub request_id: Option<String>,
+}
+
+/// Somebody acts, at one moment, from one place: what the events of one act have in common.
+#[derive(Clone)]
+pub struct Act {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Who.
+    pub actor: Actor,
+    /// In which organization, if in one.
+    pub organization_id: Option<OrganizationId>,
+    /// From where.
+    pub source: RequestSource,
+    pub(crate) ids: Arc<IdGenerator>,
+}
+
+impl Act {
+    /// The event that tells of a change. One act makes one for each thing it changes, and a store asks for them when
+    /// it knows what those are (see [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke)).
+    #[must_use]
+    pub fn event(&self, action: Action, subject: Subject) -> AuditEvent {
+        AuditEvent {
+            id: self.ids.next(),
+            at: self.at,
+            organization_id: self.organization_id,
+            actor: self.actor,
+            action,
+            subject,
+            outcome: Outcome::Success,
+            source: self.source.clone(),
+        }
+    }
+
+    /// The event that tells of an attempt that was refused.
+    #[must_use]
+    pub fn refusal(&self, action: Action, subject: Subject) -> AuditEvent {
+        AuditEvent {
+            outcome: Outcome::Refused,
+            ..self.event(action, subject)
+        }
+    }
+}
+
+impl std::fmt::Debug for Act {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Act")
+            .field("at", &self.at)
+            .field("actor", &self.actor)
+            .field("organization_id", &self.organization_id)
+            .field("source", &self.source)
+            .finish_non_exhaustive()
+    }
+}

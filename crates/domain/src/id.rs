@@ -1,0 +1,180 @@
+//! Identifiers: each kind its own type, all of them UUIDv7 (RFC 9562 §5.7).
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use uuid::Uuid;
+
+use crate::clock::Clock;
+use crate::random::Random;
+
+/// A text that is not an identifier in its canonical, hyphenated form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an identifier: expected a hyphenated UUID")]
+pub struct InvalidId;
+
+macro_rules! identifiers {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Takes an identifier that was made by [`IdGenerator`] back from storage.
+            #[must_use]
+            pub const fn from_uuid(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+
+            /// The identifier as storage keeps it.
+            #[must_use]
+            pub const fn as_uuid(&self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.as_hyphenated().fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                canonical_uuid(text).map(Self)
+            }
+        }
+    )*};
+}
+
+identifiers! {
+    /// Identifies an [`Organization`](crate::organization::Organization).
+    OrganizationId
+    /// Identifies a [`User`](crate::user::User).
+    UserId
+    /// Identifies a [`Membership`](crate::membership::Membership).
+    MembershipId
+    /// Identifies an [`ApiKey`](crate::api_key::ApiKey). It is public and authenticates nothing.
+    ApiKeyId
+    /// Identifies an [`AuditEvent`](crate::audit::AuditEvent).
+    AuditEventId
+    /// Identifies a console [`Session`](crate::sign_in::session::Session). It authenticates nothing.
+    SessionId
+}
+
+/// Identifies a consumer, the identity a key acts as, which is exactly one membership.
+pub type ConsumerId = MembershipId;
+
+/// Only the form that identifiers are shown in: other spellings of a UUID name nothing here.
+fn canonical_uuid(text: &str) -> Result<Uuid, InvalidId> {
+    const HYPHENATED: usize = 36;
+    if text.len() != HYPHENATED {
+        return Err(InvalidId);
+    }
+    Uuid::try_parse(text).map_err(|_| InvalidId)
+}
+
+/// Makes every identifier of a process, in strictly rising order.
+///
+/// "Newest first" is "highest identifier first", so the order must hold within one millisecond and when the clock
+/// steps back: RFC 9562 §6.2, method 2 (monotonic random).
+pub struct IdGenerator {
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    last: Mutex<Position>,
+}
+
+/// What of a UUIDv7 is ordered: its milliseconds, and the 74 random bits read as one number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Position {
+    milliseconds: u64,
+    tail: u128,
+}
+
+const TAIL_BITS: u32 = 74;
+const TAIL_LIMIT: u128 = 1 << TAIL_BITS;
+
+impl IdGenerator {
+    /// A generator with the given time and randomness. A process needs one, shared by all use cases.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
+        Self {
+            clock,
+            random,
+            last: Mutex::new(Position {
+                milliseconds: 0,
+                tail: 0,
+            }),
+        }
+    }
+
+    /// The next identifier, of the kind that the caller asks for.
+    pub fn next<Id: From<NewId>>(&self) -> Id {
+        let now = u64::try_from(self.clock.now().timestamp_millis()).unwrap_or(0);
+        let mut bytes = [0_u8; 16];
+        self.random.fill(&mut bytes);
+        let random = u128::from_le_bytes(bytes);
+
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = last.followed_by(now, random);
+        Id::from(NewId(last.to_uuid()))
+    }
+}
+
+impl Position {
+    fn followed_by(self, now: u64, random: u128) -> Self {
+        let fresh = Self {
+            milliseconds: now,
+            tail: random % TAIL_LIMIT,
+        };
+        if now > self.milliseconds {
+            return fresh;
+        }
+        // A random step keeps the next identifier hard to guess; 2^32 keeps an overflow out of reach in practice.
+        let step = (random & u128::from(u32::MAX)) + 1;
+        let tail = self.tail + step;
+        if tail < TAIL_LIMIT {
+            Self {
+                milliseconds: self.milliseconds,
+                tail,
+            }
+        } else {
+            Self {
+                milliseconds: self.milliseconds + 1,
+                tail: tail % TAIL_LIMIT,
+            }
+        }
+    }
+
+    fn to_uuid(self) -> Uuid {
+        const LOW_BITS: u32 = 62;
+        let high = (self.tail >> LOW_BITS) & 0xfff;
+        let low = self.tail & ((1 << LOW_BITS) - 1);
+        let milliseconds = u128::from(self.milliseconds) & 0xffff_ffff_ffff;
+        Uuid::from_u128(milliseconds << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low)
+    }
+}
+
+/// A fresh identifier of no kind yet; only [`IdGenerator`] makes one.
+pub struct NewId(Uuid);
+
+macro_rules! from_new_id {
+    ($($name:ident)*) => {$(
+        impl From<NewId> for $name {
+            fn from(new: NewId) -> Self {
+                Self(new.0)
+            }
+        }
+    )*};
+}
+
+from_new_id! { OrganizationId UserId MembershipId ApiKeyId AuditEventId SessionId }

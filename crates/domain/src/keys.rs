@@ -1,0 +1,73 @@
+//! What a holder can do with their keys: issue, list, read, edit, revoke.
+
+mod edit;
+mod form_nonce;
+mod issue;
+mod read;
+mod revoke;
+
+use std::sync::Arc;
+
+use crate::audit::{Act, RequestSource};
+use crate::clock::Clock;
+use crate::holder::Holder;
+use crate::id::IdGenerator;
+use crate::ports::{ApiKeys, KeyLimit};
+use crate::random::Random;
+
+pub use crate::ports::{EditKeyError, RevokeKeyError};
+pub use form_nonce::{FormNonce, InvalidNonce};
+pub use issue::{IssueKeyError, IssuedKey, KeyDraft};
+pub use read::{ListKeysError, ReadKeyError};
+
+/// The use cases of personal keys. Each takes a [`Holder`], so nobody can reach another consumer's keys.
+#[derive(Clone)]
+pub struct PersonalKeys {
+    keys: Arc<dyn ApiKeys>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    ids: Arc<IdGenerator>,
+    limit: KeyLimit,
+}
+
+impl PersonalKeys {
+    /// The use cases over a store.
+    #[must_use]
+    pub fn new(
+        keys: Arc<dyn ApiKeys>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        ids: Arc<IdGenerator>,
+        limit: KeyLimit,
+    ) -> Self {
+        Self {
+            keys,
+            clock,
+            random,
+            ids,
+            limit,
+        }
+    }
+
+    /// The most valid keys a consumer may have.
+    #[must_use]
+    pub const fn limit(&self) -> KeyLimit {
+        self.limit
+    }
+
+    /// A nonce for a form that creates a key.
+    #[must_use]
+    pub fn form_nonce(&self) -> FormNonce {
+        FormNonce::generate(&*self.random)
+    }
+
+    fn act(&self, holder: &Holder, source: RequestSource) -> Act {
+        Act {
+            at: self.clock.now(),
+            actor: holder.as_actor(),
+            organization_id: Some(holder.organization_id()),
+            source,
+            ids: Arc::clone(&self.ids),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Renaming a key, and describing it anew.
+
+use crate::api_key::{ApiKey, KeyEdit};
+use crate::audit::{Action, RequestSource, Subject};
+use crate::holder::Holder;
+use crate::id::ApiKeyId;
+use crate::keys::PersonalKeys;
+use crate::ports::EditKeyError;
+
+impl PersonalKeys {
+    /// Edits one of the holder's keys and returns it as it is then. An edit that changes nothing leaves no trace.
+    ///
+    /// # Errors
+    /// [`EditKeyError::NotFound`] also for another consumer's key; [`EditKeyError::Revoked`] even if nothing would
+    /// change.
+    pub async fn edit(
+        &self,
+        holder: &Holder,
+        id: ApiKeyId,
+        edit: KeyEdit,
+        source: RequestSource,
+    ) -> Result<ApiKey, EditKeyError> {
+        let event = self
+            .act(holder, source)
+            .event(Action::EditApiKey, Subject::ApiKey(id));
+        self.keys.edit(holder.consumer().id, id, edit, event).await
+    }
+}

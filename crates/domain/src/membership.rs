@@ -1,0 +1,75 @@
+//! Membership: one user's stay in one organization.
+
+use chrono::{DateTime, Utc};
+
+use crate::api_key::Origin;
+use crate::holder::{Consumer, Holder};
+use crate::id::{MembershipId, OrganizationId, UserId};
+use crate::organization::Organization;
+use crate::user::User;
+use crate::words::words;
+
+/// One user's stay in one organization.
+///
+/// It ends when the user leaves or is removed, and never resumes: whoever is invited again gets a new membership, so
+/// the keys of the old one stay dead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// Its identifier, which is also the `consumerId` of its keys.
+    pub id: MembershipId,
+    /// Where.
+    pub organization_id: OrganizationId,
+    /// Who.
+    pub user_id: UserId,
+    /// With what rights in the console.
+    pub role: Role,
+    /// When it began.
+    pub joined_at: DateTime<Utc>,
+    /// When it ended, if it did.
+    pub ended_at: Option<DateTime<Utc>>,
+}
+
+impl Membership {
+    /// Whether the user still belongs to the organization.
+    #[must_use]
+    pub const fn is_live(&self) -> bool {
+        self.ended_at.is_none()
+    }
+}
+
+words! {
+    /// What a member may do in the console. It means nothing to API keys, which never administer.
+    Role {
+        /// Runs the organization.
+        Owner = "owner",
+        /// Uses it.
+        Member = "member",
+    }
+}
+
+/// A signed-in person in one organization: whom the console's pages of that organization are for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Who.
+    pub user: User,
+    /// Where.
+    pub organization: Organization,
+    /// The live membership that joins them.
+    pub membership: Membership,
+}
+
+impl Member {
+    /// The member as holder of their own keys, acting in person.
+    #[must_use]
+    pub fn as_holder(&self) -> Holder {
+        Holder {
+            consumer: Consumer {
+                id: self.membership.id,
+                user_id: self.user.id,
+                username: self.user.username.clone(),
+            },
+            organization_id: self.organization.id,
+            acts_through: Origin::Console(self.user.id),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Long lists, page by page: keyset paging by identifier, newest first.
+
+/// The number of items on one page: 1 to 100.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageSize(u16);
+
+/// A number that is no page size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be a number from 1 to {max}", max = PageSize::MAX)]
+pub struct InvalidPageSize;
+
+impl PageSize {
+    /// The most items on one page.
+    pub const MAX: u16 = 100;
+    /// What a page holds if nobody says otherwise.
+    pub const DEFAULT: Self = Self(50);
+
+    /// Checks a page size.
+    ///
+    /// # Errors
+    /// The number is 0 or over [`PageSize::MAX`].
+    pub const fn new(items: u16) -> Result<Self, InvalidPageSize> {
+        if items >= 1 && items <= Self::MAX {
+            Ok(Self(items))
+        } else {
+            Err(InvalidPageSize)
+        }
+    }
+
+    /// The number of items.
+    #[must_use]
+    pub const fn items(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Default for PageSize {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Which page of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageRequest<Id> {
+    /// How many items.
+    pub size: PageSize,
+    /// Only items older than this one; from the newest if absent. The item itself need not exist any more.
+    pub after: Option<Id>,
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T, Id> {
+    /// The items, newest first.
+    pub items: Vec<T>,
+    /// What to pass as [`PageRequest::after`] for the next page, if there is one.
+    pub next: Option<Id>,
+}
+
+impl<T, Id> Page<T, Id> {
+    /// Makes a page from one item more than was asked for: its presence says that there is a next page.
+    #[must_use]
+    pub fn from_one_more(mut items: Vec<T>, size: PageSize, id: impl Fn(&T) -> Id) -> Self {
+        let more = items.len() > size.items();
+        items.truncate(size.items());
+        let next = if more { items.last().map(id) } else { None };
+        Self { items, next }
+    }
+}

@@ -1,0 +1,25 @@
+//! What a store must promise. Each method is one atomic fact: it takes everything that commits together.
+//!
+//! The words MUST and MUST NOT are contracts; the conformance suite in `testing` checks them on every
+//! implementation.
+
+mod api_keys;
+mod audit_log;
+mod credentials;
+mod memberships;
+mod storage_error;
+
+pub use api_keys::{
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
+    StatusFilter,
+};
+pub use audit_log::AuditLog;
+pub use credentials::Credentials;
+pub use memberships::Memberships;
+pub use storage_error::StorageError;
+
+#[cfg(feature = "testing")]
+pub use {
+    api_keys::MockApiKeys, audit_log::MockAuditLog, credentials::MockCredentials,
+    memberships::MockMemberships,
+};

@@ -1,0 +1,209 @@
+//! The store of keys.
+
+use async_trait::async_trait;
+
+use crate::api_key::{ApiKey, KeyEdit, RevocationReason};
+use crate::audit::{Act, AuditEvent};
+use crate::id::{ApiKeyId, ConsumerId};
+use crate::keys::FormNonce;
+use crate::page::{Page, PageRequest};
+use crate::ports::StorageError;
+use crate::text::folded;
+use crate::token::TokenDigest;
+use crate::words::words;
+
+/// Keeps keys, each with its consumer.
+///
+/// Every method takes the consumer whose keys it may touch. It MUST treat a key of another consumer exactly like a key
+/// that does not exist, and MUST NOT change it.
+///
+/// Methods that change something MUST do so, and write the given audit events, in one transaction: both or neither.
+/// They MUST finish that transaction even if the caller stops waiting.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait ApiKeys: Send + Sync {
+    /// Adds a valid key.
+    ///
+    /// In the same transaction as the insert, and so that no concurrent addition or revocation of this consumer comes
+    /// between, it MUST check in this order:
+    /// 1. the consumer's membership is live and, if the key has a parent, that parent is a valid key of the same
+    ///    consumer; else [`AddKeyError::HolderGone`];
+    /// 2. no key of this consumer was added with the same [`NewApiKey::nonce`]; else [`AddKeyError::AlreadyCreated`];
+    /// 3. the consumer has fewer valid keys than `limit`; else [`AddKeyError::LimitReached`].
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError>;
+
+    /// One key of the consumer, in whatever state.
+    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError>;
+
+    /// A page of the consumer's keys that pass the filter, by falling identifier.
+    async fn list(
+        &self,
+        consumer: ConsumerId,
+        filter: KeyFilter,
+        page: PageRequest<ApiKeyId>,
+    ) -> Result<Page<ApiKey, ApiKeyId>, StorageError>;
+
+    /// The valid keys that were created from this one, directly or not, also through keys that are revoked by now;
+    /// by falling identifier. Nothing for a key that does not exist.
+    async fn valid_descendants(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+    ) -> Result<Vec<ApiKey>, StorageError>;
+
+    /// Edits a valid key (see [`ApiKey::apply`]) and returns it as it is then.
+    ///
+    /// MUST NOT write the event if the edit changes nothing. Two concurrent edits MUST NOT undo each other's fields.
+    async fn edit(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        edit: KeyEdit,
+        event: AuditEvent,
+    ) -> Result<ApiKey, EditKeyError>;
+
+    /// Revokes a key and, if asked, all its descendants, also those below keys that are revoked already. Returns the
+    /// keys that were valid until now.
+    ///
+    /// The revocation's moment and actor are those of the act. A key that is revoked already keeps its first
+    /// revocation. For each returned key, and no other, MUST write the event
+    /// `act.event(Action::RevokeApiKey, Subject::ApiKey(id))`.
+    /// Once it returns, [`Credentials::find`](crate::ports::Credentials::find) MUST NOT return an accepted credential
+    /// for any of these keys, and no key can be added with one of them as its parent.
+    async fn revoke(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        reason: RevocationReason,
+        descendants: DescendantKeys,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeyError>;
+}
+
+/// A key to be stored, with what is kept of its token.
+#[derive(Debug, Clone)]
+pub struct NewApiKey {
+    /// The key.
+    pub key: ApiKey,
+    /// Its token's digest; unique among all keys.
+    pub digest: TokenDigest,
+    /// The single use of the console form that asks for it; none through the API.
+    pub nonce: Option<FormNonce>,
+}
+
+/// The most valid keys a consumer may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyLimit(pub u32);
+
+impl Default for KeyLimit {
+    fn default() -> Self {
+        Self(100)
+    }
+}
+
+/// Which keys a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyFilter {
+    status: StatusFilter,
+    term: Option<String>,
+}
+
+impl KeyFilter {
+    /// Keys of a status whose [search text](ApiKey::search_text) contains the folded, trimmed term. An empty term
+    /// finds all.
+    #[must_use]
+    pub fn new(status: StatusFilter, search: Option<&str>) -> Self {
+        let term = search
+            .map(|term| folded(term.trim()))
+            .filter(|term| !term.is_empty());
+        Self { status, term }
+    }
+
+    /// The status.
+    #[must_use]
+    pub const fn status(&self) -> StatusFilter {
+        self.status
+    }
+
+    /// What the search text must contain, literally; a store escapes its own wildcards.
+    #[must_use]
+    pub fn term(&self) -> Option<&str> {
+        self.term.as_deref()
+    }
+
+    /// Whether a key passes.
+    #[must_use]
+    pub fn accepts(&self, key: &ApiKey) -> bool {
+        let status = match self.status {
+            StatusFilter::Valid => key.is_valid(),
+            StatusFilter::Revoked => !key.is_valid(),
+            StatusFilter::All => true,
+        };
+        status && self.term().is_none_or(|term| key.search_text().contains(term))
+    }
+}
+
+words! {
+    /// Keys of which state a list shows.
+    #[derive(Default)]
+    StatusFilter {
+        /// Only valid ones.
+        #[default]
+        Valid = "valid",
+        /// Only revoked ones.
+        Revoked = "revoked",
+        /// Both.
+        All = "all",
+    }
+}
+
+/// What happens to the keys that were created from a revoked one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DescendantKeys {
+    /// They stay valid.
+    Keep,
+    /// They are revoked with it.
+    Revoke,
+}
+
+/// Why a key was not added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddKeyError {
+    /// The membership has ended, or the parent is not valid any more.
+    #[error("the holder is gone")]
+    HolderGone,
+    /// The same form has created this key before.
+    #[error("the form has created key {0} already")]
+    AlreadyCreated(ApiKeyId),
+    /// The consumer has as many valid keys as it may.
+    #[error("the key limit is reached")]
+    LimitReached,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a key was not edited.
+#[derive(Debug, thiserror::Error)]
+pub enum EditKeyError {
+    /// The consumer has no such key.
+    #[error("no such key")]
+    NotFound,
+    /// A revoked key stays as it was.
+    #[error("the key is revoked")]
+    Revoked,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a key was not revoked.
+#[derive(Debug, thiserror::Error)]
+pub enum RevokeKeyError {
+    /// The consumer has no such key.
+    #[error("no such key")]
+    NotFound,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}

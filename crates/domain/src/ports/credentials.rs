@@ -1,0 +1,18 @@
+//! The hot path's own view of keys.
+
+use async_trait::async_trait;
+
+use crate::access::Credential;
+use crate::ports::StorageError;
+use crate::token::TokenDigest;
+
+/// Finds what decides about one token.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait Credentials: Send + Sync {
+    /// The credential whose token has this digest, in whatever state, all of it as of one moment.
+    ///
+    /// MUST see every revocation and every ended membership that was answered before the call. If it cannot know, it
+    /// MUST fail rather than answer from memory.
+    async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError>;
+}

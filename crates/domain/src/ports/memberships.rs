@@ -1,0 +1,20 @@
+//! The store of memberships.
+
+use async_trait::async_trait;
+
+use crate::id::UserId;
+use crate::membership::Member;
+use crate::organization::{Organization, Slug};
+use crate::ports::StorageError;
+
+/// Knows who belongs where.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait Memberships: Send + Sync {
+    /// The user as live member of the organization with this slug. An organization that the user does not belong to
+    /// MUST look like one that does not exist.
+    async fn find_live(&self, user: UserId, organization: &Slug) -> Result<Option<Member>, StorageError>;
+
+    /// The organizations in which the user is a live member, by name.
+    async fn organizations_of(&self, user: UserId) -> Result<Vec<Organization>, StorageError>;
+}

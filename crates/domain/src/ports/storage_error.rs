@@ -1,0 +1,31 @@
+//! What can go wrong in any store.
+
+use std::error::Error;
+
+/// A store could not do what it was asked.
+///
+/// The sources are for logs. What is shown to people says only which of these it was.
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    /// The store does not answer in time, or is full, or read-only. Nothing was changed; asking again later may help.
+    #[error("storage is not available")]
+    Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    /// The connection broke, or time ran out, while a change was under way: it may or may not have happened.
+    #[error("storage did not say whether the change was made")]
+    OutcomeUnknown(#[source] Box<dyn Error + Send + Sync>),
+    /// A row breaks a rule of the domain.
+    #[error("corrupt row in storage: {table}.{column} of {id}: {problem}")]
+    Corrupt {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+        /// The row's identifier.
+        id: String,
+        /// What is wrong with the value, without the value.
+        problem: String,
+    },
+    /// Anything else: a defect in the store or its schema. Nothing was changed.
+    #[error("storage failed")]
+    Defect(#[source] Box<dyn Error + Send + Sync>),
+}

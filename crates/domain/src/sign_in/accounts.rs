@@ -1,0 +1,190 @@
+//! Accounts, as the command line manages them.
+
+use std::sync::Arc;
+
+use crate::audit::{Act, Action, Actor, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::id::IdGenerator;
+use crate::membership::{Membership, Role};
+use crate::organization::{Organization, Slug};
+use crate::ports::StorageError;
+use crate::sign_in::password::{HashingError, Password, PasswordHasher};
+use crate::sign_in::ports::{AccountStore, AddAccountError, NewAccount, ReplacePasswordError};
+use crate::user::{DisplayName, User, Username};
+
+/// A user and what their password is checked against.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The user.
+    pub user: User,
+    /// The hash of their password.
+    pub password_hash: crate::sign_in::password::PasswordHash,
+}
+
+/// What an administrator says about a new user.
+#[derive(Debug)]
+pub struct AccountDraft {
+    /// The organization they join.
+    pub organization: Slug,
+    /// As what.
+    pub role: Role,
+    /// Their username.
+    pub username: Username,
+    /// Their name for people.
+    pub display_name: DisplayName,
+    /// Their first password.
+    pub password: Password,
+}
+
+/// Why no account was created.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateAccountError {
+    /// Another user has the username.
+    #[error("the username is taken")]
+    UsernameTaken,
+    /// There is no such organization.
+    #[error("there is no such organization")]
+    OrganizationUnknown,
+    /// The password could not be hashed.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a password was not replaced.
+#[derive(Debug, thiserror::Error)]
+pub enum ResetPasswordError {
+    /// There is no such user.
+    #[error("there is no such user")]
+    UserUnknown,
+    /// The password could not be hashed.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// What an administrator of the installation can do with accounts. None of it creates a key.
+#[derive(Clone)]
+pub struct Accounts {
+    accounts: Arc<dyn AccountStore>,
+    hasher: Arc<dyn PasswordHasher>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<IdGenerator>,
+}
+
+impl Accounts {
+    /// The use cases over these ports.
+    #[must_use]
+    pub fn new(
+        accounts: Arc<dyn AccountStore>,
+        hasher: Arc<dyn PasswordHasher>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<IdGenerator>,
+    ) -> Self {
+        Self {
+            accounts,
+            hasher,
+            clock,
+            ids,
+        }
+    }
+
+    /// All organizations of the installation, by name.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn organizations(&self) -> Result<Vec<Organization>, StorageError> {
+        self.accounts.organizations().await
+    }
+
+    /// Creates a user who is a member of an organization from the start.
+    ///
+    /// # Errors
+    /// See [`CreateAccountError`]; then nothing was created.
+    pub async fn create(&self, draft: AccountDraft) -> Result<User, CreateAccountError> {
+        let organizations = self.accounts.organizations().await?;
+        let organization = organizations
+            .into_iter()
+            .find(|organization| organization.slug == draft.organization)
+            .ok_or(CreateAccountError::OrganizationUnknown)?;
+        let password_hash = self.hasher.hash(&draft.password).await?;
+        let act = self.act();
+        let user = User {
+            id: self.ids.next(),
+            username: draft.username,
+            display_name: draft.display_name,
+            created_at: act.at,
+        };
+        let membership = Membership {
+            id: self.ids.next(),
+            organization_id: organization.id,
+            user_id: user.id,
+            role: draft.role,
+            joined_at: act.at,
+            ended_at: None,
+        };
+        let act = Act {
+            organization_id: Some(organization.id),
+            ..act
+        };
+        let events = vec![
+            act.event(Action::CreateUser, Subject::User(user.id)),
+            act.event(Action::CreateMembership, Subject::Membership(membership.id)),
+        ];
+        let account = Account {
+            user: user.clone(),
+            password_hash,
+        };
+        match self
+            .accounts
+            .add(NewAccount { account, membership }, events)
+            .await
+        {
+            Ok(()) => Ok(user),
+            Err(AddAccountError::UsernameTaken) => Err(CreateAccountError::UsernameTaken),
+            Err(AddAccountError::Storage(error)) => Err(error.into()),
+        }
+    }
+
+    /// Replaces a user's password and ends all their sessions. Their keys stay valid.
+    ///
+    /// # Errors
+    /// See [`ResetPasswordError`]; then nothing was changed.
+    pub async fn reset_password(
+        &self,
+        username: &Username,
+        password: &Password,
+    ) -> Result<(), ResetPasswordError> {
+        let account = self
+            .accounts
+            .find(username)
+            .await?
+            .ok_or(ResetPasswordError::UserUnknown)?;
+        let password_hash = self.hasher.hash(password).await?;
+        let user_id = account.user.id;
+        let event = self.act().event(Action::ResetPassword, Subject::User(user_id));
+        match self
+            .accounts
+            .replace_password(user_id, password_hash, event)
+            .await
+        {
+            Ok(()) => Ok(()),
+            Err(ReplacePasswordError::UserUnknown) => Err(ResetPasswordError::UserUnknown),
+            Err(ReplacePasswordError::Storage(error)) => Err(error.into()),
+        }
+    }
+
+    fn act(&self) -> Act {
+        Act {
+            at: self.clock.now(),
+            actor: Actor::Administrator,
+            organization_id: None,
+            source: RequestSource::default(),
+            ids: Arc::clone(&self.ids),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Passwords: the rule for choosing one, and the port that hashes them.
+//!
+//! The rule follows NIST SP 800-63B §3.1.1 and ASVS 5.0 §6.2: length instead of composition, and a list of common
+//! passwords.
+
+use std::collections::HashSet;
+use std::error::Error;
+use std::fmt;
+use std::sync::LazyLock;
+
+use async_trait::async_trait;
+use unicode_normalization::UnicodeNormalization;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::random::Random;
+use crate::user::Username;
+
+/// Passwords that many people use, folded, one a line. Only those long enough to pass the length rule matter.
+const COMMON: &str = include_str!("common_passwords.txt");
+
+/// A password in the clear, as somebody typed it. It is wiped from memory after use.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Password(String);
+
+/// Why a password may not be chosen. The words are meant for the person who chose it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WeakPassword {
+    /// Fewer than [`Password::MIN`] code points.
+    #[error("must be at least {} characters long", Password::MIN)]
+    TooShort,
+    /// More than [`Password::MAX`] code points.
+    #[error("must be at most {} characters long", Password::MAX)]
+    TooLong,
+    /// Known to many, a repetition of a few characters, or made from the username.
+    #[error("is too easy to guess: choose another, such as several unrelated words")]
+    TooCommon,
+}
+
+impl Password {
+    /// The fewest code points of a chosen password.
+    pub const MIN: usize = 15;
+    /// The most code points of a chosen password; it bounds the work of hashing.
+    pub const MAX: usize = 256;
+
+    /// What somebody typed to sign in. Any text may be tried. It is brought to Unicode Normalization Form C, since
+    /// keyboards differ in how they compose the same letters.
+    #[must_use]
+    pub fn attempt(typed: &str) -> Self {
+        Self(typed.nfc().take(Self::MAX + 1).collect())
+    }
+
+    /// What somebody typed as their new password.
+    ///
+    /// # Errors
+    /// Says which rule it breaks.
+    pub fn choose(typed: &str, username: &Username) -> Result<Self, WeakPassword> {
+        let password = Self::attempt(typed);
+        let length = password.0.chars().count();
+        if length < Self::MIN {
+            return Err(WeakPassword::TooShort);
+        }
+        if length > Self::MAX {
+            return Err(WeakPassword::TooLong);
+        }
+        if is_easy_to_guess(&password.0, username) {
+            Err(WeakPassword::TooCommon)
+        } else {
+            Ok(password)
+        }
+    }
+
+    /// A random password that is easy to type: five groups of five letters and digits, about 124 bits.
+    #[must_use]
+    pub fn generate(random: &dyn Random) -> Self {
+        // 32 digits, so that each takes five bits of a random byte; without 0, 1, l and o, which look alike.
+        const DIGITS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
+        let mut bytes = [0_u8; 25];
+        random.fill(&mut bytes);
+        let groups: Vec<String> = bytes
+            .chunks(5)
+            .map(|group| {
+                group
+                    .iter()
+                    .map(|byte| char::from(DIGITS[usize::from(byte % 32)]))
+                    .collect()
+            })
+            .collect();
+        bytes.zeroize();
+        Self(groups.join("-"))
+    }
+
+    /// The password itself, for hashing and for showing a generated one.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(redacted)")
+    }
+}
+
+fn is_easy_to_guess(password: &str, username: &Username) -> bool {
+    static COMMON_PASSWORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| COMMON.lines().collect());
+    let folded = password.to_lowercase();
+    COMMON_PASSWORDS.contains(folded.as_str())
+        || repeats_one_piece(&folded, Password::MIN / 2)
+        || repeats_one_piece(&folded.replace(username.as_str(), ""), Password::MIN / 2)
+}
+
+/// Whether a text is a short piece over and over: `abcabcabcabcabcabc`, or nothing at all.
+fn repeats_one_piece(text: &str, longest_piece: usize) -> bool {
+    let characters: Vec<char> = text.chars().collect();
+    let repeats = |period: usize| {
+        characters
+            .iter()
+            .zip(characters.iter().skip(period))
+            .all(|(a, b)| a == b)
+    };
+    characters.len() <= longest_piece || (1..=longest_piece).any(repeats)
+}
+
+/// A salted, slow hash of a password, in PHC string format.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PasswordHash(String);
+
+impl PasswordHash {
+    /// Takes a hash from a [`PasswordHasher`] or from storage.
+    #[must_use]
+    pub const fn from_phc_string(hash: String) -> Self {
+        Self(hash)
+    }
+
+    /// The hash as storage keeps it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PasswordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PasswordHash(redacted)")
+    }
+}
+
+/// Why a password was neither hashed nor verified.
+#[derive(Debug, thiserror::Error)]
+pub enum HashingError {
+    /// So many are being hashed that memory would run out; asking again later helps.
+    #[error("too many passwords are being checked at once")]
+    Busy,
+    /// The hash is unreadable, or hashing failed.
+    #[error("a password could not be hashed")]
+    Failed(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// Hashes passwords, slowly, with bounded memory.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait PasswordHasher: Send + Sync {
+    /// A new hash of the password, each with its own salt.
+    async fn hash(&self, password: &Password) -> Result<PasswordHash, HashingError>;
+
+    /// Whether this is the password.
+    async fn verify(&self, password: &Password, hash: &PasswordHash) -> Result<bool, HashingError>;
+
+    /// Works as long as [`verify`](PasswordHasher::verify) does, for a user who does not exist, so that the time of an
+    /// answer does not tell who exists.
+    async fn verify_nothing(&self, password: &Password) -> Result<(), HashingError>;
+}

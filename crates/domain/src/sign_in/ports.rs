@@ -1,0 +1,195 @@
+//! What a store must promise for signing in. As in [`crate::ports`], each method is one atomic fact: the change and
+//! its audit events commit together or not at all, even if the caller stops waiting.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use crate::audit::AuditEvent;
+use crate::id::{SessionId, UserId};
+use crate::membership::Membership;
+use crate::organization::Organization;
+use crate::ports::StorageError;
+use crate::sign_in::accounts::Account;
+use crate::sign_in::password::PasswordHash;
+use crate::sign_in::session::{Session, SessionDigest, SignedIn};
+use crate::sign_in::setup::SetupDigest;
+use crate::sign_in::throttle::{ThrottleBucket, Throttled};
+use crate::user::{User, Username};
+
+/// Keeps users and the hashes of their passwords.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait AccountStore: Send + Sync {
+    /// The account with this username.
+    async fn find(&self, username: &Username) -> Result<Option<Account>, StorageError>;
+
+    /// All organizations, by name.
+    async fn organizations(&self) -> Result<Vec<Organization>, StorageError>;
+
+    /// Adds a user with a membership. Of two concurrent additions of one username exactly one MUST succeed.
+    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError>;
+
+    /// Replaces a user's password. MUST end all the user's sessions in the same transaction.
+    async fn replace_password(
+        &self,
+        user: UserId,
+        password_hash: PasswordHash,
+        event: AuditEvent,
+    ) -> Result<(), ReplacePasswordError>;
+}
+
+/// A user to be stored.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    /// The account.
+    pub account: Account,
+    /// The membership they begin with, in an organization that exists.
+    pub membership: Membership,
+}
+
+/// Why an account was not added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddAccountError {
+    /// Another user has the username.
+    #[error("the username is taken")]
+    UsernameTaken,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a password was not replaced.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplacePasswordError {
+    /// There is no such user.
+    #[error("there is no such user")]
+    UserUnknown,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Keeps console sessions.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait SessionStore: Send + Sync {
+    /// Starts a session and ends the one it replaces, if any.
+    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StorageError>;
+
+    /// The session whose token has this digest and its user, unless it was ended. Whether it has expired is for the
+    /// caller to say.
+    async fn find(&self, digest: &SessionDigest) -> Result<Option<SignedIn>, StorageError>;
+
+    /// Notes when a session was last seen; only forward.
+    async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError>;
+
+    /// Ends a session. MUST NOT write the event if it has ended already.
+    async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError>;
+}
+
+/// A session to be stored.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// The session.
+    pub session: Session,
+    /// Its token's digest.
+    pub digest: SessionDigest,
+    /// The session that ends with its start.
+    pub replaces: Option<SessionDigest>,
+}
+
+/// Counts attempts to sign in, for all replicas together.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait SignInThrottle: Send + Sync {
+    /// Takes one attempt from a bucket, as [`ThrottleBucket::take`] says; `Some` if it is refused. Of concurrent
+    /// attempts MUST NOT let more pass than one after the other would.
+    async fn take(
+        &self,
+        bucket: ThrottleBucket,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Throttled>, StorageError>;
+
+    /// Gives all attempts of a bucket back.
+    async fn clear(&self, bucket: ThrottleBucket) -> Result<(), StorageError>;
+}
+
+/// Keeps what is true of the installation as a whole.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait InstallationStore: Send + Sync {
+    /// Whether the first organization exists.
+    async fn is_set_up(&self) -> Result<bool, StorageError>;
+
+    /// Replaces the setup link, of which there is at most one.
+    async fn replace_setup_link(
+        &self,
+        digest: SetupDigest,
+        expires_at: DateTime<Utc>,
+        event: AuditEvent,
+    ) -> Result<(), ReplaceSetupLinkError>;
+
+    /// Whether this is the setup link and has not expired.
+    async fn setup_link_works(&self, digest: &SetupDigest, now: DateTime<Utc>) -> Result<bool, StorageError>;
+
+    /// Creates the first organization with its owner, and removes the link. Of any number of concurrent calls exactly
+    /// one MUST succeed. MUST check [`SetUpError::AlreadySetUp`] before [`SetUpError::LinkInvalid`].
+    async fn set_up(
+        &self,
+        proof: SetupProof,
+        first_owner: FirstOwner,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), SetUpError>;
+}
+
+/// What entitles somebody to complete the first run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupProof {
+    /// They have the link.
+    Link {
+        /// The digest of the link's secret.
+        digest: SetupDigest,
+        /// When they used it.
+        at: DateTime<Utc>,
+    },
+    /// They run the command line on the server.
+    CommandLine,
+}
+
+/// The first organization and its owner.
+#[derive(Debug, Clone)]
+pub struct FirstOwner {
+    /// The organization.
+    pub organization: Organization,
+    /// The owner.
+    pub user: User,
+    /// What makes them owner.
+    pub membership: Membership,
+    /// The hash of their password.
+    pub password_hash: PasswordHash,
+}
+
+/// Why there is no new setup link.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplaceSetupLinkError {
+    /// The first run is completed.
+    #[error("Keyward is set up already")]
+    AlreadySetUp,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why the first run was not completed.
+#[derive(Debug, thiserror::Error)]
+pub enum SetUpError {
+    /// It is completed already.
+    #[error("Keyward is set up already")]
+    AlreadySetUp,
+    /// The link is unknown or has expired.
+    #[error("the setup link does not work")]
+    LinkInvalid,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}

@@ -1,0 +1,74 @@
+//! Random secrets that people carry in links and cookies.
+
+/// Declares a secret of 32 random bytes, shown as 64 hexadecimal digits, and the SHA-256 digest that is stored in its
+/// place.
+macro_rules! secret_type {
+    ($(#[$doc:meta])* $secret:ident, $(#[$digest_doc:meta])* $digest:ident) => {
+        $(#[$doc])*
+        #[derive(zeroize::Zeroize, zeroize::ZeroizeOnDrop)]
+        pub struct $secret(String);
+
+        impl $secret {
+            const BYTES: usize = 32;
+
+            /// Makes a new secret.
+            #[must_use]
+            pub fn generate(random: &dyn $crate::random::Random) -> Self {
+                use std::fmt::Write;
+                let mut bytes = zeroize::Zeroizing::new([0_u8; Self::BYTES]);
+                random.fill(&mut *bytes);
+                let text = bytes.iter().fold(String::with_capacity(Self::BYTES * 2), |mut text, byte| {
+                    // Writing to a String cannot fail.
+                    let _ = write!(text, "{byte:02x}");
+                    text
+                });
+                Self(text)
+            }
+
+            /// Reads a secret that somebody sent; nothing if it cannot be one.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+                (text.len() == Self::BYTES * 2 && text.bytes().all(is_digit)).then(|| Self(text.to_owned()))
+            }
+
+            /// The secret itself, for the link or cookie that carries it.
+            #[must_use]
+            pub fn expose(&self) -> &str {
+                &self.0
+            }
+
+            /// What is stored in the secret's place.
+            #[must_use]
+            pub fn digest(&self) -> $digest {
+                use sha2::Digest;
+                $digest(sha2::Sha256::digest(self.0.as_bytes()).into())
+            }
+        }
+
+        impl std::fmt::Debug for $secret {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(concat!(stringify!($secret), "(redacted)"))
+            }
+        }
+
+        $(#[$digest_doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $digest([u8; 32]);
+
+        impl $digest {
+            /// The digest as storage keeps it.
+            #[must_use]
+            pub const fn as_bytes(&self) -> &[u8; 32] {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Debug for $digest {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(concat!(stringify!($digest), "(redacted)"))
+            }
+        }
+    };
+}
+pub(crate) use secret_type;

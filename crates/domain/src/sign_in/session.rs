@@ -1,0 +1,273 @@
+//! Signing in to the console, and the sessions that follow.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::audit::{Act, Action, Actor, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::id::{IdGenerator, SessionId, UserId};
+use crate::ports::{AuditLog, StorageError};
+use crate::random::Random;
+use crate::sign_in::password::{HashingError, Password, PasswordHasher};
+use crate::sign_in::ports::{AccountStore, NewSession, SessionStore, SignInThrottle};
+use crate::sign_in::secret::secret_type;
+use crate::sign_in::throttle::{ThrottleBucket, Throttled};
+use crate::user::{User, Username};
+
+secret_type! {
+    /// The secret in the session cookie. Each sign-in makes a new one.
+    SessionToken,
+    /// What is stored of a [`SessionToken`].
+    SessionDigest
+}
+
+/// One browser in which a user is signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Its identifier.
+    pub id: SessionId,
+    /// Who is signed in.
+    pub user_id: UserId,
+    /// When they signed in.
+    pub started_at: DateTime<Utc>,
+    /// When they were last seen, to [`Session::SEEN_EVERY`].
+    pub last_seen_at: DateTime<Utc>,
+}
+
+impl Session {
+    /// How long a session lives without being used.
+    pub const IDLE: TimeDelta = TimeDelta::hours(12);
+    /// How long a session lives in all.
+    pub const ABSOLUTE: TimeDelta = TimeDelta::days(14);
+    /// How often use is written down: often enough for [`Session::IDLE`], too rarely to weigh on any page.
+    pub const SEEN_EVERY: TimeDelta = TimeDelta::minutes(1);
+
+    /// Whether the session still lets its user in.
+    #[must_use]
+    pub fn is_live(&self, now: DateTime<Utc>) -> bool {
+        now < self.last_seen_at + Self::IDLE && now < self.started_at + Self::ABSOLUTE
+    }
+
+    fn is_due_to_be_seen(&self, now: DateTime<Utc>) -> bool {
+        now >= self.last_seen_at + Self::SEEN_EVERY
+    }
+}
+
+/// A live session and its user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedIn {
+    /// The session.
+    pub session: Session,
+    /// The user.
+    pub user: User,
+}
+
+/// What somebody sends to sign in.
+pub struct SignInAttempt<'a> {
+    /// The username as typed. People add spaces and capitals, which no username has.
+    pub username: &'a str,
+    /// The password as typed.
+    pub password: Password,
+    /// The session of the same browser, which ends with this sign-in.
+    pub previous: Option<SessionToken>,
+    /// From where.
+    pub source: RequestSource,
+}
+
+/// Why nobody was signed in.
+#[derive(Debug, thiserror::Error)]
+pub enum SignInError {
+    /// The username or the password is wrong; nobody is told which.
+    #[error("the username or the password is wrong")]
+    WrongCredentials,
+    /// Too many attempts, for this account or from this address.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
+    /// The password could not be checked.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Signs people in and out.
+#[derive(Clone)]
+pub struct SignIn {
+    accounts: Arc<dyn AccountStore>,
+    sessions: Arc<dyn SessionStore>,
+    throttle: Arc<dyn SignInThrottle>,
+    audit_log: Arc<dyn AuditLog>,
+    hasher: Arc<dyn PasswordHasher>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    ids: Arc<IdGenerator>,
+}
+
+/// What [`SignIn`] works with.
+pub struct SignInPorts {
+    /// Accounts.
+    pub accounts: Arc<dyn AccountStore>,
+    /// Sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// The throttle.
+    pub throttle: Arc<dyn SignInThrottle>,
+    /// Where refusals are written.
+    pub audit_log: Arc<dyn AuditLog>,
+    /// Hashes passwords.
+    pub hasher: Arc<dyn PasswordHasher>,
+}
+
+impl SignIn {
+    /// The use cases over these ports.
+    #[must_use]
+    pub fn new(
+        ports: SignInPorts,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        ids: Arc<IdGenerator>,
+    ) -> Self {
+        let SignInPorts {
+            accounts,
+            sessions,
+            throttle,
+            audit_log,
+            hasher,
+        } = ports;
+        Self {
+            accounts,
+            sessions,
+            throttle,
+            audit_log,
+            hasher,
+            clock,
+            random,
+            ids,
+        }
+    }
+
+    /// Signs somebody in and returns the secret for their cookie.
+    ///
+    /// Every attempt takes from the throttle before anything is looked up; a successful one gives back to the account.
+    ///
+    /// # Errors
+    /// See [`SignInError`]. An unknown username and a wrong password take the same time and leave the same trace.
+    pub async fn sign_in(&self, attempt: SignInAttempt<'_>) -> Result<SessionToken, SignInError> {
+        let now = self.clock.now();
+        let typed = attempt.username.trim().to_ascii_lowercase();
+        let by_account = ThrottleBucket::account(&typed);
+        self.throttle_attempt(by_account, attempt.source.address, now)
+            .await?;
+
+        let account = match Username::parse(&typed) {
+            Ok(username) => self.accounts.find(&username).await?,
+            Err(_) => None,
+        };
+        let verified = match &account {
+            Some(account) => {
+                self.hasher
+                    .verify(&attempt.password, &account.password_hash)
+                    .await?
+            }
+            None => {
+                self.hasher.verify_nothing(&attempt.password).await?;
+                false
+            }
+        };
+        let Some(account) = account.filter(|_| verified) else {
+            // What was typed is not written down: people type passwords into the wrong field.
+            let refusal = self.act(Actor::Anonymous, now, attempt.source);
+            self.audit_log
+                .record(refusal.refusal(Action::SignIn, Subject::Installation))
+                .await?;
+            return Err(SignInError::WrongCredentials);
+        };
+        self.throttle.clear(by_account).await?;
+        self.start_session(account.user.id, now, attempt.previous, attempt.source)
+            .await
+    }
+
+    async fn throttle_attempt(
+        &self,
+        by_account: ThrottleBucket,
+        address: Option<IpAddr>,
+        now: DateTime<Utc>,
+    ) -> Result<(), SignInError> {
+        let mut buckets = vec![by_account];
+        buckets.extend(address.map(ThrottleBucket::address));
+        for bucket in buckets {
+            if let Some(throttled) = self.throttle.take(bucket, now).await? {
+                return Err(throttled.into());
+            }
+        }
+        Ok(())
+    }
+
+    async fn start_session(
+        &self,
+        user_id: UserId,
+        now: DateTime<Utc>,
+        previous: Option<SessionToken>,
+        source: RequestSource,
+    ) -> Result<SessionToken, SignInError> {
+        let token = SessionToken::generate(&*self.random);
+        let session = Session {
+            id: self.ids.next(),
+            user_id,
+            started_at: now,
+            last_seen_at: now,
+        };
+        let event = self
+            .act(Actor::User(user_id), now, source)
+            .event(Action::SignIn, Subject::Session(session.id));
+        let new = NewSession {
+            session,
+            digest: token.digest(),
+            replaces: previous.map(|token| token.digest()),
+        };
+        self.sessions.start(new, event).await?;
+        Ok(token)
+    }
+
+    /// Who the bearer of a session cookie is, if it still lets anybody in. Notes that they were seen.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn signed_in(&self, token: &SessionToken) -> Result<Option<SignedIn>, StorageError> {
+        let now = self.clock.now();
+        let Some(found) = self
+            .sessions
+            .find(&token.digest())
+            .await?
+            .filter(|s| s.session.is_live(now))
+        else {
+            return Ok(None);
+        };
+        if found.session.is_due_to_be_seen(now) {
+            self.sessions.seen(found.session.id, now).await?;
+        }
+        Ok(Some(found))
+    }
+
+    /// Ends a session. One that has ended already stays so.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn sign_out(&self, signed_in: &SignedIn, source: RequestSource) -> Result<(), StorageError> {
+        let act = self.act(Actor::User(signed_in.user.id), self.clock.now(), source);
+        let event = act.event(Action::SignOut, Subject::Session(signed_in.session.id));
+        self.sessions.end(signed_in.session.id, event).await
+    }
+
+    fn act(&self, actor: Actor, at: DateTime<Utc>, source: RequestSource) -> Act {
+        Act {
+            at,
+            actor,
+            organization_id: None,
+            source,
+            ids: Arc::clone(&self.ids),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The first run: a one-time link, the first organization and its first owner.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::audit::{Act, Action, Actor, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::id::IdGenerator;
+use crate::membership::{Membership, Role};
+use crate::organization::{Organization, OrganizationName, Slug};
+use crate::ports::StorageError;
+use crate::random::Random;
+use crate::sign_in::password::{HashingError, Password, PasswordHasher};
+use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof};
+use crate::sign_in::secret::secret_type;
+use crate::user::{DisplayName, User, Username};
+
+secret_type! {
+    /// The secret in the one-time setup link. Whoever has it becomes the first owner.
+    SetupToken,
+    /// What is stored of a [`SetupToken`].
+    SetupDigest
+}
+
+/// How long a setup link works.
+pub const LINK_LIFETIME: TimeDelta = TimeDelta::hours(24);
+
+/// What somebody chooses at the first run.
+#[derive(Debug)]
+pub struct SetupChoices {
+    /// The organization's name.
+    pub organization: OrganizationName,
+    /// The first owner's username.
+    pub username: Username,
+    /// The first owner's name for people.
+    pub display_name: DisplayName,
+    /// The first owner's password.
+    pub password: Password,
+}
+
+/// Why the first run was not completed.
+#[derive(Debug, thiserror::Error)]
+pub enum CompleteSetupError {
+    /// There is no such link: unknown, replaced by a newer one, or over 24 hours old.
+    #[error("the setup link does not work any more")]
+    LinkInvalid,
+    /// Somebody has completed the setup before.
+    #[error("Keyward is set up already")]
+    AlreadySetUp,
+    /// The password could not be hashed.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// The use cases of the first run.
+#[derive(Clone)]
+pub struct Setup {
+    installation: Arc<dyn InstallationStore>,
+    hasher: Arc<dyn PasswordHasher>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    ids: Arc<IdGenerator>,
+}
+
+impl Setup {
+    /// The use cases over these ports.
+    #[must_use]
+    pub fn new(
+        installation: Arc<dyn InstallationStore>,
+        hasher: Arc<dyn PasswordHasher>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        ids: Arc<IdGenerator>,
+    ) -> Self {
+        Self {
+            installation,
+            hasher,
+            clock,
+            random,
+            ids,
+        }
+    }
+
+    /// Whether the first run is completed.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn is_complete(&self) -> Result<bool, StorageError> {
+        self.installation.is_set_up().await
+    }
+
+    /// Makes a new link; the one before it stops working.
+    ///
+    /// # Errors
+    /// [`ReplaceSetupLinkError::AlreadySetUp`] once the first run is completed.
+    pub async fn create_link(&self, source: RequestSource) -> Result<SetupToken, ReplaceSetupLinkError> {
+        let act = self.act(Actor::Administrator, source);
+        let token = SetupToken::generate(&*self.random);
+        let event = act.event(Action::CreateSetupLink, Subject::Installation);
+        self.installation
+            .replace_setup_link(token.digest(), act.at + LINK_LIFETIME, event)
+            .await?;
+        Ok(token)
+    }
+
+    /// Whether a link works at present.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn link_works(&self, token: &SetupToken) -> Result<bool, StorageError> {
+        self.installation
+            .setup_link_works(&token.digest(), self.clock.now())
+            .await
+    }
+
+    /// Completes the first run with the link. It works once, also when two people use it at the same time.
+    ///
+    /// # Errors
+    /// See [`CompleteSetupError`]; then nothing was created.
+    pub async fn complete(
+        &self,
+        link: &SetupToken,
+        choices: SetupChoices,
+        source: RequestSource,
+    ) -> Result<Organization, CompleteSetupError> {
+        // Hashing is dear, so a dead link is told apart first; the store decides again when it counts.
+        if !self.link_works(link).await? {
+            let complete = self.is_complete().await?;
+            return Err(if complete {
+                CompleteSetupError::AlreadySetUp
+            } else {
+                CompleteSetupError::LinkInvalid
+            });
+        }
+        let act = self.act(Actor::Anonymous, source);
+        let proof = SetupProof::Link {
+            digest: link.digest(),
+            at: act.at,
+        };
+        self.set_up(proof, choices, act).await
+    }
+
+    /// Completes the first run from the command line, without a link.
+    ///
+    /// # Errors
+    /// See [`CompleteSetupError`]; then nothing was created.
+    pub async fn bootstrap(&self, choices: SetupChoices) -> Result<Organization, CompleteSetupError> {
+        if self.is_complete().await? {
+            return Err(CompleteSetupError::AlreadySetUp);
+        }
+        let act = self.act(Actor::Administrator, RequestSource::default());
+        self.set_up(SetupProof::CommandLine, choices, act).await
+    }
+
+    async fn set_up(
+        &self,
+        proof: SetupProof,
+        choices: SetupChoices,
+        act: Act,
+    ) -> Result<Organization, CompleteSetupError> {
+        let password_hash = self.hasher.hash(&choices.password).await?;
+        let organization = self.organization(choices.organization, act.at);
+        let user = User {
+            id: self.ids.next(),
+            username: choices.username,
+            display_name: choices.display_name,
+            created_at: act.at,
+        };
+        let membership = Membership {
+            id: self.ids.next(),
+            organization_id: organization.id,
+            user_id: user.id,
+            role: Role::Owner,
+            joined_at: act.at,
+            ended_at: None,
+        };
+        let act = Act {
+            organization_id: Some(organization.id),
+            ..act
+        };
+        let events = vec![
+            act.event(Action::CreateOrganization, Subject::Organization(organization.id)),
+            act.event(Action::CreateUser, Subject::User(user.id)),
+            act.event(Action::CreateMembership, Subject::Membership(membership.id)),
+        ];
+        let first_owner = FirstOwner {
+            organization: organization.clone(),
+            user,
+            membership,
+            password_hash,
+        };
+        match self.installation.set_up(proof, first_owner, events).await {
+            Ok(()) => Ok(organization),
+            Err(SetUpError::LinkInvalid) => Err(CompleteSetupError::LinkInvalid),
+            Err(SetUpError::AlreadySetUp) => Err(CompleteSetupError::AlreadySetUp),
+            Err(SetUpError::Storage(error)) => Err(error.into()),
+        }
+    }
+
+    fn organization(&self, name: OrganizationName, created_at: DateTime<Utc>) -> Organization {
+        Organization {
+            id: self.ids.next(),
+            slug: Slug::from_name(&name),
+            name,
+            created_at,
+        }
+    }
+
+    fn act(&self, actor: Actor, source: RequestSource) -> Act {
+        Act {
+            at: self.clock.now(),
+            actor,
+            organization_id: None,
+            source,
+            ids: Arc::clone(&self.ids),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! What tests need: in-memory adapters, fixed clock, seeded randomness, builders and the conformance suite.
