@@ -1,1 +1,19 @@
-//! What tests need: in-memory adapters, fixed clock, seeded randomness, builders and the conformance suite.
+//! What tests need: in-memory adapters, fixed clock, seeded randomness, builders, mocks and the conformance suite.
+//!
+//! The mocks (mockall) stand beside their ports: [`MockApiKeys`](crate::ports::MockApiKeys) and so on.
+
+#![expect(clippy::expect_used, reason = "a failed expectation is a failed test")]
+
+mod builders;
+mod clock;
+mod hasher;
+mod installation;
+mod memory;
+mod random;
+
+pub use builders::Builder;
+pub use clock::FixedClock;
+pub use hasher::PlainHasher;
+pub use installation::TestInstallation;
+pub use memory::MemoryStore;
+pub use random::SeededRandom;

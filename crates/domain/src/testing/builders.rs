@@ -1,0 +1,134 @@
+//! Valid things to test with, each different from the others.
+
+use std::sync::Arc;
+
+use crate::api_key::{ApiKey, KeyDescription, KeyName};
+use crate::audit::{Act, Actor, RequestSource};
+use crate::clock::Clock;
+use crate::holder::Holder;
+use crate::id::IdGenerator;
+use crate::membership::{Member, Membership, Role};
+use crate::organization::{Organization, OrganizationName, Slug};
+use crate::ports::NewApiKey;
+use crate::random::Random;
+use crate::testing::{FixedClock, SeededRandom};
+use crate::token::Token;
+use crate::user::{DisplayName, User, Username};
+
+/// Makes organizations, members and keys that no store knows yet.
+#[derive(Clone)]
+pub struct Builder {
+    /// The moment at which everything is made.
+    pub clock: Arc<FixedClock>,
+    /// Where tokens come from.
+    pub random: Arc<SeededRandom>,
+    /// Where identifiers come from.
+    pub ids: Arc<IdGenerator>,
+}
+
+impl Builder {
+    /// A builder whose things depend on the seed alone.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let clock = Arc::new(FixedClock::default());
+        let random = Arc::new(SeededRandom::new(seed));
+        let ids = Arc::new(IdGenerator::new(
+            Arc::clone(&clock) as Arc<dyn Clock>,
+            Arc::clone(&random) as Arc<dyn Random>,
+        ));
+        Self { clock, random, ids }
+    }
+
+    /// An organization with the slug that its name gives.
+    #[must_use]
+    pub fn organization(&self, name: &str) -> Organization {
+        let name = OrganizationName::parse(name).expect("an organization name");
+        Organization {
+            id: self.ids.next(),
+            slug: Slug::from_name(&name),
+            name,
+            created_at: self.clock.now(),
+        }
+    }
+
+    /// A user whose display name is their username.
+    #[must_use]
+    pub fn user(&self, username: &str) -> User {
+        User {
+            id: self.ids.next(),
+            username: Username::parse(username).expect("a username"),
+            display_name: DisplayName::parse(username).expect("a display name"),
+            created_at: self.clock.now(),
+        }
+    }
+
+    /// A live membership.
+    #[must_use]
+    pub fn membership(&self, organization: &Organization, user: &User, role: Role) -> Membership {
+        Membership {
+            id: self.ids.next(),
+            organization_id: organization.id,
+            user_id: user.id,
+            role,
+            joined_at: self.clock.now(),
+            ended_at: None,
+        }
+    }
+
+    /// A new user who is a member.
+    #[must_use]
+    pub fn member(&self, organization: &Organization, username: &str) -> Member {
+        let user = self.user(username);
+        let membership = self.membership(organization, &user, Role::Member);
+        Member {
+            user,
+            organization: organization.clone(),
+            membership,
+        }
+    }
+
+    /// A valid key of the holder, to be added to a store, and its token.
+    #[must_use]
+    pub fn new_key(&self, holder: &Holder, name: &str) -> (NewApiKey, Token) {
+        let token = Token::generate(&*self.random);
+        let key = ApiKey {
+            id: self.ids.next(),
+            consumer_id: holder.consumer().id,
+            hint: token.hint(),
+            name: KeyName::parse(name).expect("a key name"),
+            description: KeyDescription::parse("").expect("a description"),
+            origin: holder.acts_through(),
+            created_at: self.clock.now(),
+            revocation: None,
+        };
+        (
+            NewApiKey {
+                key,
+                digest: token.digest(),
+                nonce: None,
+            },
+            token,
+        )
+    }
+
+    /// The holder acts, now, from nowhere in particular.
+    #[must_use]
+    pub fn act_of(&self, holder: &Holder) -> Act {
+        Act {
+            organization_id: Some(holder.organization_id()),
+            ..self.act(holder.as_actor())
+        }
+    }
+
+    /// Somebody acts outside any organization.
+    #[must_use]
+    pub fn act(&self, actor: Actor) -> Act {
+        Act {
+            at: self.clock.now(),
+            actor,
+            organization_id: None,
+            source: RequestSource::default(),
+            ids: Arc::clone(&self.ids),
+        }
+    }
+}

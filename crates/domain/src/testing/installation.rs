@@ -1,0 +1,159 @@
+//! All use cases over one in-memory store.
+
+use std::sync::Arc;
+
+use crate::access::{Authenticate, Caller};
+use crate::api_key::{KeyDescription, KeyName};
+use crate::audit::RequestSource;
+use crate::clock::Clock;
+use crate::holder::Holder;
+use crate::keys::{IssuedKey, KeyDraft, PersonalKeys};
+use crate::membership::{Member, Role};
+use crate::organization::Organization;
+use crate::ports::KeyLimit;
+use crate::random::Random;
+use crate::sign_in::password::Password;
+use crate::sign_in::session::SignInPorts;
+use crate::sign_in::{Accounts, Setup, SignIn};
+use crate::testing::{Builder, MemoryStore, PlainHasher};
+
+/// A whole installation in memory, with a fixed clock and seeded randomness.
+#[derive(Clone)]
+pub struct TestInstallation {
+    /// What it stores.
+    pub store: MemoryStore,
+    /// Its clock, randomness and identifiers.
+    pub builder: Builder,
+    /// The most valid keys a consumer may have.
+    pub limit: KeyLimit,
+}
+
+impl TestInstallation {
+    /// The password of every member made by [`TestInstallation::member`].
+    pub const PASSWORD: &'static str = "quiet otters read maps";
+
+    /// An installation that is not set up yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            store: MemoryStore::new(),
+            builder: Builder::new(1),
+            limit: KeyLimit::default(),
+        }
+    }
+
+    /// An organization, stored. The installation counts as set up from then on.
+    #[must_use]
+    pub fn organization(&self, name: &str) -> Organization {
+        let organization = self.builder.organization(name);
+        self.store.put_organization(organization.clone());
+        organization
+    }
+
+    /// A new user who is a member, stored.
+    #[must_use]
+    pub fn member(&self, organization: &Organization, username: &str, role: Role) -> Member {
+        let user = self.builder.user(username);
+        let membership = self.builder.membership(organization, &user, role);
+        self.store.put_user(
+            user.clone(),
+            PlainHasher::hash_of(&Password::attempt(Self::PASSWORD)),
+        );
+        self.store.put_membership(membership.clone());
+        Member {
+            user,
+            organization: organization.clone(),
+            membership,
+        }
+    }
+
+    /// Issues a key.
+    pub async fn issue(&self, holder: &Holder, name: &str) -> IssuedKey {
+        let draft = KeyDraft {
+            name: KeyName::parse(name).expect("a key name"),
+            description: KeyDescription::parse("").expect("a description"),
+        };
+        self.keys()
+            .issue(holder, draft, None, RequestSource::default())
+            .await
+            .expect("a new key")
+    }
+
+    /// The caller that a key's token stands for.
+    pub async fn caller(&self, issued: &IssuedKey) -> Caller {
+        self.authenticate()
+            .caller(issued.token.expose())
+            .await
+            .expect("an accepted token")
+    }
+
+    /// The use cases of personal keys.
+    #[must_use]
+    pub fn keys(&self) -> PersonalKeys {
+        PersonalKeys::new(
+            Arc::new(self.store.clone()),
+            self.clock(),
+            self.random(),
+            Arc::clone(&self.builder.ids),
+            self.limit,
+        )
+    }
+
+    /// Authentication.
+    #[must_use]
+    pub fn authenticate(&self) -> Authenticate {
+        Authenticate::new(Arc::new(self.store.clone()))
+    }
+
+    /// Signing in.
+    #[must_use]
+    pub fn sign_in(&self) -> SignIn {
+        let ports = SignInPorts {
+            accounts: Arc::new(self.store.clone()),
+            sessions: Arc::new(self.store.clone()),
+            throttle: Arc::new(self.store.clone()),
+            audit_log: Arc::new(self.store.clone()),
+            hasher: Arc::new(PlainHasher),
+        };
+        SignIn::new(ports, self.clock(), self.random(), Arc::clone(&self.builder.ids))
+    }
+
+    /// The first run.
+    #[must_use]
+    pub fn setup(&self) -> Setup {
+        let store = Arc::new(self.store.clone());
+        Setup::new(
+            store,
+            Arc::new(PlainHasher),
+            self.clock(),
+            self.random(),
+            Arc::clone(&self.builder.ids),
+        )
+    }
+
+    /// Accounts.
+    #[must_use]
+    pub fn accounts(&self) -> Accounts {
+        let store = Arc::new(self.store.clone());
+        Accounts::new(
+            store,
+            Arc::new(PlainHasher),
+            self.clock(),
+            Arc::clone(&self.builder.ids),
+        )
+    }
+
+    fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.builder.clock) as Arc<dyn Clock>
+    }
+
+    fn random(&self) -> Arc<dyn Random> {
+        Arc::clone(&self.builder.random) as Arc<dyn Random>
+    }
+}
+
+impl Default for TestInstallation {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,146 @@
+//! A store in memory that keeps every promise of the ports, for tests and for trying the crate out.
+
+mod accounts;
+mod api_keys;
+mod audit_log;
+mod credentials;
+mod installation;
+mod memberships;
+mod sessions;
+mod throttle;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+
+use crate::api_key::ApiKey;
+use crate::audit::AuditEvent;
+use crate::id::{MembershipId, OrganizationId, UserId};
+use crate::keys::FormNonce;
+use crate::membership::Membership;
+use crate::organization::Organization;
+use crate::ports::StorageError;
+use crate::sign_in::accounts::Account;
+use crate::sign_in::password::PasswordHash;
+use crate::sign_in::session::{Session, SessionDigest};
+use crate::sign_in::setup::SetupDigest;
+use crate::token::TokenDigest;
+use crate::user::User;
+
+/// Keeps everything in memory, behind one lock: each port method is one critical section, and so atomic.
+///
+/// Clones share what is stored.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    down: bool,
+    organizations: Vec<Organization>,
+    accounts: Vec<Account>,
+    memberships: Vec<Membership>,
+    keys: Vec<StoredKey>,
+    sessions: Vec<StoredSession>,
+    throttle: HashMap<[u8; 32], DateTime<Utc>>,
+    setup_link: Option<(SetupDigest, DateTime<Utc>)>,
+    events: Vec<AuditEvent>,
+}
+
+struct StoredKey {
+    key: ApiKey,
+    digest: TokenDigest,
+    nonce: Option<FormNonce>,
+}
+
+struct StoredSession {
+    session: Session,
+    digest: SessionDigest,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stores an organization.
+    pub fn put_organization(&self, organization: Organization) {
+        self.lock().organizations.push(organization);
+    }
+
+    /// Stores a user.
+    pub fn put_user(&self, user: User, password_hash: PasswordHash) {
+        self.lock().accounts.push(Account { user, password_hash });
+    }
+
+    /// Stores a membership.
+    pub fn put_membership(&self, membership: Membership) {
+        self.lock().memberships.push(membership);
+    }
+
+    /// Ends a membership.
+    pub fn end_membership(&self, id: MembershipId, at: DateTime<Utc>) {
+        for membership in self
+            .lock()
+            .memberships
+            .iter_mut()
+            .filter(|membership| membership.id == id)
+        {
+            membership.ended_at.get_or_insert(at);
+        }
+    }
+
+    /// From now on, every call fails with [`StorageError::Unavailable`], until [`MemoryStore::come_back`].
+    pub fn go_down(&self) {
+        self.lock().down = true;
+    }
+
+    /// Ends [`MemoryStore::go_down`].
+    pub fn come_back(&self) {
+        self.lock().down = false;
+    }
+
+    /// Every audit event so far, oldest first.
+    #[must_use]
+    pub fn events(&self) -> Vec<AuditEvent> {
+        self.lock().events.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> Result<MutexGuard<'_, State>, StorageError> {
+        let state = self.lock();
+        if state.down {
+            Err(StorageError::Unavailable(
+                "the store was taken down by a test".into(),
+            ))
+        } else {
+            Ok(state)
+        }
+    }
+}
+
+impl State {
+    fn user(&self, id: UserId) -> Option<&User> {
+        self.accounts
+            .iter()
+            .map(|account| &account.user)
+            .find(|user| user.id == id)
+    }
+
+    fn organization(&self, id: OrganizationId) -> Option<&Organization> {
+        self.organizations
+            .iter()
+            .find(|organization| organization.id == id)
+    }
+
+    fn membership(&self, id: MembershipId) -> Option<&Membership> {
+        self.memberships.iter().find(|membership| membership.id == id)
+    }
+}

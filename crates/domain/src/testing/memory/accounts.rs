@@ -1,0 +1,58 @@
+use async_trait::async_trait;
+
+use super::MemoryStore;
+use crate::audit::AuditEvent;
+use crate::id::UserId;
+use crate::organization::Organization;
+use crate::ports::StorageError;
+use crate::sign_in::accounts::Account;
+use crate::sign_in::password::PasswordHash;
+use crate::sign_in::ports::{AccountStore, AddAccountError, NewAccount, ReplacePasswordError};
+use crate::user::Username;
+
+#[async_trait]
+impl AccountStore for MemoryStore {
+    async fn find(&self, username: &Username) -> Result<Option<Account>, StorageError> {
+        Ok(self
+            .state()?
+            .accounts
+            .iter()
+            .find(|account| account.user.username == *username)
+            .cloned())
+    }
+
+    async fn organizations(&self) -> Result<Vec<Organization>, StorageError> {
+        let mut organizations = self.state()?.organizations.clone();
+        organizations.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()).then(a.id.cmp(&b.id)));
+        Ok(organizations)
+    }
+
+    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError> {
+        let mut state = self.state()?;
+        if state
+            .accounts
+            .iter()
+            .any(|account| account.user.username == new.account.user.username)
+        {
+            return Err(AddAccountError::UsernameTaken);
+        }
+        state.accounts.push(new.account);
+        state.memberships.push(new.membership);
+        state.events.extend(events);
+        Ok(())
+    }
+
+    async fn replace_password(
+        &self,
+        user: UserId,
+        password_hash: PasswordHash,
+        event: AuditEvent,
+    ) -> Result<(), ReplacePasswordError> {
+        let mut state = self.state()?;
+        let account = state.accounts.iter_mut().find(|account| account.user.id == user);
+        account.ok_or(ReplacePasswordError::UserUnknown)?.password_hash = password_hash;
+        state.sessions.retain(|stored| stored.session.user_id != user);
+        state.events.push(event);
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+use std::cmp::Reverse;
+
+use async_trait::async_trait;
+
+use super::{MemoryStore, State, StoredKey};
+use crate::api_key::{ApiKey, KeyEdit, Revocation, RevocationReason};
+use crate::audit::{Act, Action, AuditEvent, Subject};
+use crate::id::{ApiKeyId, ConsumerId};
+use crate::page::{Page, PageRequest};
+use crate::ports::{
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
+    StorageError,
+};
+
+#[async_trait]
+impl ApiKeys for MemoryStore {
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError> {
+        let mut state = self.state()?;
+        let consumer = new.key.consumer_id;
+        let member_is_live = state
+            .membership(consumer)
+            .is_some_and(|membership| membership.is_live());
+        let parent_is_valid = new.key.parent().is_none_or(|parent| {
+            state
+                .keys_of(consumer)
+                .any(|stored| stored.key.id == parent && stored.key.is_valid())
+        });
+        if !member_is_live || !parent_is_valid {
+            return Err(AddKeyError::HolderGone);
+        }
+        if let Some(nonce) = new.nonce
+            && let Some(first) = state.keys_of(consumer).find(|stored| stored.nonce == Some(nonce))
+        {
+            return Err(AddKeyError::AlreadyCreated(first.key.id));
+        }
+        let valid = state
+            .keys_of(consumer)
+            .filter(|stored| stored.key.is_valid())
+            .count();
+        if valid >= limit.0 as usize {
+            return Err(AddKeyError::LimitReached);
+        }
+        if state
+            .keys
+            .iter()
+            .any(|stored| stored.digest == new.digest || stored.key.id == new.key.id)
+        {
+            return Err(StorageError::Defect("two keys share an identifier or a digest".into()).into());
+        }
+        state.keys.push(StoredKey {
+            key: new.key,
+            digest: new.digest,
+            nonce: new.nonce,
+        });
+        state.events.push(event);
+        Ok(())
+    }
+
+    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
+        let state = self.state()?;
+        Ok(state
+            .keys_of(consumer)
+            .map(|stored| &stored.key)
+            .find(|key| key.id == id)
+            .cloned())
+    }
+
+    async fn list(
+        &self,
+        consumer: ConsumerId,
+        filter: KeyFilter,
+        page: PageRequest<ApiKeyId>,
+    ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
+        let state = self.state()?;
+        let mut keys: Vec<ApiKey> = state
+            .keys_of(consumer)
+            .map(|stored| &stored.key)
+            .filter(|key| filter.accepts(key) && page.after.is_none_or(|after| key.id < after))
+            .cloned()
+            .collect();
+        keys.sort_by_key(|key| Reverse(key.id));
+        keys.truncate(page.size.items() + 1);
+        Ok(Page::from_one_more(keys, page.size, |key| key.id))
+    }
+
+    async fn valid_descendants(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+    ) -> Result<Vec<ApiKey>, StorageError> {
+        let state = self.state()?;
+        let ids = state.descendants(consumer, id);
+        let valid = state
+            .keys_of(consumer)
+            .map(|stored| &stored.key)
+            .filter(|key| key.is_valid());
+        let mut keys: Vec<ApiKey> = valid.filter(|key| ids.contains(&key.id)).cloned().collect();
+        keys.sort_by_key(|key| Reverse(key.id));
+        Ok(keys)
+    }
+
+    async fn edit(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        edit: KeyEdit,
+        event: AuditEvent,
+    ) -> Result<ApiKey, EditKeyError> {
+        let mut state = self.state()?;
+        let key = state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)?;
+        if !key.is_valid() {
+            return Err(EditKeyError::Revoked);
+        }
+        let changed = key.apply(&edit);
+        let key = key.clone();
+        if changed {
+            state.events.push(event);
+        }
+        Ok(key)
+    }
+
+    async fn revoke(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        reason: RevocationReason,
+        descendants: DescendantKeys,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        let mut state = self.state()?;
+        state.key_mut(consumer, id).ok_or(RevokeKeyError::NotFound)?;
+        let mut targets = vec![id];
+        if descendants == DescendantKeys::Revoke {
+            targets.extend(state.descendants(consumer, id));
+        }
+        let mut revoked = Vec::new();
+        for target in targets {
+            if let Some(key) = state.key_mut(consumer, target).filter(|key| key.is_valid()) {
+                key.revocation = Some(Revocation {
+                    at: act.at,
+                    by: act.actor,
+                    reason,
+                });
+                revoked.push(target);
+                state
+                    .events
+                    .push(act.event(Action::RevokeApiKey, Subject::ApiKey(target)));
+            }
+        }
+        Ok(revoked)
+    }
+}
+
+impl State {
+    fn keys_of(&self, consumer: ConsumerId) -> impl Iterator<Item = &StoredKey> {
+        self.keys
+            .iter()
+            .filter(move |stored| stored.key.consumer_id == consumer)
+    }
+
+    fn key_mut(&mut self, consumer: ConsumerId, id: ApiKeyId) -> Option<&mut ApiKey> {
+        let of_consumer = self
+            .keys
+            .iter_mut()
+            .filter(|stored| stored.key.consumer_id == consumer);
+        of_consumer.map(|stored| &mut stored.key).find(|key| key.id == id)
+    }
+
+    /// All keys created from this one, whatever their state.
+    fn descendants(&self, consumer: ConsumerId, id: ApiKeyId) -> Vec<ApiKeyId> {
+        let mut found = vec![id];
+        let mut next = 0;
+        while let Some(&parent) = found.get(next) {
+            let children = self.keys_of(consumer).map(|stored| &stored.key);
+            found.extend(
+                children
+                    .filter(|key| key.parent() == Some(parent))
+                    .map(|key| key.id),
+            );
+            next += 1;
+        }
+        found.split_off(1)
+    }
+}

@@ -1,0 +1,43 @@
+use async_trait::async_trait;
+
+use super::MemoryStore;
+use crate::access::{Caller, CallerOrganization, CallingKey, Credential};
+use crate::holder::Consumer;
+use crate::ports::{Credentials, StorageError};
+use crate::token::TokenDigest;
+
+#[async_trait]
+impl Credentials for MemoryStore {
+    async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
+        let state = self.state()?;
+        let Some(stored) = state.keys.iter().find(|stored| stored.digest == *digest) else {
+            return Ok(None);
+        };
+        let key = &stored.key;
+        let found = state.membership(key.consumer_id).and_then(|membership| {
+            let user = state.user(membership.user_id)?;
+            let organization = state.organization(membership.organization_id)?;
+            Some(Credential {
+                caller: Caller {
+                    api_key: CallingKey {
+                        id: key.id,
+                        created_at: key.created_at,
+                    },
+                    consumer: Consumer {
+                        id: membership.id,
+                        user_id: user.id,
+                        username: user.username.clone(),
+                    },
+                    organization: CallerOrganization {
+                        id: organization.id,
+                        slug: organization.slug.clone(),
+                        name: organization.name.clone(),
+                    },
+                },
+                revoked_at: key.revocation.map(|revocation| revocation.at),
+                membership_ended_at: membership.ended_at,
+            })
+        });
+        Ok(found)
+    }
+}

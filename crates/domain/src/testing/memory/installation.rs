@@ -1,0 +1,76 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use super::{MemoryStore, State};
+use crate::audit::AuditEvent;
+use crate::ports::StorageError;
+use crate::sign_in::accounts::Account;
+use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof};
+use crate::sign_in::setup::SetupDigest;
+
+#[async_trait]
+impl InstallationStore for MemoryStore {
+    async fn is_set_up(&self) -> Result<bool, StorageError> {
+        Ok(self.state()?.is_set_up())
+    }
+
+    async fn replace_setup_link(
+        &self,
+        digest: SetupDigest,
+        expires_at: DateTime<Utc>,
+        event: AuditEvent,
+    ) -> Result<(), ReplaceSetupLinkError> {
+        let mut state = self.state()?;
+        if state.is_set_up() {
+            return Err(ReplaceSetupLinkError::AlreadySetUp);
+        }
+        state.setup_link = Some((digest, expires_at));
+        state.events.push(event);
+        Ok(())
+    }
+
+    async fn setup_link_works(&self, digest: &SetupDigest, now: DateTime<Utc>) -> Result<bool, StorageError> {
+        Ok(self.state()?.link_works(digest, now))
+    }
+
+    async fn set_up(
+        &self,
+        proof: SetupProof,
+        first_owner: FirstOwner,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), SetUpError> {
+        let mut state = self.state()?;
+        if state.is_set_up() {
+            return Err(SetUpError::AlreadySetUp);
+        }
+        match proof {
+            SetupProof::Link { digest, at } if !state.link_works(&digest, at) => {
+                return Err(SetUpError::LinkInvalid);
+            }
+            SetupProof::Link { .. } | SetupProof::CommandLine => {}
+        }
+        let FirstOwner {
+            organization,
+            user,
+            membership,
+            password_hash,
+        } = first_owner;
+        state.setup_link = None;
+        state.organizations.push(organization);
+        state.accounts.push(Account { user, password_hash });
+        state.memberships.push(membership);
+        state.events.extend(events);
+        Ok(())
+    }
+}
+
+impl State {
+    fn is_set_up(&self) -> bool {
+        !self.organizations.is_empty()
+    }
+
+    fn link_works(&self, digest: &SetupDigest, now: DateTime<Utc>) -> bool {
+        self.setup_link
+            .is_some_and(|(stored, expires_at)| stored == *digest && now < expires_at)
+    }
+}

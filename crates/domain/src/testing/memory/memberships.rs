@@ -1,0 +1,44 @@
+use async_trait::async_trait;
+
+use super::MemoryStore;
+use crate::id::UserId;
+use crate::membership::Member;
+use crate::organization::{Organization, Slug};
+use crate::ports::{Memberships, StorageError};
+
+#[async_trait]
+impl Memberships for MemoryStore {
+    async fn find_live(&self, user: UserId, organization: &Slug) -> Result<Option<Member>, StorageError> {
+        let state = self.state()?;
+        let found = state
+            .organizations
+            .iter()
+            .find(|candidate| candidate.slug == *organization)
+            .and_then(|organization| {
+                let mut live = state.memberships.iter().filter(|membership| membership.is_live());
+                let membership = live.find(|membership| {
+                    membership.user_id == user && membership.organization_id == organization.id
+                })?;
+                Some(Member {
+                    user: state.user(user)?.clone(),
+                    organization: organization.clone(),
+                    membership: membership.clone(),
+                })
+            });
+        Ok(found)
+    }
+
+    async fn organizations_of(&self, user: UserId) -> Result<Vec<Organization>, StorageError> {
+        let state = self.state()?;
+        let live = state
+            .memberships
+            .iter()
+            .filter(|membership| membership.is_live() && membership.user_id == user);
+        let mut organizations: Vec<Organization> = live
+            .filter_map(|membership| state.organization(membership.organization_id))
+            .cloned()
+            .collect();
+        organizations.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()).then(a.id.cmp(&b.id)));
+        Ok(organizations)
+    }
+}

@@ -1,0 +1,63 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use super::{MemoryStore, StoredSession};
+use crate::audit::AuditEvent;
+use crate::id::SessionId;
+use crate::ports::StorageError;
+use crate::sign_in::ports::{NewSession, SessionStore};
+use crate::sign_in::session::{SessionDigest, SignedIn};
+
+#[async_trait]
+impl SessionStore for MemoryStore {
+    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StorageError> {
+        let mut state = self.state()?;
+        state
+            .sessions
+            .retain(|stored| Some(stored.digest) != new.replaces);
+        state.sessions.push(StoredSession {
+            session: new.session,
+            digest: new.digest,
+        });
+        state.events.push(event);
+        Ok(())
+    }
+
+    async fn find(&self, digest: &SessionDigest) -> Result<Option<SignedIn>, StorageError> {
+        let state = self.state()?;
+        let found = state
+            .sessions
+            .iter()
+            .find(|stored| stored.digest == *digest)
+            .and_then(|stored| {
+                let user = state.user(stored.session.user_id)?.clone();
+                Some(SignedIn {
+                    session: stored.session.clone(),
+                    user,
+                })
+            });
+        Ok(found)
+    }
+
+    async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError> {
+        let mut state = self.state()?;
+        for stored in state
+            .sessions
+            .iter_mut()
+            .filter(|stored| stored.session.id == session)
+        {
+            stored.session.last_seen_at = stored.session.last_seen_at.max(at);
+        }
+        Ok(())
+    }
+
+    async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError> {
+        let mut state = self.state()?;
+        let before = state.sessions.len();
+        state.sessions.retain(|stored| stored.session.id != session);
+        if state.sessions.len() < before {
+            state.events.push(event);
+        }
+        Ok(())
+    }
+}
