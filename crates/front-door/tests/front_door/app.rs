@@ -1,0 +1,154 @@
+//! An application that does what its paths say.
+
+use std::{
+    io,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use keyward_front_door::{REQUEST_ID, Readiness};
+use poem::{Body, Endpoint, IntoResponse, Request, Response, error::ReadBodyError, http::StatusCode};
+use tokio::sync::Semaphore;
+
+use crate::client::eventually;
+
+/// What the tests see of the application, and how they hold it back.
+#[derive(Clone)]
+pub(crate) struct Stage {
+    /// The paths asked for, in order.
+    paths: Arc<Mutex<Vec<String>>>,
+    /// `/gated` waits for a permit.
+    gate: Arc<Semaphore>,
+    /// Handlers that were dropped before their end.
+    abandoned: Arc<AtomicUsize>,
+    /// What kind of error reading a body ended with.
+    body_errors: Arc<Mutex<Vec<io::ErrorKind>>>,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self {
+            paths: Arc::default(),
+            gate: Arc::new(Semaphore::new(0)),
+            abandoned: Arc::default(),
+            body_errors: Arc::default(),
+        }
+    }
+
+    pub(crate) fn paths(&self) -> Vec<String> {
+        self.paths.lock().unwrap().clone()
+    }
+
+    pub(crate) fn body_errors(&self) -> Vec<io::ErrorKind> {
+        self.body_errors.lock().unwrap().clone()
+    }
+
+    /// Lets one request through `/gated`.
+    pub(crate) fn open_gate(&self) {
+        self.gate.add_permits(1);
+    }
+
+    pub(crate) async fn is_asked(&self, path: &str) {
+        eventually(async || self.paths().iter().any(|asked| asked == path)).await;
+    }
+
+    pub(crate) async fn is_abandoned(&self) {
+        eventually(async || self.abandoned.load(Ordering::SeqCst) > 0).await;
+    }
+}
+
+pub(crate) struct App {
+    pub(crate) stage: Stage,
+    pub(crate) readiness: Readiness,
+}
+
+struct Abandoned<'a>(&'a AtomicUsize);
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Endpoint for App {
+    type Output = Response;
+
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        let path = request.uri().path().to_owned();
+        self.stage.paths.lock().unwrap().push(path.clone());
+        match path.as_str() {
+            "/gated" => self.stage.gate.acquire().await.unwrap().forget(),
+            "/never" => {
+                let _abandoned = Abandoned(&self.stage.abandoned);
+                std::future::pending::<()>().await;
+            }
+            "/panic" => panic!("on purpose"),
+            "/length" => return Ok(self.length(request.take_body()).await),
+            "/length-unmapped" => {
+                return Ok(request
+                    .take_body()
+                    .into_bytes_limit(1 << 20)
+                    .await?
+                    .len()
+                    .to_string()
+                    .into());
+            }
+            "/length-then-never" => {
+                self.length(request.take_body()).await;
+                std::future::pending::<()>().await;
+            }
+            "/length-then-gated" => {
+                let length = self.length(request.take_body()).await;
+                self.stage.gate.acquire().await.unwrap().forget();
+                return Ok(length);
+            }
+            "/request-ids" => {
+                let ids = request.headers().get_all(REQUEST_ID).iter();
+                return Ok(ids
+                    .map(|id| id.to_str().unwrap())
+                    .collect::<Vec<_>>()
+                    .join(",")
+                    .into());
+            }
+            "/address" => {
+                return Ok(request.remote_addr().as_socket_addr().unwrap().to_string().into());
+            }
+            "/readyz" if !self.readiness.is_ready() => {
+                return Ok(StatusCode::SERVICE_UNAVAILABLE.into_response());
+            }
+            "/own-headers" => {
+                return Ok("page"
+                    .with_header("content-security-policy", "default-src 'self'")
+                    .with_header("x-frame-options", "ALLOWALL")
+                    .with_header("server", "secret/1.0")
+                    .with_header("x-request-id", "forged")
+                    .into_response());
+            }
+            "/missing" => return Err(poem::error::NotFoundError.into()),
+            "/endless" => return Ok(Body::from_vec(vec![b'x'; 64 << 20]).into()),
+            _ => {}
+        }
+        Ok("hello".into())
+    }
+}
+
+impl App {
+    /// Maps the failures as an adapter does.
+    async fn length(&self, body: Body) -> Response {
+        match body.into_bytes_limit(1 << 20).await {
+            Ok(bytes) => bytes.len().to_string().into(),
+            Err(ReadBodyError::Io(error)) => {
+                self.stage.body_errors.lock().unwrap().push(error.kind());
+                let status = match error.kind() {
+                    io::ErrorKind::TimedOut => StatusCode::REQUEST_TIMEOUT,
+                    io::ErrorKind::FileTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+                    _ => StatusCode::BAD_REQUEST,
+                };
+                (status, "said by the application").into()
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Bodies up to the cap, whatever their framing.
+
+use crate::running::Running;
+
+const CAP: usize = 64 * 1024;
+
+fn with_length(path: &str, bytes: usize) -> Vec<u8> {
+    let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {bytes}\r\n\r\n");
+    [head.into_bytes(), vec![b'x'; bytes]].concat()
+}
+
+fn chunked(path: &str, chunks: &[usize]) -> Vec<u8> {
+    let mut request =
+        format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n").into_bytes();
+    for bytes in chunks {
+        request.extend(format!("{bytes:x}\r\n").into_bytes());
+        request.extend(vec![b'x'; *bytes]);
+        request.extend(b"\r\n");
+    }
+    request.extend(b"0\r\n\r\n");
+    request
+}
+
+#[tokio::test]
+async fn a_body_at_the_cap_is_read() {
+    let door = Running::with_defaults().await;
+    for request in [
+        with_length("/length", CAP),
+        chunked("/length", &[CAP / 2, CAP / 2]),
+    ] {
+        let mut client = door.client().await;
+        client.send(request).await;
+        let answer = client.answer().await;
+        assert_eq!((answer.status, answer.body), (200, CAP.to_string()));
+    }
+}
+
+#[tokio::test]
+async fn an_announced_body_over_the_cap_never_reaches_the_application() {
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    client.send(with_length("/length", CAP + 1)).await;
+    let answer = client.answer().await;
+    assert_eq!(answer.status, 413);
+    assert!(answer.body.starts_with("BodyTooLarge POST /length"), "{answer:?}");
+    assert_eq!(answer.header("connection"), ["close"]);
+    assert!(door.stage.paths().is_empty());
+}
+
+#[tokio::test]
+async fn a_chunked_body_over_the_cap_is_a_413_in_the_applications_words() {
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    client.send(chunked("/length", &[CAP, 1])).await;
+    let answer = client.answer().await;
+    assert_eq!(
+        (answer.status, answer.body.as_str()),
+        (413, "said by the application")
+    );
+    assert_eq!(door.stage.body_errors(), [std::io::ErrorKind::FileTooLarge]);
+}
+
+#[tokio::test]
+async fn a_chunked_body_over_the_cap_is_a_413_though_the_application_calls_it_a_bad_request() {
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    client.send(chunked("/length-unmapped", &[CAP + 1])).await;
+    let answer = client.answer().await;
+    assert_eq!(answer.status, 413);
+    assert!(
+        answer.body.starts_with("BodyTooLarge POST /length-unmapped"),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_client_that_sends_far_too_much_before_it_reads_still_gets_the_answer() {
+    let door = Running::with_defaults().await;
+    for request in [
+        with_length("/length", 10 * CAP),
+        chunked("/length", &[10 * CAP]),
+        with_length("/", CAP),
+    ] {
+        let mut client = door.client().await;
+        client.send(request).await;
+        let answer = client.answer().await;
+        assert!([200, 413].contains(&answer.status), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_asks_before_sending_too_much_is_not_told_to_continue() {
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    client
+        .send("POST /length HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 99999\r\n\r\n")
+        .await;
+    assert_eq!(client.answer().await.status, 413);
+}
+
+#[tokio::test]
+async fn a_request_with_two_framings_is_read_as_chunked_and_is_the_last() {
+    let door = Running::with_defaults().await;
+    for framing in [
+        "Content-Length: 44\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 44",
+    ] {
+        let mut client = door.client().await;
+        client
+            .send(format!(
+                "POST /length HTTP/1.1\r\nHost: localhost\r\n{framing}\r\n\r\n0\r\n\r\n\
+                 GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            ))
+            .await;
+        let answer = client.answer().await;
+        assert_eq!((answer.status, answer.body.as_str()), (200, "0"));
+        assert_eq!(answer.header("connection"), ["close"]);
+        assert_eq!(client.closed().await, b"");
+    }
+    assert_eq!(door.stage.paths(), ["/length", "/length"]);
+}
+
+#[tokio::test]
+async fn contradicting_framings_are_refused() {
+    let door = Running::with_defaults().await;
+    for framing in [
+        "Content-Length: 1\r\nContent-Length: 2",
+        "Content-Length: 1, 2",
+        "Content-Length: -1",
+        "Content-Length: +1",
+        "Content-Length : 1",
+        "Transfer-Encoding: gzip",
+        "Transfer-Encoding: chunked, gzip",
+        "Transfer-Encoding: xchunked",
+        "Transfer-Encoding : chunked",
+    ] {
+        let mut client = door.client().await;
+        client
+            .send(format!(
+                "POST /length HTTP/1.1\r\nHost: localhost\r\n{framing}\r\n\r\n0\r\n\r\n"
+            ))
+            .await;
+        assert_eq!(client.answer().await.status, 400, "{framing}");
+        assert_eq!(client.closed().await, b"");
+    }
+    assert!(door.stage.paths().is_empty());
+}

@@ -1,0 +1,54 @@
+//! Whose address the application sees.
+
+use keyward_front_door::{ForwardedHeader, TrustedProxies};
+
+use crate::running::Running;
+
+async fn address_seen_with(proxies: TrustedProxies, headers: &str) -> String {
+    let door = Running::with(|config| config.trusted_proxies = proxies).await;
+    let mut client = door.client().await;
+    client
+        .send(format!(
+            "GET /address HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"
+        ))
+        .await;
+    client.answer().await.body
+}
+
+fn local_and_private(header: ForwardedHeader) -> TrustedProxies {
+    TrustedProxies {
+        networks: vec!["127.0.0.0/8".parse().unwrap(), "10.0.0.0/8".parse().unwrap()],
+        header,
+    }
+}
+
+#[tokio::test]
+async fn without_trusted_proxies_a_forged_address_is_ignored() {
+    let forged = "X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\nX-Real-IP: 192.0.2.1\r\n";
+    let seen = address_seen_with(TrustedProxies::default(), forged).await;
+    assert!(seen.starts_with("127.0.0.1:"), "{seen}");
+    assert!(!seen.ends_with(":0"), "{seen}");
+}
+
+#[tokio::test]
+async fn behind_trusted_proxies_the_right_most_untrusted_hop_is_the_client() {
+    let headers = "X-Forwarded-For: 6.6.6.6, 192.0.2.1\r\nX-Forwarded-For: 10.0.0.7\r\n";
+    assert_eq!(
+        address_seen_with(local_and_private(ForwardedHeader::XForwardedFor), headers).await,
+        "192.0.2.1:0"
+    );
+    let headers = "Forwarded: for=6.6.6.6, for=\"[2001:db8::1]:4711\"\r\nForwarded: for=10.0.0.7\r\n";
+    assert_eq!(
+        address_seen_with(local_and_private(ForwardedHeader::Forwarded), headers).await,
+        "[2001:db8::1]:4711"
+    );
+}
+
+#[tokio::test]
+async fn garbage_from_a_proxy_leaves_the_last_trustworthy_address() {
+    let headers = "X-Forwarded-For: 192.0.2.1, <script>, 10.0.0.7\r\n";
+    assert_eq!(
+        address_seen_with(local_and_private(ForwardedHeader::XForwardedFor), headers).await,
+        "10.0.0.7:0"
+    );
+}

@@ -1,0 +1,83 @@
+//! What goes wrong for one request harms no other.
+
+use std::sync::Arc;
+
+use keyward_front_door::Refused;
+
+use crate::running::{Running, request_id};
+
+#[tokio::test]
+async fn a_panic_is_a_500_with_every_header_and_the_connection_goes_on() {
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    let answer = client.get("/panic").await;
+    assert_eq!(answer.status, 500);
+    assert_eq!(
+        answer.body,
+        format!("HandlerPanicked GET /panic {}", request_id(1))
+    );
+    assert_eq!(answer.header("x-content-type-options"), ["nosniff"]);
+    assert_eq!(client.get("/").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_panic_outside_the_application_ends_one_connection_only() {
+    let door = Running::with(|config| {
+        config.limits.connections = Some(1);
+        config.error_pages = Arc::new(|_: &Refused<'_>| panic!("on purpose"));
+    })
+    .await;
+    let mut client = door.client().await;
+    client.send("TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    assert_eq!(client.closed().await, b"");
+    assert_eq!(door.client().await.get("/").await.status, 200);
+}
+
+#[tokio::test]
+async fn what_is_done_for_a_client_that_hangs_up_is_dropped() {
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    client
+        .send("GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    door.stage.is_asked("/never").await;
+    drop(client);
+    door.stage.is_abandoned().await;
+}
+
+#[tokio::test]
+async fn clients_that_hang_up_anywhere_leave_the_house_in_order() {
+    let door = Running::with(|config| config.limits.connections = Some(2)).await;
+    let request = "POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\n123";
+    for bytes in 0..=request.len() {
+        let mut client = door.client().await;
+        client.send(&request[..bytes]).await;
+    }
+    assert_eq!(door.client().await.get("/").await.status, 200);
+}
+
+#[tokio::test]
+async fn what_is_not_http_is_refused() {
+    let door = Running::with_defaults().await;
+    for bytes in [
+        &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"[..],
+        b"\0\0\0\0\r\n\r\n",
+        b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: local\0host\r\n\r\n",
+        b"GET /\x01 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET  / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n folded: x\r\n\r\n",
+    ] {
+        let mut client = door.client().await;
+        client.send(bytes).await;
+        assert_eq!(
+            client.answer().await.status,
+            400,
+            "{}",
+            String::from_utf8_lossy(bytes)
+        );
+        assert_eq!(client.closed().await, b"");
+    }
+    assert!(door.stage.paths().is_empty());
+}

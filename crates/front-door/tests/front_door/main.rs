@@ -1,0 +1,20 @@
+//! The front door over real sockets, asked byte by byte.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed expectation is a failed test"
+)]
+
+mod app;
+mod bodies;
+mod client;
+mod client_address;
+mod connections;
+mod drain;
+mod failures;
+mod headers;
+mod log;
+mod requests;
+mod running;
+mod slow_clients;

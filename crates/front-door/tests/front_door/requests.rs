@@ -1,0 +1,80 @@
+//! Which requests reach the application, and how.
+
+use crate::running::{Running, request_id};
+
+#[tokio::test]
+async fn a_request_id_is_ours_whatever_the_client_sent() {
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    for number in 1..=3 {
+        client
+            .send("GET /request-ids HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: forged\r\nx-request-id: again\r\n\r\n")
+            .await;
+        let answer = client.answer().await;
+        assert_eq!(answer.body, request_id(number));
+        assert_eq!(answer.header("x-request-id"), [request_id(number)]);
+    }
+}
+
+#[tokio::test]
+async fn an_error_page_knows_the_request_id_of_its_answer() {
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    client.send("GET /somewhere?secret HTTP/1.1\r\n\r\n").await;
+    let answer = client.answer().await;
+    assert_eq!(
+        answer.body,
+        format!("InvalidHost GET /somewhere?secret {}", request_id(1))
+    );
+    assert_eq!(answer.header("x-request-id"), [request_id(1)]);
+}
+
+#[tokio::test]
+async fn a_request_needs_exactly_one_host() {
+    let door = Running::with_defaults().await;
+    for hosts in [
+        "",
+        "Host:\r\n",
+        "Host: localhost\r\nHost: localhost\r\n",
+        "Host: a.example\r\nHost: b.example\r\n",
+        "Host: a.example, b.example\r\n",
+        "Host: user@a.example\r\n",
+    ] {
+        for version in ["HTTP/1.1", "HTTP/1.0"] {
+            let mut client = door.client().await;
+            client.send(format!("GET / {version}\r\n{hosts}\r\n")).await;
+            assert_eq!(client.answer().await.status, 400, "{hosts:?} {version}");
+        }
+    }
+    assert!(door.stage.paths().is_empty());
+}
+
+#[tokio::test]
+async fn trace_and_connect_are_refused_with_what_is_allowed() {
+    let door = Running::with_defaults().await;
+    for request in ["TRACE / HTTP/1.1", "CONNECT localhost:443 HTTP/1.1"] {
+        let mut client = door.client().await;
+        client.send(format!("{request}\r\nHost: localhost\r\n\r\n")).await;
+        let answer = client.answer().await;
+        assert_eq!(answer.status, 405, "{request}");
+        let [allowed] = answer.header("allow")[..] else {
+            panic!("one Allow in {answer:?}")
+        };
+        assert!(allowed.contains("GET") && !allowed.contains("TRACE") && !allowed.contains("CONNECT"));
+    }
+    assert!(door.stage.paths().is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_to_head_has_the_length_but_no_body() {
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    for path in ["/", "/panic"] {
+        client
+            .send(format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+            .await;
+        let answer = client.answer_to_head().await;
+        assert_ne!(answer.header("content-length"), ["0"], "{answer:?}");
+        assert_eq!(client.get("/").await.body, "hello");
+    }
+}

@@ -1,0 +1,254 @@
+//! Clients that take their time get so much of it and no more.
+
+use std::time::Duration;
+
+use keyward_front_door::Deadlines;
+
+use crate::{client::soon, running::Running};
+
+const SHORT: Duration = Duration::from_millis(150);
+const LONG: Duration = Duration::from_secs(60);
+
+/// Deadlines that do not end within a test.
+const PATIENT: Deadlines = Deadlines {
+    header_read: LONG,
+    keep_alive: LONG,
+    body: LONG,
+    handler: LONG,
+    response: LONG,
+    not_ready_notice: Duration::ZERO,
+    drain: LONG,
+};
+
+#[tokio::test]
+async fn a_connection_without_a_request_is_closed_at_the_header_deadline() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            header_read: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    assert_eq!(client.closed().await, b"");
+}
+
+#[tokio::test]
+async fn half_a_head_is_closed_at_the_header_deadline() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            header_read: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    client.send("GET / HTTP/1.1\r\nHost: local").await;
+    assert_eq!(client.closed().await, b"");
+    assert!(door.stage.paths().is_empty());
+}
+
+#[tokio::test]
+async fn headers_that_trickle_in_do_not_extend_their_deadline() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            header_read: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    client.send("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ").await;
+    soon(async {
+        while client.hears_nothing_for(Duration::from_millis(10)).await {
+            if client.try_send("x").await.is_err() {
+                break;
+            }
+        }
+    })
+    .await;
+    assert!(door.stage.paths().is_empty());
+}
+
+#[tokio::test]
+async fn a_second_request_has_the_header_deadline_from_its_first_byte() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            header_read: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    assert_eq!(client.get("/").await.status, 200);
+    client.send("GET").await;
+    assert_eq!(client.closed().await, b"");
+}
+
+#[tokio::test]
+async fn an_idle_connection_outlives_the_header_deadline() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            header_read: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    assert_eq!(client.get("/").await.status, 200);
+    assert!(client.hears_nothing_for(3 * SHORT).await);
+    assert_eq!(client.get("/").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_at_the_keep_alive_deadline() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            keep_alive: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    assert_eq!(client.get("/").await.status, 200);
+    assert_eq!(client.closed().await, b"");
+}
+
+#[tokio::test]
+async fn a_slow_body_ends_for_the_handler_with_timed_out() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            body: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    client
+        .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n123")
+        .await;
+    let answer = client.answer().await;
+    assert_eq!(
+        (answer.status, answer.body.as_str()),
+        (408, "said by the application")
+    );
+    assert_eq!(door.stage.body_errors(), [std::io::ErrorKind::TimedOut]);
+    assert_eq!(answer.header("connection"), ["close"]);
+    assert_eq!(client.closed().await, b"");
+}
+
+#[tokio::test]
+async fn a_slow_body_is_a_408_though_the_application_calls_it_a_bad_request() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            body: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    client
+        .send(
+            "POST /length-unmapped HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n123",
+        )
+        .await;
+    let answer = client.answer().await;
+    assert_eq!(answer.status, 408);
+    assert!(
+        answer.body.starts_with("BodyTooSlow POST /length-unmapped"),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_body_that_trickles_in_does_not_extend_its_deadline() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            body: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    client
+        .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n")
+        .await;
+    soon(async {
+        while client.hears_nothing_for(Duration::from_millis(10)).await {
+            client.send("x").await;
+        }
+    })
+    .await;
+    assert_eq!(client.answer().await.status, 408);
+}
+
+#[tokio::test]
+async fn a_handler_that_takes_too_long_is_dropped_and_answered_for_with_503() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            handler: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    let answer = client.get("/never").await;
+    assert_eq!(answer.status, 503);
+    assert!(answer.body.starts_with("HandlerTooSlow GET /never"), "{answer:?}");
+    assert_eq!(answer.header("retry-after").len(), 1);
+    door.stage.is_abandoned().await;
+    assert_eq!(client.get("/").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_handler_that_takes_too_long_after_the_body_is_answered_for_with_503() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            handler: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    client
+        .send("POST /length-then-never HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n12")
+        .await;
+    assert_eq!(client.answer().await.status, 503);
+}
+
+#[tokio::test]
+async fn waiting_for_the_body_is_not_the_handlers_time() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            handler: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    client
+        .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n1")
+        .await;
+    assert!(client.hears_nothing_for(3 * SHORT).await);
+    client.send("2").await;
+    let answer = client.answer().await;
+    assert_eq!((answer.status, answer.body.as_str()), (200, "2"));
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_its_answer_makes_room_at_the_response_deadline() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            response: SHORT,
+            ..PATIENT
+        };
+        config.limits.connections = Some(1);
+    })
+    .await;
+    let mut stuck = door.client().await;
+    stuck
+        .send("GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    door.stage.is_asked("/endless").await;
+    assert_eq!(door.client().await.get("/").await.status, 200);
+}
