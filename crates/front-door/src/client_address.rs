@@ -79,8 +79,6 @@ impl TrustedProxies {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
-
     use poem::http::HeaderValue;
 
     use super::*;

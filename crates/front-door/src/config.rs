@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     fn config(change: impl FnOnce(&mut FrontDoorConfig)) -> FrontDoorConfig {
-        let mut config = FrontDoorConfig::new(Arc::new(|| Uuid::nil()));
+        let mut config = FrontDoorConfig::new(Arc::new(Uuid::nil));
         change(&mut config);
         config
     }

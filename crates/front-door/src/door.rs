@@ -96,8 +96,8 @@ impl FrontDoor {
         let cut_off = tasks.len();
         if cut_off > 0 {
             warn!(connections = cut_off, "cut off at the drain deadline");
-            tasks.shutdown().await;
         }
+        // Dropping the tasks aborts them. Nobody waits for that: a handler that blocks its thread would never end.
         Drained { cut_off }
     }
 }

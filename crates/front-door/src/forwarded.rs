@@ -80,6 +80,11 @@ fn split_outside_quotes(text: &str, separator: char) -> Option<Vec<&str>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{
+        prelude::*,
+        test_runner::{Config, RngSeed},
+    };
+
     use super::*;
 
     fn hops(parsed: impl Iterator<Item = Option<SocketAddr>>) -> Vec<String> {
@@ -174,5 +179,32 @@ mod tests {
             hops(forwarded(b"for=203.0.113.9;x=\"\\, for=\"[2001:db8::1]\"")),
             ["garbage"]
         );
+    }
+
+    proptest! {
+        #![proptest_config(Config { rng_seed: RngSeed::Fixed(7239), failure_persistence: None, ..Config::default() })]
+
+        #[test]
+        fn nothing_a_client_sends_changes_what_a_proxy_appends_to_x_forwarded_for(sent: Vec<u8>) {
+            let value = [&sent[..], b", 192.0.2.1"].concat();
+            let hop = hops(x_forwarded_for(&value)).swap_remove(0);
+            prop_assert_eq!(hop, "192.0.2.1:0");
+        }
+
+        #[test]
+        fn a_client_can_at_most_make_a_proxys_forwarded_element_unreadable(
+            sent in r#"([ ,;="\\]|for=|for=6\.6\.6\.6|"\[::6\]"|x){0,12}"#,
+            appended in prop_oneof![Just("for=192.0.2.1"), Just("for=\"192.0.2.1:0\";by=\"[2001:db8::2]\"")],
+        ) {
+            let value = format!("{sent}, {appended}");
+            let hop = hops(forwarded(value.as_bytes())).swap_remove(0);
+            prop_assert!(hop == "192.0.2.1:0" || hop == "garbage", "{hop} from {value}");
+        }
+
+        #[test]
+        fn no_bytes_make_the_parsers_panic(value: Vec<u8>) {
+            prop_assert!(!hops(forwarded(&value)).is_empty());
+            prop_assert!(!hops(x_forwarded_for(&value)).is_empty());
+        }
     }
 }

@@ -84,8 +84,6 @@ fn masked(address: IpAddr, prefix: u8) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
-
     use super::*;
 
     fn contains(network: &str, address: &str) -> bool {

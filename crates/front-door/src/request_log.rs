@@ -9,11 +9,11 @@ use tracing::{info, warn};
 /// Writes down one request: what was asked by whom and how it ended. Never a query string or a header, which may hold
 /// secrets.
 pub(crate) struct RequestLog<'a> {
-    pub(crate) method: &'a Method,
-    pub(crate) uri: &'a Uri,
-    pub(crate) client: SocketAddr,
-    pub(crate) request_id: &'a str,
-    pub(crate) started: Instant,
+    method: &'a Method,
+    uri: &'a Uri,
+    client: SocketAddr,
+    request_id: &'a str,
+    started: Instant,
     status: Option<StatusCode>,
 }
 
