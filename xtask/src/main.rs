@@ -1,2 +1,99 @@
-//! The task runner.
-fn main() {}
+//! Keyward's task runner: `cargo xtask help`.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command speaks on its standard streams"
+)]
+
+mod binaries;
+mod ci;
+mod command;
+mod database_server;
+mod dev;
+mod failure;
+mod generated;
+mod layers;
+mod openapi;
+mod schema;
+mod test;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+use failure::{Failure, Outcome};
+use generated::Mode;
+use workspace::Workspace;
+
+const HELP: &str = "\
+Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
+
+  test [--road ROAD] [ARGUMENTS]
+      Runs every test. Installs what is missing (as root on Debian) or says how to; starts one database server for
+      the whole run; builds the `keyward` binary alone for the end-to-end tests. ARGUMENTS go to `cargo nextest run
+      --workspace`, as a part of a test's name or -E 'package(keyward-domain)'; with them the documentation's
+      examples are left out.
+  openapi [--check]
+      Writes openapi/v1.json from `keyward openapi`; with --check only compares.
+  schema [--check]
+      Writes crates/persistence/src/postgres/schema.rs from the database that `keyward migrate` makes; with --check
+      only compares.
+  layers
+      Checks which crate imports which, and that the domain stays free of input and output.
+  ci [--road ROAD]
+      What continuous integration runs: formatting, layers, dependency policy, clippy, documentation, generated
+      files, every test.
+  dev [ARGUMENTS]
+      Runs `keyward serve ARGUMENTS` on a private PostgreSQL whose data stays in target/dev-postgres.
+  help
+      Prints this.
+
+ROAD says where the test database comes from: `auto` (the default: TEST_DATABASE_URL if set, else a container, else
+the machine's own PostgreSQL programs), `containers` or `cluster` (that one or fail).
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (task, rest) = match arguments.split_first() {
+        Some((task, rest)) => (task.as_str(), rest),
+        None => ("help", [].as_slice()),
+    };
+    match perform(task, rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask {task}: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(task: &str, arguments: &[String]) -> Outcome {
+    match task {
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        "test" => test::test(&Workspace::find()?, arguments),
+        "openapi" => openapi::openapi(&Workspace::find()?, Mode::parse(arguments)?),
+        "schema" => schema::schema(&Workspace::find()?, Mode::parse(arguments)?),
+        "layers" => {
+            refuse_arguments(arguments)?;
+            layers::layers(&Workspace::find()?)
+        }
+        "ci" => ci::ci(&Workspace::find()?, arguments),
+        "dev" => dev::dev(&Workspace::find()?, arguments),
+        unknown => Err(Failure::new(format!(
+            "there is no task {unknown:?}; `cargo xtask help` lists them"
+        ))),
+    }
+}
+
+fn refuse_arguments(arguments: &[String]) -> Outcome {
+    match arguments.first() {
+        None => Ok(()),
+        Some(argument) => Err(Failure::new(format!(
+            "unknown argument {argument:?}; see `cargo xtask help`"
+        ))),
+    }
+}

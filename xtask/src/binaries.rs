@@ -1,0 +1,95 @@
+//! Builds the programs that the tasks and the tests run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use cargo_metadata::Message;
+
+use crate::command::{cargo, command_line};
+use crate::failure::{Failure, Outcome};
+use crate::workspace::Workspace;
+
+/// The programs that one build made, by name.
+pub(crate) struct Binaries(BTreeMap<String, PathBuf>);
+
+impl Binaries {
+    pub(crate) fn path(&self, name: &str) -> Outcome<&Path> {
+        let found = self.0.get(name).map(PathBuf::as_path);
+        found.ok_or_else(|| Failure::new(format!("the build made no program named {name}")))
+    }
+}
+
+/// Builds `keyward` and nothing beside it, and copies it to where no later build reaches.
+///
+/// In one build with the tests, cargo would unify features: what only tests ask of a dependency would be compiled
+/// into the program that the end-to-end tests are about.
+pub(crate) fn keyward_alone(workspace: &Workspace) -> Outcome<PathBuf> {
+    let built = build(workspace, &["build", "--package", "keyward", "--bin", "keyward"])?;
+    let folder = workspace.target().join("keyward-alone");
+    let copy = folder.join("keyward");
+    fs::create_dir_all(&folder).map_err(Failure::about(folder.display()))?;
+    // A copy of the same path may still run, and would make a plain overwrite fail as busy.
+    match fs::remove_file(&copy) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Failure::about(copy.display())(error));
+        }
+        Ok(()) | Err(_) => {}
+    }
+    fs::copy(built.path("keyward")?, &copy).map_err(Failure::about(copy.display()))?;
+    Ok(copy)
+}
+
+/// Builds every test and, with the features that the tests have, the programs of `test-database`.
+pub(crate) fn tests(workspace: &Workspace) -> Outcome<Binaries> {
+    build(
+        workspace,
+        &[
+            "build",
+            "--workspace",
+            "--tests",
+            "--bin",
+            "test-database",
+            "--bin",
+            "print-schema",
+        ],
+    )
+}
+
+/// Builds the programs of `test-database` by themselves: quick, because without the road through containers.
+pub(crate) fn test_database_tools(workspace: &Workspace) -> Outcome<Binaries> {
+    build(
+        workspace,
+        &["build", "--package", "keyward-test-database", "--bins"],
+    )
+}
+
+fn build(workspace: &Workspace, arguments: &[&str]) -> Outcome<Binaries> {
+    let mut command = cargo(workspace, arguments);
+    let line = command_line(&command);
+    eprintln!("$ {line}");
+    command
+        .arg("--message-format=json-render-diagnostics")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(Failure::about(&line))?;
+    let mut binaries = BTreeMap::new();
+    if let Some(stdout) = child.stdout.take() {
+        for message in Message::parse_stream(BufReader::new(stdout)) {
+            if let Message::CompilerArtifact(artifact) = message.map_err(Failure::about(&line))?
+                && let Some(executable) = artifact.executable
+                && !artifact.profile.test
+            {
+                binaries.insert(artifact.target.name, executable.into());
+            }
+        }
+    }
+    let status = child.wait().map_err(Failure::about(&line))?;
+    if status.success() {
+        Ok(Binaries(binaries))
+    } else {
+        Err(Failure::new(format!("`{line}` failed: {status}")))
+    }
+}

@@ -1,0 +1,84 @@
+//! What continuous integration runs, step by step, and the tests last.
+
+use std::time::{Duration, Instant};
+
+use crate::command::{cargo, run};
+use crate::failure::{Failure, Outcome};
+use crate::generated::Mode;
+use crate::test::{TestRun, take_road};
+use crate::workspace::Workspace;
+use crate::{layers, openapi, refuse_arguments, schema, tools};
+
+/// Stops at the first step that fails. The cheap steps come first; the tests come last, so that their totals are the
+/// last lines.
+pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
+    let (road, rest) = take_road(arguments)?;
+    refuse_arguments(rest)?;
+    let mut steps = Steps::default();
+    let cargo = |arguments: &[&str]| cargo(workspace, arguments);
+
+    steps.take("tools", || tools::ensure(workspace, tools::FOR_CI))?;
+    steps.take("formatting", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
+    steps.take("layers", || layers::layers(workspace))?;
+    steps.take("dependency policy", || {
+        // Without the advisories: their database would have to be fetched.
+        run(&mut cargo(&[
+            "deny",
+            "--offline",
+            "check",
+            "licenses",
+            "bans",
+            "sources",
+        ]))
+    })?;
+    steps.take("clippy", || {
+        run(&mut cargo(&[
+            "clippy",
+            "--locked",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ]))
+    })?;
+    steps.take("documentation", || {
+        run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+    })?;
+    let tests = steps.take("build and database", || TestRun::prepare(workspace, &road))?;
+    steps.take("openapi", || openapi::openapi(workspace, Mode::Check))?;
+    steps.take("schema", || {
+        schema::settle_with(
+            workspace,
+            tests.keyward(),
+            &mut tests.print_schema()?,
+            Mode::Check,
+        )
+    })?;
+    steps.take("documentation's examples", || tests.documentation_tests())?;
+    steps.tell();
+    steps.take("tests", || {
+        tests.tests(&["--profile".to_owned(), "ci".to_owned()])
+    })
+}
+
+/// Names each step and measures it.
+#[derive(Default)]
+struct Steps(Vec<(&'static str, Duration)>);
+
+impl Steps {
+    fn take<T>(&mut self, name: &'static str, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+        eprintln!("\n==> {name}");
+        let start = Instant::now();
+        let outcome = step().map_err(|failure| Failure::new(format!("step `{name}` failed: {failure}")));
+        self.0.push((name, start.elapsed()));
+        outcome
+    }
+
+    fn tell(&self) {
+        eprintln!("\n==> so far");
+        for (name, duration) in &self.0 {
+            eprintln!("{:>7.1} s  {name}", duration.as_secs_f64());
+        }
+    }
+}

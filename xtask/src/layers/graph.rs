@@ -1,0 +1,28 @@
+//! Who depends on whom: as much of cargo's metadata as the rules look at.
+
+use std::collections::BTreeMap;
+
+/// The workspace, as its manifests say it.
+#[derive(Clone, Debug)]
+pub(crate) struct Graph {
+    pub(crate) packages: Vec<Package>,
+    /// Every package that the domain is compiled from when it is used as production uses it.
+    pub(crate) domain_tree: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) dependencies: Vec<Dependency>,
+    /// What each feature turns on.
+    pub(crate) features: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    pub(crate) only_for_tests: bool,
+    pub(crate) optional: bool,
+    pub(crate) default_features: bool,
+    pub(crate) features: Vec<String>,
+}

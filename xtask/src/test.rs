@@ -1,0 +1,106 @@
+//! Every test, with everything that they need.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::binaries::{self, Binaries};
+use crate::command::{cargo, run};
+use crate::database_server::{DatabaseServer, URL_VARIABLE};
+use crate::failure::{Failure, Outcome};
+use crate::tools;
+use crate::workspace::Workspace;
+
+/// `cargo xtask test`.
+pub(crate) fn test(workspace: &Workspace, arguments: &[String]) -> Outcome {
+    let (road, nextest_arguments) = take_road(arguments)?;
+    tools::ensure(workspace, tools::FOR_TESTS)?;
+    let run = TestRun::prepare(workspace, &road)?;
+    if nextest_arguments.is_empty() {
+        run.documentation_tests()?;
+    }
+    run.tests(nextest_arguments)
+}
+
+/// Splits a leading `--road ROAD` off; the default is `auto`. The program `test-database` knows the roads.
+pub(crate) fn take_road(arguments: &[String]) -> Outcome<(String, &[String])> {
+    match arguments {
+        [option, road, rest @ ..] if option == "--road" => Ok((road.clone(), rest)),
+        [option] if option == "--road" => {
+            Err(Failure::new("--road needs a value: auto, containers or cluster"))
+        }
+        rest => Ok(("auto".to_owned(), rest)),
+    }
+}
+
+/// The built tests, the program they are about and the server they share.
+pub(crate) struct TestRun<'workspace> {
+    workspace: &'workspace Workspace,
+    keyward: PathBuf,
+    binaries: Binaries,
+    server: DatabaseServer,
+}
+
+impl<'workspace> TestRun<'workspace> {
+    /// Builds everything and starts the server.
+    pub(crate) fn prepare(workspace: &'workspace Workspace, road: &str) -> Outcome<Self> {
+        let keyward = binaries::keyward_alone(workspace)?;
+        let binaries = binaries::tests(workspace)?;
+        let server = DatabaseServer::start(binaries.path("test-database")?, &["--road", road])?;
+        Ok(Self {
+            workspace,
+            keyward,
+            binaries,
+            server,
+        })
+    }
+
+    pub(crate) fn keyward(&self) -> &Path {
+        &self.keyward
+    }
+
+    /// The program that prints the schema, told where the server is.
+    pub(crate) fn print_schema(&self) -> Outcome<Command> {
+        let mut command = Command::new(self.binaries.path("print-schema")?);
+        command.env(URL_VARIABLE, self.server.url());
+        Ok(command)
+    }
+
+    pub(crate) fn documentation_tests(&self) -> Outcome {
+        run(cargo(self.workspace, &["test", "--doc", "--workspace"]).env(URL_VARIABLE, self.server.url()))
+    }
+
+    pub(crate) fn tests(&self, arguments: &[String]) -> Outcome {
+        let mut command = cargo(self.workspace, &["nextest", "run", "--workspace"]);
+        command
+            .args(arguments)
+            .env(URL_VARIABLE, self.server.url())
+            .env("KEYWARD_BIN", &self.keyward);
+        for (variable, program) in tools::browser() {
+            command.env(variable, program);
+        }
+        run(&mut command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_road_is_ours_and_the_rest_is_for_nextest() {
+        let arguments = words("--road cluster --no-capture revoked");
+        assert_eq!(
+            take_road(&arguments).unwrap(),
+            ("cluster".to_owned(), &words("--no-capture revoked")[..])
+        );
+        assert_eq!(
+            take_road(&words("revoked")).unwrap(),
+            ("auto".to_owned(), &words("revoked")[..])
+        );
+        assert!(take_road(&words("--road")).is_err());
+    }
+}

@@ -1,0 +1,203 @@
+//! The programs that the tasks need beside cargo: found, installed, or asked for.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::command::{cargo, run};
+use crate::failure::{Failure, Outcome};
+use crate::workspace::Workspace;
+
+/// A program that a task needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tool {
+    what: &'static str,
+    /// Any of these on the PATH, or in one of `folders`.
+    programs: &'static [&'static str],
+    folders: &'static [&'static str],
+    source: Source,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// Debian's packages.
+    Debian(&'static [&'static str]),
+    /// A crate that `cargo install` builds.
+    Crate(&'static str),
+}
+
+pub(crate) const POSTGRESQL: Tool = Tool {
+    what: "PostgreSQL's server programs, for databases of the tests' own",
+    programs: &["initdb"],
+    folders: &["/usr/lib/postgresql/*/bin"],
+    source: Source::Debian(&["postgresql"]),
+};
+
+const CHROMIUM: Tool = Tool {
+    what: "Chromium, for the tests of the console",
+    programs: &["chromium", "chromium-browser", "google-chrome"],
+    folders: &[],
+    source: Source::Debian(&["chromium", "fonts-liberation"]),
+};
+
+const CHROMEDRIVER: Tool = Tool {
+    what: "ChromeDriver, which steers Chromium",
+    programs: &["chromedriver"],
+    folders: &[],
+    source: Source::Debian(&["chromium-driver"]),
+};
+
+const NEXTEST: Tool = Tool {
+    what: "cargo-nextest, which runs the tests",
+    programs: &["cargo-nextest"],
+    folders: &[],
+    source: Source::Crate("cargo-nextest"),
+};
+
+const DENY: Tool = Tool {
+    what: "cargo-deny, which checks licences and sources of dependencies",
+    programs: &["cargo-deny"],
+    folders: &[],
+    source: Source::Crate("cargo-deny"),
+};
+
+/// What the tests need.
+pub(crate) const FOR_TESTS: &[Tool] = &[POSTGRESQL, CHROMIUM, CHROMEDRIVER, NEXTEST];
+
+/// What continuous integration needs.
+pub(crate) const FOR_CI: &[Tool] = &[POSTGRESQL, CHROMIUM, CHROMEDRIVER, NEXTEST, DENY];
+
+/// Installs what is missing where that is a matter of course, else fails with the commands to run.
+///
+/// Crates are installed for anyone, because that touches only the user's own folder; Debian's packages only for root
+/// on Debian, who would not be asked for a password.
+pub(crate) fn ensure(workspace: &Workspace, tools: &[Tool]) -> Outcome {
+    let missing: Vec<Tool> = tools
+        .iter()
+        .filter(|tool| tool.find().is_none())
+        .copied()
+        .collect();
+    for tool in &missing {
+        eprintln!("missing: {}", tool.what);
+    }
+    let packages: Vec<&str> = missing
+        .iter()
+        .flat_map(|tool| tool.source.packages())
+        .copied()
+        .collect();
+    if !packages.is_empty() {
+        if !(is_root() && Path::new("/etc/debian_version").exists()) {
+            return Err(Failure::new(on_your_own(&packages)));
+        }
+        eprintln!("installing Debian's packages: {}", packages.join(" "));
+        run(&mut apt_get(&["update", "--quiet=2"]))?;
+        run(apt_get(&["install", "--quiet=2", "--yes", "--no-install-recommends"]).args(&packages))?;
+    }
+    for tool in &missing {
+        if let Source::Crate(name) = tool.source {
+            run(&mut cargo(workspace, &["install", "--locked", name]))?;
+        }
+    }
+    match missing.iter().find(|tool| tool.find().is_none()) {
+        None => Ok(()),
+        Some(tool) => Err(Failure::new(format!(
+            "installed, but still not found on the PATH: {}",
+            tool.what
+        ))),
+    }
+}
+
+/// The browser and its driver, in the variables by which the tests look for them. What the caller set stays.
+pub(crate) fn browser() -> Vec<(&'static str, PathBuf)> {
+    [("CHROMIUM", CHROMIUM), ("CHROMEDRIVER", CHROMEDRIVER)]
+        .into_iter()
+        .filter(|(variable, _)| env::var_os(variable).is_none())
+        .filter_map(|(variable, tool)| Some((variable, tool.find()?)))
+        .collect()
+}
+
+impl Tool {
+    fn find(&self) -> Option<PathBuf> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = env::split_paths(&path)
+            .chain(self.folders.iter().flat_map(|pattern| matching(pattern)))
+            .collect();
+        self.find_in(&folders)
+    }
+
+    fn find_in(&self, folders: &[PathBuf]) -> Option<PathBuf> {
+        let programs = self.programs.iter();
+        programs
+            .flat_map(|program| folders.iter().map(move |folder| folder.join(program)))
+            .find(|path| path.is_file())
+    }
+}
+
+impl Source {
+    fn packages(&self) -> &[&'static str] {
+        match self {
+            Self::Debian(packages) => packages,
+            Self::Crate(_) => &[],
+        }
+    }
+}
+
+/// The folders that `parent/*/below` stands for.
+fn matching(pattern: &str) -> Vec<PathBuf> {
+    let Some((parent, below)) = pattern.split_once("/*/") else {
+        return vec![pattern.into()];
+    };
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path().join(below)).collect()
+}
+
+fn on_your_own(packages: &[&str]) -> String {
+    format!(
+        "install what is missing and run this again. On Debian:\n  sudo apt-get install --no-install-recommends {}",
+        packages.join(" ")
+    )
+}
+
+fn apt_get(arguments: &[&str]) -> Command {
+    let mut command = Command::new("apt-get");
+    command
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdin(Stdio::null());
+    command
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nowhere_is_missing_and_what_is_somewhere_is_found() {
+        let nowhere = Tool {
+            programs: &["no-such-program"],
+            ..NEXTEST
+        };
+        let shell = Tool {
+            programs: &["no-such-program", "sh"],
+            ..NEXTEST
+        };
+        let folders = ["/nonexistent".into(), "/bin".into()];
+        assert_eq!(nowhere.find_in(&folders), None);
+        assert_eq!(shell.find_in(&folders), Some("/bin/sh".into()));
+    }
+
+    #[test]
+    fn who_may_not_install_is_given_the_exact_command() {
+        let told = on_your_own(&["postgresql", "chromium"]);
+        assert!(
+            told.ends_with("apt-get install --no-install-recommends postgresql chromium"),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! Where the repository and the build's output are.
+
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::MetadataCommand;
+
+use crate::failure::{Failure, Outcome};
+
+pub(crate) struct Workspace {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Workspace {
+    /// The workspace of the current folder.
+    pub(crate) fn find() -> Outcome<Self> {
+        let metadata = MetadataCommand::new()
+            .no_deps()
+            .exec()
+            .map_err(Failure::about("cargo metadata"))?;
+        Ok(Self {
+            root: metadata.workspace_root.into(),
+            target: metadata.target_directory.into(),
+        })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+}
