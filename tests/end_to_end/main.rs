@@ -1,1 +1,15 @@
-//! End-to-end tests.
+//! The product as its users meet it: the real binary, a real PostgreSQL, a real browser.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed expectation is a failed test"
+)]
+
+mod api;
+mod browser;
+mod console;
+mod journey;
+mod keyward;
+mod lifetime;
+mod refusals;

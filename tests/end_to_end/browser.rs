@@ -1,0 +1,129 @@
+//! Headless Chromium, driven through chromedriver.
+
+use std::process::Stdio;
+
+use thirtyfour::prelude::*;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::keyward::PATIENCE;
+
+/// A browser of one test's own. End it with [`Browser::close`].
+pub(crate) struct Browser {
+    pub(crate) driver: WebDriver,
+    _chromedriver: Child,
+}
+
+impl Browser {
+    /// Opens a browser with an empty profile.
+    pub(crate) async fn open() -> Self {
+        let program = std::env::var("CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_owned());
+        let mut chromedriver = Command::new(&program)
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!("{program} does not start ({error}): `cargo xtask test` installs it")
+            });
+        let port = announced_port(&mut chromedriver).await;
+        let mut capabilities = DesiredCapabilities::chrome();
+        for argument in [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--no-first-run",
+            "--window-size=1280,900",
+        ] {
+            capabilities.add_arg(argument).expect("an argument");
+        }
+        let driver = WebDriver::new(format!("http://127.0.0.1:{port}"), capabilities)
+            .await
+            .expect("a browser");
+        Self {
+            driver,
+            _chromedriver: chromedriver,
+        }
+    }
+
+    /// Goes to an address.
+    pub(crate) async fn go_to(&self, address: &str) {
+        self.driver.goto(address).await.expect("a page");
+    }
+
+    /// The element that a CSS selector names, when it is there and shown.
+    pub(crate) async fn element(&self, selector: &str) -> WebElement {
+        let query = self
+            .driver
+            .query(By::Css(selector))
+            .wait(PATIENCE, std::time::Duration::from_millis(50));
+        match query.and_displayed().first().await {
+            Ok(element) => element,
+            Err(error) => panic!("no {selector} on the page ({error}):\n{}", self.source().await),
+        }
+    }
+
+    /// Types into the field with this name.
+    pub(crate) async fn fill(&self, name: &str, text: &str) {
+        let field = self.element(&format!("[name={name}]")).await;
+        field.clear().await.expect("an empty field");
+        field.send_keys(text).await.expect("a filled field");
+    }
+
+    /// Presses the button or follows the link with these words.
+    pub(crate) async fn press(&self, words: &str) {
+        let path = format!("//*[self::button or self::a][contains(normalize-space(.), '{words}')]");
+        let query = self
+            .driver
+            .query(By::XPath(&path))
+            .wait(PATIENCE, std::time::Duration::from_millis(50));
+        match query.and_displayed().first().await {
+            Ok(element) => element.click().await.expect("a click"),
+            Err(error) => panic!("nothing says '{words}' ({error}):\n{}", self.source().await),
+        }
+    }
+
+    /// What the page says, as a person reads it.
+    pub(crate) async fn text(&self) -> String {
+        self.element("body").await.text().await.expect("text")
+    }
+
+    /// The page's source as it is now.
+    pub(crate) async fn source(&self) -> String {
+        self.driver.source().await.expect("a page source")
+    }
+
+    /// Where the browser is.
+    pub(crate) async fn address(&self) -> String {
+        self.driver.current_url().await.expect("an address").to_string()
+    }
+
+    /// Ends the browser.
+    pub(crate) async fn close(self) {
+        self.driver.quit().await.expect("the browser ends");
+    }
+}
+
+/// The port in chromedriver's line "ChromeDriver was started successfully on port 12345."
+async fn announced_port(chromedriver: &mut Child) -> u16 {
+    let mut lines = BufReader::new(chromedriver.stdout.take().expect("standard output")).lines();
+    let port = async {
+        while let Some(line) = lines.next_line().await.expect("readable output") {
+            if let Some(rest) = line.strip_prefix("ChromeDriver was started successfully on port ") {
+                return rest.trim_end_matches('.').parse().expect("a port");
+            }
+        }
+        panic!("chromedriver ended before it announced a port");
+    };
+    let port = tokio::time::timeout(PATIENCE, port)
+        .await
+        .expect("chromedriver starts");
+    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    port
+}

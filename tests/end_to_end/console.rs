@@ -1,0 +1,136 @@
+//! The console as a browser without JavaScript sees it: pages, forms and one cookie.
+
+use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, StatusCode};
+
+use crate::api::Api;
+use crate::keyward::{Keyward, OWNER_PASSWORD};
+
+/// A person who is signed in.
+pub(crate) struct PlainConsole {
+    client: Client,
+    base_url: String,
+    cookie: String,
+    keys_page: String,
+}
+
+impl PlainConsole {
+    /// Signs the first owner in.
+    pub(crate) async fn sign_in_owner(keyward: &Keyward) -> Self {
+        Self::sign_in(keyward, "ada", OWNER_PASSWORD).await
+    }
+
+    /// Signs somebody in who belongs to one organization.
+    pub(crate) async fn sign_in(keyward: &Keyward, username: &str, password: &str) -> Self {
+        let client = Client::builder()
+            .redirect(Policy::none())
+            .build()
+            .expect("a client");
+        let base_url = keyward.base_url().to_owned();
+        let mut console = Self {
+            client,
+            base_url,
+            cookie: String::new(),
+            keys_page: String::new(),
+        };
+        let answer = console
+            .post("/sign-in", &[("username", username), ("password", password)])
+            .await;
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER, "sign-in");
+        let cookie = answer.headers()[SET_COOKIE].to_str().expect("text");
+        console.cookie = cookie.split(';').next().expect("a cookie").to_owned();
+        console.keys_page = console.keys_page().await;
+        console
+    }
+
+    /// The session cookie, as the browser sends it.
+    pub(crate) fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
+    /// Creates the person's first key, named `first`, and returns a client that uses it.
+    pub(crate) async fn api_with_first_key(&self) -> Api {
+        let page = self.create_key("first").await;
+        Api::anonymous(&self.base_url).with_token(&token_in(&page).expect("a token on the page"))
+    }
+
+    /// Fills the form in and sends it; returns the page that answers.
+    pub(crate) async fn create_key(&self, name: &str) -> String {
+        let form = self.get(&format!("{}/new", self.keys_page)).await;
+        let nonce = hidden_value(&form).expect("a hidden value in the form");
+        let fields = [
+            (nonce.0.as_str(), nonce.1.as_str()),
+            ("name", name),
+            ("description", ""),
+        ];
+        let answer = self.post(&self.keys_page, &fields).await;
+        assert_eq!(answer.status(), StatusCode::OK, "creating a key");
+        answer.text().await.expect("a page")
+    }
+
+    /// Follows the way from the front page to the keys.
+    async fn keys_page(&self) -> String {
+        let mut path = "/".to_owned();
+        for _ in 0..5 {
+            let answer = self
+                .client
+                .get(self.url(&path))
+                .header(COOKIE, &self.cookie)
+                .send()
+                .await;
+            let answer = answer.expect("an answer");
+            if answer.status() == StatusCode::OK {
+                return path;
+            }
+            path = answer.headers()[LOCATION].to_str().expect("text").to_owned();
+        }
+        panic!("the front page leads in circles: {path}");
+    }
+
+    async fn get(&self, path: &str) -> String {
+        let answer = self
+            .client
+            .get(self.url(path))
+            .header(COOKIE, &self.cookie)
+            .send()
+            .await;
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.status(), StatusCode::OK, "{path}");
+        answer.text().await.expect("a page")
+    }
+
+    async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+        let request = self.client.post(self.url(path)).header(COOKIE, &self.cookie);
+        request
+            .header("sec-fetch-site", "same-origin")
+            .form(fields)
+            .send()
+            .await
+            .expect("an answer")
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base_url)
+    }
+}
+
+/// The token that a page shows, if it shows one.
+pub(crate) fn token_in(page: &str) -> Option<String> {
+    const LENGTH: usize = 42;
+    page.match_indices("kwp_")
+        .filter_map(|(start, _)| page.get(start..start + LENGTH))
+        .find(|token| token[4..].bytes().all(|b| b.is_ascii_alphanumeric()))
+        .map(ToOwned::to_owned)
+}
+
+/// Name and value of the first hidden field.
+fn hidden_value(page: &str) -> Option<(String, String)> {
+    let tag = page.split("<input").find(|tag| tag.contains("type=\"hidden\""))?;
+    Some((attribute(tag, "name")?, attribute(tag, "value")?))
+}
+
+fn attribute(tag: &str, name: &str) -> Option<String> {
+    let rest = tag.split(&format!("{name}=\"")).nth(1)?;
+    rest.split('"').next().map(ToOwned::to_owned)
+}

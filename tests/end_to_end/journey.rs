@@ -1,0 +1,185 @@
+//! The way the product is for: from the setup link to a key, to the keys made with it, to their end.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::api::{Api, expect, text};
+use crate::browser::Browser;
+use crate::console::token_in;
+use crate::keyward::{Keyward, OWNER_PASSWORD};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_key_comes_from_the_console_and_the_next_ones_through_the_api() {
+    let keyward = Keyward::start().await;
+    let link = keyward.command(&["admin", "setup-link"], &[], "").await;
+    let browser = Browser::open().await;
+
+    set_up(&browser, link.trim()).await;
+    let token = create_key(&browser, "laptop", "for trying things out").await;
+
+    let api = Api::anonymous(keyward.base_url());
+    let first = api.with_token(&token);
+    let second = first.create("deployment", "made by the first").await;
+    let third = api
+        .with_token(text(&second, "key"))
+        .create("nightly job", "made by the second")
+        .await;
+    assert_eq!(text(&second, "key"), text(&second, "fullKey"));
+    assert_eq!(text(&second, "consumerUsername"), "ada");
+
+    lists_them_without_tokens_and_with_their_parents(&first, &second, &third).await;
+    renames(&first, &third).await;
+    let third_api = api.with_token(text(&third, "key"));
+    first.delete(text(&second, "id")).await;
+    first.delete(text(&second, "id")).await;
+    assert!(
+        !api.with_token(text(&second, "key")).is_accepted().await,
+        "the deleted key"
+    );
+    assert!(
+        first.is_accepted().await && third_api.is_accepted().await,
+        "the other keys"
+    );
+
+    revokes_with_descendants(&browser, &keyward, &first).await;
+    assert!(
+        !first.is_accepted().await && !third_api.is_accepted().await,
+        "the key and what came of it"
+    );
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reload_back_and_a_repeated_form_make_no_second_key_and_show_no_token() {
+    let keyward = Keyward::start().await;
+    let link = keyward.command(&["admin", "setup-link"], &[], "").await;
+    let browser = Browser::open().await;
+    set_up(&browser, link.trim()).await;
+    let token = create_key(&browser, "only once", "").await;
+    let api = Api::anonymous(keyward.base_url()).with_token(&token);
+    let shown_at = browser.address().await;
+
+    browser.driver.refresh().await.expect("a reload");
+    browser.element("main").await;
+    shows_no_token(&browser, "after a reload").await;
+    assert!(
+        browser.text().await.contains("already created"),
+        "{}",
+        browser.text().await
+    );
+
+    browser.driver.back().await.expect("back");
+    browser.element("main").await;
+    shows_no_token(&browser, "after going back").await;
+    browser.driver.forward().await.expect("forward");
+    browser.element("main").await;
+    shows_no_token(&browser, "after going forward").await;
+
+    browser.driver.new_tab().await.expect("a second tab");
+    browser.go_to(&shown_at).await;
+    shows_no_token(&browser, "in a second tab").await;
+
+    let keys = api.list("?status=all").await;
+    assert_eq!(keys["items"].as_array().map(Vec::len), Some(1), "{keys}");
+    browser.close().await;
+}
+
+async fn set_up(browser: &Browser, link: &str) {
+    browser.go_to(link).await;
+    browser.fill("organization", "Analytical Engines").await;
+    browser.fill("username", "ada").await;
+    browser.fill("display_name", "Ada Lovelace").await;
+    browser.fill("password", OWNER_PASSWORD).await;
+    browser.press("Set up").await;
+    if browser.address().await.ends_with("/sign-in") {
+        browser.fill("username", "ada").await;
+        browser.fill("password", OWNER_PASSWORD).await;
+        browser.press("Sign in").await;
+    }
+    assert!(
+        browser
+            .address()
+            .await
+            .contains("/organizations/analytical-engines/settings/api-keys")
+    );
+}
+
+/// Creates a key in the console and takes its token from the page.
+async fn create_key(browser: &Browser, name: &str, description: &str) -> String {
+    let keys_page = browser.address().await;
+    browser.go_to(&format!("{keys_page}/new")).await;
+    browser.fill("name", name).await;
+    browser.fill("description", description).await;
+    browser.press("Create").await;
+    browser.element("[data-token], #token, input[readonly]").await;
+    token_in(&browser.source().await).expect("a token on the page")
+}
+
+async fn shows_no_token(browser: &Browser, when: &str) {
+    let page = browser.source().await;
+    assert_eq!(token_in(&page), None, "a token is shown {when}");
+}
+
+async fn lists_them_without_tokens_and_with_their_parents(first: &Api, second: &Value, third: &Value) {
+    let first_id = text(&first.get("/user/api-keys/current").await, "id").to_owned();
+    let list = first.list("").await;
+    let items = list["items"].as_array().expect("items");
+    let rows: Vec<(&str, Option<&str>)> = items
+        .iter()
+        .map(|item| (text(item, "name"), item["createdByKeyId"].as_str()))
+        .collect();
+    let expected = [
+        ("nightly job", Some(text(second, "id"))),
+        ("deployment", Some(first_id.as_str())),
+        ("laptop", None),
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(token_in(&list.to_string()), None);
+    assert_eq!(
+        text(&items[0], "hint"),
+        format!("kwp_…{}", &text(third, "key")[38..])
+    );
+
+    let page = first.list("?limit=2").await;
+    let next = first
+        .list(&format!("?limit=2&cursor={}", text(&page, "nextCursor")))
+        .await;
+    assert_eq!(next["items"].as_array().map(Vec::len), Some(1));
+    let found = first.list("?search=NIGHTLY").await;
+    assert_eq!(found["items"].as_array().map(Vec::len), Some(1));
+}
+
+async fn renames(api: &Api, key: &Value) {
+    let path = format!("/user/api-keys/{}", text(key, "id"));
+    let request = api
+        .request(Method::PATCH, &path)
+        .json(&json!({ "name": "weekly job" }));
+    let item = expect(request.send().await.expect("an answer"), reqwest::StatusCode::OK).await;
+    assert_eq!(
+        (text(&item, "name"), text(&item, "description")),
+        ("weekly job", "made by the second")
+    );
+    assert_eq!(api.get(&path).await, item);
+}
+
+/// Revokes the first key in the console, with the keys made from it, which the console names before.
+async fn revokes_with_descendants(browser: &Browser, keyward: &Keyward, first: &Api) {
+    let id = text(&first.get("/user/api-keys/current").await, "id").to_owned();
+    let keys_page = format!(
+        "{}/organizations/analytical-engines/settings/api-keys",
+        keyward.base_url()
+    );
+    browser.go_to(&format!("{keys_page}/{id}/revoke")).await;
+    let page = browser.text().await;
+    assert!(page.contains("laptop") && page.contains("weekly job"), "{page}");
+    for name in ["descendants", "confirm"] {
+        browser
+            .element(&format!("[name={name}]"))
+            .await
+            .click()
+            .await
+            .expect("a click");
+    }
+    browser.press("Revoke").await;
+    browser.element("[role=status]").await;
+}

@@ -1,0 +1,163 @@
+//! The real binary, started as a user starts it.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use keyward_test_database::TestDatabase;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
+
+/// How long anything that should happen soon may take on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The first owner's password in every test.
+pub(crate) const OWNER_PASSWORD: &str = "quiet otters read maps";
+
+/// A database and the `keyward` that serves it.
+pub(crate) struct Keyward {
+    database: TestDatabase,
+    process: Child,
+    base_url: String,
+    log: JoinHandle<String>,
+}
+
+impl Keyward {
+    /// Serves an empty database.
+    pub(crate) async fn start() -> Self {
+        let database = TestDatabase::empty().await.expect("a database");
+        Self::serve(database).await
+    }
+
+    /// Serves an organization with one owner, `ada`.
+    pub(crate) async fn start_set_up() -> Self {
+        let keyward = Self::start().await;
+        let arguments = [
+            "admin",
+            "bootstrap",
+            "--organization",
+            "Analytical Engines",
+            "--username",
+            "ada",
+        ];
+        keyward
+            .command(&arguments, &["--password-stdin"], OWNER_PASSWORD)
+            .await;
+        keyward
+    }
+
+    async fn serve(database: TestDatabase) -> Self {
+        let mut process = Command::new(binary())
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .env("KEYWARD_DATABASE_URL", database.url())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("keyward starts");
+        let mut lines = BufReader::new(process.stderr.take().expect("standard error")).lines();
+        let mut log = String::new();
+        let base_url = tokio::time::timeout(PATIENCE, async {
+            loop {
+                let line = lines.next_line().await.expect("a readable log");
+                let line = line.unwrap_or_else(|| panic!("keyward ended before it listened:\n{log}"));
+                log.push_str(&line);
+                log.push('\n');
+                if let Some(address) = listening_address(&line) {
+                    return address;
+                }
+            }
+        })
+        .await
+        .expect("keyward listens");
+        let log = tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                log.push_str(&line);
+                log.push('\n');
+            }
+            log
+        });
+        Self {
+            database,
+            process,
+            base_url,
+            log,
+        }
+    }
+
+    /// Where it listens: `http://127.0.0.1:PORT`.
+    pub(crate) fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Its address without the scheme.
+    pub(crate) fn authority(&self) -> &str {
+        self.base_url.trim_start_matches("http://")
+    }
+
+    /// Runs another `keyward` command on the same database and returns what it prints.
+    pub(crate) async fn command(&self, arguments: &[&str], more: &[&str], input: &str) -> String {
+        let mut command = Command::new(binary())
+            .args(arguments)
+            .args(more)
+            .env("KEYWARD_DATABASE_URL", self.database.url())
+            .env("KEYWARD_PUBLIC_URL", &self.base_url)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("keyward starts");
+        let mut stdin = command.stdin.take().expect("standard input");
+        stdin.write_all(input.as_bytes()).await.expect("input is read");
+        drop(stdin);
+        let output = command.wait_with_output().await.expect("keyward ends");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success(),
+            "keyward {} failed: {errors}",
+            arguments.join(" ")
+        );
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// Asks it to end, as an init system does.
+    pub(crate) async fn terminate(&self) {
+        let id = self.process.id().expect("a running process").to_string();
+        let status = Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .await
+            .expect("kill runs");
+        assert!(status.success(), "SIGTERM could not be sent");
+    }
+
+    /// Waits until it has ended; returns its exit code, its log and its database.
+    pub(crate) async fn ended(mut self) -> (Option<i32>, String, TestDatabase) {
+        let status = tokio::time::timeout(PATIENCE, self.process.wait())
+            .await
+            .expect("keyward ends");
+        let log = self.log.await.expect("a readable log");
+        (status.expect("an exit status").code(), log, self.database)
+    }
+
+    /// Ends it without warning and starts it again on the same database.
+    pub(crate) async fn kill_and_restart(mut self) -> Self {
+        self.process.kill().await.expect("keyward is killed");
+        Self::serve(self.database).await
+    }
+}
+
+fn binary() -> String {
+    std::env::var("KEYWARD_BIN")
+        .expect("KEYWARD_BIN names the keyward binary to test; `cargo xtask test` builds it and sets this")
+}
+
+/// The address in the line that says that the server listens.
+fn listening_address(line: &str) -> Option<String> {
+    let address = &line[line.find("http://127.0.0.1:")?..];
+    let end = address
+        .find(|c: char| !(c.is_ascii_alphanumeric() || "/:.".contains(c)))
+        .unwrap_or(address.len());
+    Some(address[..end].trim_end_matches(['/', '.']).to_owned())
+}
