@@ -40,6 +40,8 @@ async fn schema_after_migration_by(program: &str) -> Result<String, String> {
     let status = Command::new(program)
         .arg("migrate")
         .env("KEYWARD_DATABASE_URL", database.url())
+        // Whatever it prints is not part of the schema.
+        .stdout(std::io::stderr())
         .status()
         .map_err(|error| format!("{program}: {error}"))?;
     if !status.success() {
