@@ -1,0 +1,187 @@
+//! The database's URL, which may hold a password: from a variable or a file, and from a flag only without one.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use zeroize::Zeroizing;
+
+use crate::secret::Secret;
+
+/// The variable that holds the URL.
+pub(crate) const VARIABLE: &str = "KEYWARD_DATABASE_URL";
+/// The variable that names a file which holds the URL.
+pub(crate) const FILE_VARIABLE: &str = "KEYWARD_DATABASE_URL_FILE";
+
+/// Why there is no URL.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DatabaseUrlError {
+    #[error(
+        "no database is configured: set {VARIABLE}=postgres://user:password@host:5432/name, or name a file that holds \
+         it in {FILE_VARIABLE} (developers: `cargo xtask dev` brings one)"
+    )]
+    Missing,
+    #[error("{VARIABLE} and {FILE_VARIABLE} are both set: unset one of them")]
+    Ambiguous,
+    #[error(
+        "--database-url holds a password, which every user of this machine can read: set {VARIABLE} instead, or name a \
+         file that holds the URL in {FILE_VARIABLE}"
+    )]
+    PasswordInFlag,
+    #[error("{0} is not valid UTF-8")]
+    NotText(&'static str),
+    #[error("the file {path} that {FILE_VARIABLE} names cannot be read: {source}")]
+    UnreadableFile { path: PathBuf, source: io::Error },
+    #[error("the file {path} that {FILE_VARIABLE} names is empty")]
+    EmptyFile { path: PathBuf },
+}
+
+/// The URL from the flag, else from one of the variables.
+pub(crate) fn resolve(
+    flag: Option<&Secret>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<Secret, DatabaseUrlError> {
+    if let Some(url) = flag {
+        return if holds_password(url.expose()) {
+            Err(DatabaseUrlError::PasswordInFlag)
+        } else {
+            Ok(url.clone())
+        };
+    }
+    let non_empty = |name| variable(name).filter(|value| !value.is_empty());
+    match (non_empty(VARIABLE), non_empty(FILE_VARIABLE)) {
+        (None, None) => Err(DatabaseUrlError::Missing),
+        (Some(_), Some(_)) => Err(DatabaseUrlError::Ambiguous),
+        (Some(url), None) => url
+            .into_string()
+            .map(Secret::new)
+            .map_err(|_| DatabaseUrlError::NotText(VARIABLE)),
+        (None, Some(path)) => from_file(Path::new(&path)),
+    }
+}
+
+fn from_file(path: &Path) -> Result<Secret, DatabaseUrlError> {
+    let text = std::fs::read_to_string(path).map_err(|source| DatabaseUrlError::UnreadableFile {
+        path: path.to_owned(),
+        source,
+    })?;
+    let text = Zeroizing::new(text);
+    match text.trim() {
+        "" => Err(DatabaseUrlError::EmptyFile {
+            path: path.to_owned(),
+        }),
+        url => Ok(Secret::new(url.to_owned())),
+    }
+}
+
+/// Whether a text may hold a password: `user:password@` before the host, or `password=` as parameter. Rather too
+/// often than not.
+fn holds_password(url: &str) -> bool {
+    let before_host = url
+        .split_once("://")
+        .map_or(url, |(_, rest)| rest)
+        .rsplit_once('@')
+        .map(|(user_and_password, _)| user_and_password);
+    before_host.is_some_and(|text| text.contains(':')) || url.to_ascii_lowercase().contains("password=")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URL: &str = "postgres://keyward:s3cret@db.example.com/keyward";
+
+    fn resolved(flag: Option<&str>, variables: &[(&str, &str)]) -> Result<String, DatabaseUrlError> {
+        let flag = flag.map(|url| Secret::new(url.to_owned()));
+        let variable = |name: &str| {
+            variables
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| OsString::from(value))
+        };
+        resolve(flag.as_ref(), variable).map(|url| url.expose().to_owned())
+    }
+
+    #[test]
+    fn the_flag_wins_over_the_variable() {
+        let url = resolved(Some("postgres://me@host/db"), &[(VARIABLE, URL)]).unwrap();
+        assert_eq!(url, "postgres://me@host/db");
+    }
+
+    #[test]
+    fn the_variable_may_hold_a_password() {
+        assert_eq!(resolved(None, &[(VARIABLE, URL)]).unwrap(), URL);
+    }
+
+    #[test]
+    fn a_password_in_the_flag_is_refused_and_not_repeated() {
+        for url in [
+            URL,
+            "postgres://:s3cret@host/db",
+            "postgres://me:s3cret@/db?host=/run",
+            "postgres://me:s3@cret@host/db",
+            "postgres://me:s3/cret@host/db",
+            "postgres://me@host/db?password=s3cret",
+            "host=localhost PASSWORD=s3cret",
+        ] {
+            let error = resolved(Some(url), &[]).unwrap_err();
+            assert!(matches!(error, DatabaseUrlError::PasswordInFlag), "{url}");
+            assert!(!error.to_string().contains("s3"), "{error}");
+        }
+        for url in [
+            "postgres://me@host:5432/db",
+            "postgres://host:5432/db",
+            "postgres:///db?host=/run",
+        ] {
+            assert!(resolved(Some(url), &[]).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn without_flag_and_variable_it_says_what_to_set() {
+        for variables in [&[][..], &[(VARIABLE, ""), (FILE_VARIABLE, "")]] {
+            let message = resolved(None, variables).unwrap_err().to_string();
+            assert!(
+                message.contains("set KEYWARD_DATABASE_URL=postgres://"),
+                "{message}"
+            );
+            assert!(message.contains("cargo xtask dev"), "{message}");
+        }
+    }
+
+    #[test]
+    fn two_places_at_once_are_refused() {
+        let error = resolved(None, &[(VARIABLE, URL), (FILE_VARIABLE, "/run/secrets/url")]).unwrap_err();
+        assert!(matches!(error, DatabaseUrlError::Ambiguous));
+    }
+
+    #[test]
+    fn an_empty_variable_counts_as_unset() {
+        assert_eq!(
+            resolved(None, &[(VARIABLE, URL), (FILE_VARIABLE, "")]).unwrap(),
+            URL
+        );
+    }
+
+    #[test]
+    fn a_file_may_end_with_a_line_feed_but_not_be_empty_or_missing() {
+        let folder = std::env::temp_dir().join(format!("keyward-database-url-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("url");
+        let from_file = || resolved(None, &[(FILE_VARIABLE, file.to_str().unwrap())]);
+
+        assert!(matches!(
+            from_file().unwrap_err(),
+            DatabaseUrlError::UnreadableFile { .. }
+        ));
+        std::fs::write(&file, "\n").unwrap();
+        assert!(matches!(
+            from_file().unwrap_err(),
+            DatabaseUrlError::EmptyFile { .. }
+        ));
+        std::fs::write(&file, format!("{URL}\n")).unwrap();
+        assert_eq!(from_file().unwrap(), URL);
+
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,189 @@
+//! The command line: what can be asked, and by which flag or variable.
+//!
+//! Each option has a flag and, where it makes sense, a variable `KEYWARD_…`; the flag wins. Secrets have no clap
+//! variable, see [`crate::database_url`]. An empty variable counts as unset, since Compose files and unit files pass
+//! such on.
+
+mod admin;
+mod environment;
+mod serve;
+
+use std::ffi::OsString;
+
+use clap::{Args, Command as ClapCommand, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::logging::{LogFilter, LogFormat};
+use crate::secret::Secret;
+
+pub(crate) use admin::{
+    AdminCommand, BootstrapOptions, CreateUserOptions, PasswordOptions, ResetPasswordOptions,
+    SetupLinkOptions,
+};
+pub(crate) use environment::unknown_variables;
+pub(crate) use serve::ServeOptions;
+
+/// Issues, verifies and revokes personal API keys for the members of an organization.
+///
+/// Without a command, `keyward` serves: `keyward help serve` tells its options.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keyward",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = false,
+    after_help = "Options come by flag or by KEYWARD_… variable; the flag wins, and an empty variable counts as unset."
+)]
+pub(crate) struct CommandLine {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What can be asked.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve the HTTP API and the console (what `keyward` alone does)
+    ///
+    /// Brings the database up to date, listens, and serves until SIGTERM or SIGINT; then it finishes the requests in
+    /// flight and ends. A second signal ends it at once.
+    Serve(Box<ServeOptions>),
+    /// Bring the database up to date
+    ///
+    /// Applies the migrations that are missing, and does nothing if there are none. Every command that needs the
+    /// database does this first.
+    Migrate(StorageOptions),
+    /// Print the OpenAPI document of the HTTP API
+    Openapi,
+    /// Examine tokens
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Administer the installation
+    ///
+    /// No key can be created here: the first key of a user is created in the console.
+    #[command(subcommand)]
+    Admin(AdminCommand),
+}
+
+/// What can be asked about tokens.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Say whether the text on standard input can be a token
+    ///
+    /// Reads one line, looks at its shape and checksum only, asks no server and never prints the token. The exit code is
+    /// 0 if it can be a token, else 1.
+    Check,
+}
+
+/// Where the data is, and what is logged on the way.
+#[derive(Debug, Args)]
+pub(crate) struct StorageOptions {
+    #[command(flatten)]
+    pub(crate) database: DatabaseOptions,
+    #[command(flatten)]
+    pub(crate) logging: LoggingOptions,
+}
+
+/// Where the database is.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Database")]
+pub(crate) struct DatabaseOptions {
+    /// The PostgreSQL database: postgres://user@host:5432/name
+    ///
+    /// Everybody on the machine can read the flags of a process, so a password is refused here: set the variable
+    /// KEYWARD_DATABASE_URL, or name a file that holds the URL in KEYWARD_DATABASE_URL_FILE.
+    #[arg(long = "database-url", value_name = "URL")]
+    pub(crate) url: Option<Secret>,
+}
+
+/// What is logged, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Log (on standard error)")]
+pub(crate) struct LoggingOptions {
+    /// Text, JSON lines, or text on a terminal and JSON otherwise
+    #[arg(
+        long,
+        env = "KEYWARD_LOG_FORMAT",
+        value_name = "FORMAT",
+        value_enum,
+        default_value = "auto",
+        hide_env_values = true
+    )]
+    pub(crate) log_format: LogFormat,
+    /// A level (error, warn, info, debug, trace, off), or targets with levels: warn,keyward_front_door=debug
+    #[arg(
+        long = "log-level",
+        env = "KEYWARD_LOG",
+        value_name = "FILTER",
+        default_value = "info",
+        hide_env_values = true
+    )]
+    pub(crate) log_filter: LogFilter,
+}
+
+impl CommandLine {
+    /// Reads the arguments of the process, its name first, and its variables.
+    ///
+    /// # Errors
+    /// What clap says, which includes help and version.
+    pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let matches = Self::clap_command().try_get_matches_from(with_default_command(arguments))?;
+        Self::from_arg_matches(&matches)
+    }
+
+    fn clap_command() -> ClapCommand {
+        environment::without_empty_variables(Self::command())
+    }
+}
+
+/// `keyward` alone, or with options that are not its own, is `keyward serve`.
+fn with_default_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    let is_complete = match arguments.get(1).and_then(|first| first.to_str()) {
+        Some("-h" | "--help" | "-V" | "--version") => true,
+        Some(first) => !first.starts_with('-'),
+        None => arguments.len() > 1,
+    };
+    if !is_complete {
+        arguments.insert(arguments.len().min(1), OsString::from("serve"));
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str]) -> Result<CommandLine, clap::Error> {
+        let process = ["keyward"].iter().chain(arguments);
+        CommandLine::read(process.map(OsString::from))
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn keyward_alone_serves() {
+        for arguments in [&[][..], &["--listen", "127.0.0.1:0"], &["serve"]] {
+            let read = read(arguments).unwrap();
+            assert!(matches!(read.command, Command::Serve(_)), "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn the_database_url_is_not_shown_when_debugged() {
+        let read = read(&["migrate", "--database-url", "postgres://me:s3cret@host/db"]).unwrap();
+        assert!(!format!("{read:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn no_help_shows_what_a_variable_holds() {
+        fn check(command: &ClapCommand) {
+            for argument in command.get_arguments().filter(|a| a.get_env().is_some()) {
+                assert!(argument.is_hide_env_values_set(), "{argument}");
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&CommandLine::command());
+    }
+}

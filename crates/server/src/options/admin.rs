@@ -1,0 +1,123 @@
+//! The options of `keyward admin …`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use keyward_domain::membership::Role;
+use keyward_domain::organization::{OrganizationName, Slug};
+use keyward_domain::user::{DisplayName, Username};
+
+use super::StorageOptions;
+
+/// What an administrator can ask.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AdminCommand {
+    /// Create the first organization with its owner, without the setup link
+    Bootstrap(BootstrapOptions),
+    /// Print a new one-time link for the first run in the browser
+    ///
+    /// The link works once, for 24 hours; the one before it stops working.
+    SetupLink(SetupLinkOptions),
+    /// Create a user who is a member of an organization
+    CreateUser(CreateUserOptions),
+    /// Replace a user's password and end all their sessions; their keys stay valid
+    ResetPassword(ResetPasswordOptions),
+}
+
+/// The first organization and its owner.
+#[derive(Debug, Args)]
+pub(crate) struct BootstrapOptions {
+    /// The organization's name
+    #[arg(long, value_name = "NAME", value_parser = OrganizationName::parse)]
+    pub(crate) organization: OrganizationName,
+    #[command(flatten)]
+    pub(crate) person: PersonOptions,
+    #[command(flatten)]
+    pub(crate) password: PasswordOptions,
+    #[command(flatten)]
+    pub(crate) storage: StorageOptions,
+}
+
+/// Where the link leads.
+#[derive(Debug, Args)]
+pub(crate) struct SetupLinkOptions {
+    /// Where people reach the server, as `keyward serve` was told
+    #[arg(
+        long,
+        env = "KEYWARD_PUBLIC_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8080",
+        hide_env_values = true
+    )]
+    pub(crate) public_url: String,
+    #[command(flatten)]
+    pub(crate) storage: StorageOptions,
+}
+
+/// Who joins, where, as what.
+#[derive(Debug, Args)]
+pub(crate) struct CreateUserOptions {
+    #[command(flatten)]
+    pub(crate) person: PersonOptions,
+    /// The slug of their organization, as in console addresses; may be left out while there is only one
+    #[arg(long, value_name = "SLUG", value_parser = Slug::parse)]
+    pub(crate) organization: Option<Slug>,
+    /// What they may do in the console
+    #[arg(long, value_name = "ROLE", value_enum, default_value = "member")]
+    pub(crate) role: RoleOption,
+    #[command(flatten)]
+    pub(crate) password: PasswordOptions,
+    #[command(flatten)]
+    pub(crate) storage: StorageOptions,
+}
+
+/// Whose password.
+#[derive(Debug, Args)]
+pub(crate) struct ResetPasswordOptions {
+    /// The user's name
+    #[arg(long, value_name = "NAME", value_parser = Username::parse)]
+    pub(crate) username: Username,
+    #[command(flatten)]
+    pub(crate) password: PasswordOptions,
+    #[command(flatten)]
+    pub(crate) storage: StorageOptions,
+}
+
+/// A new user.
+#[derive(Debug, Args)]
+pub(crate) struct PersonOptions {
+    /// The name to sign in with: 1 to 39 of a-z, 0-9, dot, underscore, hyphen. It cannot be changed
+    #[arg(long, value_name = "NAME", value_parser = Username::parse)]
+    pub(crate) username: Username,
+    /// Their name for people. Default: the username
+    #[arg(long, value_name = "NAME", value_parser = DisplayName::parse)]
+    pub(crate) display_name: Option<DisplayName>,
+}
+
+/// Where the new password comes from.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct PasswordOptions {
+    /// Read the password from standard input, one line
+    #[arg(long)]
+    pub(crate) password_stdin: bool,
+    /// Make a password and print it, once, on standard output
+    #[arg(long)]
+    pub(crate) generate_password: bool,
+}
+
+/// A role, as the command line spells it.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum RoleOption {
+    /// Uses the organization
+    Member,
+    /// Runs the organization
+    Owner,
+}
+
+impl From<RoleOption> for Role {
+    fn from(role: RoleOption) -> Self {
+        match role {
+            RoleOption::Member => Self::Member,
+            RoleOption::Owner => Self::Owner,
+        }
+    }
+}

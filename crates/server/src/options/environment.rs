@@ -1,0 +1,93 @@
+//! The variables of the process.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+
+use clap::builder::Resettable;
+use clap::{Command, CommandFactory};
+
+use super::CommandLine;
+use crate::database_url::{FILE_VARIABLE, VARIABLE};
+
+const PREFIX: &str = "KEYWARD_";
+
+/// What Kubernetes sets in every container beside a service named `keyward`.
+const FROM_KUBERNETES: [&str; 2] = ["KEYWARD_PORT", "KEYWARD_SERVICE_"];
+
+/// Unties every argument from its variable if that is empty.
+pub(super) fn without_empty_variables(command: Command) -> Command {
+    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    command
+        .mut_args(|argument| match argument.get_env() {
+            Some(name) if is_empty(name) => argument.env(Resettable::<clap::builder::OsStr>::Reset),
+            Some(_) | None => argument,
+        })
+        .mut_subcommands(without_empty_variables)
+}
+
+/// The names among these that look like options of Keyward and are none: most likely misspelt.
+pub(crate) fn unknown_variables(names: impl IntoIterator<Item = OsString>) -> Vec<String> {
+    let mut known = BTreeSet::from([OsString::from(VARIABLE), OsString::from(FILE_VARIABLE)]);
+    collect_variables(&CommandLine::command(), &mut known);
+    let mut unknown: Vec<String> = names
+        .into_iter()
+        .filter(|name| !known.contains(name))
+        .map(|name| name.to_string_lossy().into_owned())
+        .filter(|name| name.starts_with(PREFIX))
+        .filter(|name| !FROM_KUBERNETES.iter().any(|other| name.starts_with(other)))
+        .collect();
+    unknown.sort();
+    unknown
+}
+
+fn collect_variables(command: &Command, known: &mut BTreeSet<OsString>) {
+    known.extend(
+        command
+            .get_arguments()
+            .filter_map(|argument| argument.get_env().map(OsStr::to_owned)),
+    );
+    for subcommand in command.get_subcommands() {
+        collect_variables(subcommand, known);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unknown(names: &[&str]) -> Vec<String> {
+        unknown_variables(names.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn every_option_s_variable_is_known() {
+        let known = [
+            "KEYWARD_LISTEN",
+            "KEYWARD_PUBLIC_URL",
+            "KEYWARD_LOG",
+            "KEYWARD_DATABASE_URL",
+            "KEYWARD_DATABASE_URL_FILE",
+            "PATH",
+        ];
+        assert_eq!(unknown(&known), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_misspelt_variable_is_told() {
+        assert_eq!(
+            unknown(&["KEYWARD_LISTENN", "KEYWARD_DATABASE", "OTHER"]),
+            ["KEYWARD_DATABASE", "KEYWARD_LISTENN"]
+        );
+    }
+
+    #[test]
+    fn variables_of_kubernetes_are_left_alone() {
+        let of_kubernetes = [
+            "KEYWARD_PORT",
+            "KEYWARD_PORT_8080_TCP_ADDR",
+            "KEYWARD_SERVICE_HOST",
+            "KEYWARD_SERVICE_PORT",
+        ];
+        assert_eq!(unknown(&of_kubernetes), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,163 @@
+//! The options of `keyward serve`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use keyward_front_door::{ForwardedHeader, IpNetwork};
+
+use super::{DatabaseOptions, LoggingOptions};
+
+/// How to serve.
+#[derive(Debug, Args)]
+pub(crate) struct ServeOptions {
+    #[command(flatten)]
+    pub(crate) server: ServerOptions,
+    #[command(flatten)]
+    pub(crate) database: DatabaseOptions,
+    #[command(flatten)]
+    pub(crate) pool: PoolOptions,
+    #[command(flatten)]
+    pub(crate) limits: LimitOptions,
+    #[command(flatten)]
+    pub(crate) proxies: ProxyOptions,
+    #[command(flatten)]
+    pub(crate) logging: LoggingOptions,
+}
+
+/// Where to listen.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct ServerOptions {
+    /// The address and port to listen on; port 0 takes a free one
+    #[arg(
+        long,
+        env = "KEYWARD_LISTEN",
+        value_name = "ADDRESS:PORT",
+        default_value = "127.0.0.1:8080",
+        hide_env_values = true
+    )]
+    pub(crate) listen: SocketAddr,
+    /// Where people reach this server: https://keys.example.com
+    ///
+    /// https, or http on this machine (localhost, 127.0.0.0/8, ::1), and no path: keyward speaks plain HTTP, so a proxy in front of
+    /// it brings the TLS. Links, cookies and the check against forged forms rest on it. Default: the listening address.
+    #[arg(long, env = "KEYWARD_PUBLIC_URL", value_name = "URL", hide_env_values = true)]
+    pub(crate) public_url: Option<String>,
+}
+
+/// How many connections the database lends.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Database")]
+pub(crate) struct PoolOptions {
+    /// The most connections to the database
+    #[arg(long, env = "KEYWARD_DATABASE_POOL_SIZE", value_name = "NUMBER", default_value_t = 10,
+          value_parser = clap::value_parser!(u16).range(1..=1000), hide_env_values = true)]
+    pub(crate) database_pool_size: u16,
+}
+
+/// How much of anything there may be, and for how long.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitOptions {
+    /// The most valid keys that a consumer may have
+    #[arg(long, env = "KEYWARD_KEY_LIMIT", value_name = "NUMBER", default_value_t = 100,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_env_values = true)]
+    pub(crate) key_limit: u32,
+    /// The most connections at once; further ones wait. Default: as many as the limit of open files allows
+    #[arg(
+        long,
+        env = "KEYWARD_MAX_CONNECTIONS",
+        value_name = "NUMBER",
+        hide_env_values = true
+    )]
+    pub(crate) max_connections: Option<usize>,
+    /// How long a connection may stay open between two requests; a proxy in front must close its own sooner
+    #[arg(long, env = "KEYWARD_KEEP_ALIVE_TIMEOUT", value_name = "SECONDS", default_value = "75",
+          value_parser = seconds_above_zero, hide_env_values = true)]
+    pub(crate) keep_alive_timeout: Duration,
+    /// How long to go on accepting connections after SIGTERM while /readyz says no, so that a load balancer turns away
+    #[arg(long, env = "KEYWARD_SHUTDOWN_DELAY", value_name = "SECONDS", default_value = "0",
+          value_parser = seconds, hide_env_values = true)]
+    pub(crate) shutdown_delay: Duration,
+    /// How long requests in flight may take to finish after that
+    #[arg(long, env = "KEYWARD_DRAIN_TIMEOUT", value_name = "SECONDS", default_value = "20",
+          value_parser = seconds, hide_env_values = true)]
+    pub(crate) drain_timeout: Duration,
+}
+
+/// Whose word about a client's address counts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Proxies")]
+pub(crate) struct ProxyOptions {
+    /// A network of proxies whose word about the client's address counts; may be given several times. Default: none
+    #[arg(
+        long = "trusted-proxy",
+        env = "KEYWARD_TRUSTED_PROXY",
+        value_name = "NETWORK",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
+    pub(crate) trusted_proxies: Vec<IpNetwork>,
+    /// The header in which these proxies tell it; the other one is never read
+    #[arg(
+        long,
+        env = "KEYWARD_FORWARDED_HEADER",
+        value_name = "HEADER",
+        value_enum,
+        default_value = "x-forwarded-for",
+        hide_env_values = true
+    )]
+    pub(crate) forwarded_header: HeaderOfProxies,
+}
+
+/// A header in which proxies tell the client's address.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum HeaderOfProxies {
+    /// What nearly every proxy writes
+    XForwardedFor,
+    /// RFC 7239
+    Forwarded,
+}
+
+impl From<HeaderOfProxies> for ForwardedHeader {
+    fn from(header: HeaderOfProxies) -> Self {
+        match header {
+            HeaderOfProxies::XForwardedFor => Self::XForwardedFor,
+            HeaderOfProxies::Forwarded => Self::Forwarded,
+        }
+    }
+}
+
+/// A span of time in whole seconds, at most an hour.
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse() {
+        Ok(seconds @ 0..=3600) => Ok(Duration::from_secs(seconds)),
+        Ok(_) | Err(_) => Err("expected a number of seconds, at most 3600".to_owned()),
+    }
+}
+
+fn seconds_above_zero(text: &str) -> Result<Duration, String> {
+    let seconds = seconds(text)?;
+    if seconds.is_zero() {
+        Err("expected at least 1 second".to_owned())
+    } else {
+        Ok(seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_of_time_are_whole_seconds_up_to_an_hour() {
+        assert_eq!(seconds("0"), Ok(Duration::ZERO));
+        assert_eq!(seconds("3600"), Ok(Duration::from_secs(3600)));
+        for text in ["", "-1", "1.5", "20s", "3601"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+        assert!(seconds_above_zero("0").is_err());
+        assert_eq!(seconds_above_zero("1"), Ok(Duration::from_secs(1)));
+    }
+}

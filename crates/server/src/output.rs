@@ -1,0 +1,36 @@
+//! What commands answer to whoever typed them.
+//!
+//! Answers go to standard output, so that scripts can use them; what people are told besides goes to standard error.
+
+use std::io::{self, IsTerminal, Write};
+
+/// Standard output broke, for instance because its reader went away.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer cannot be written to standard output: {0}")]
+pub(crate) struct OutputError(#[from] io::Error);
+
+/// Writes an answer as it is, and does not return before it is out.
+pub(crate) fn answer(text: &str) -> Result<(), OutputError> {
+    let mut output = io::stdout().lock();
+    output.write_all(text.as_bytes())?;
+    output.flush()?;
+    Ok(())
+}
+
+/// Tells a person something beside the answer. Nothing depends on it.
+pub(crate) fn tell(sentence: &str) {
+    let _ = writeln!(io::stderr().lock(), "{sentence}");
+}
+
+/// Shows a text to the person at the terminal, and nowhere else: a stream that is redirected may end up in a log.
+/// Answers whether there was a terminal to show it on.
+pub(crate) fn show_on_terminal(text: &str) -> bool {
+    let shown = if io::stdout().is_terminal() {
+        writeln!(io::stdout().lock(), "{text}")
+    } else if io::stderr().is_terminal() {
+        writeln!(io::stderr().lock(), "{text}")
+    } else {
+        return false;
+    };
+    shown.is_ok()
+}

@@ -1,0 +1,91 @@
+//! Secrets that are piped into a command.
+
+use std::io::{self, BufRead, Read};
+
+use zeroize::Zeroizing;
+
+use crate::secret::Secret;
+
+/// Far more than any password or token has.
+const MOST_BYTES: u64 = 4096;
+
+/// Why standard input is of no use.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StandardInputError {
+    #[error(
+        "standard input is a terminal, which would show the password: pipe it in, or use --generate-password"
+    )]
+    Terminal,
+    #[error("standard input is empty: pipe one line into it")]
+    Empty,
+    #[error("standard input holds more than one line")]
+    SeveralLines,
+    #[error("standard input is longer than {MOST_BYTES} bytes")]
+    TooLong,
+    #[error("standard input is not valid UTF-8")]
+    NotText,
+    #[error("standard input cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+}
+
+/// The only line of a file or pipe, without its end.
+pub(crate) fn only_line(input: impl Read) -> Result<Secret, StandardInputError> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_BYTES as usize + 1));
+    input.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    line(&bytes)
+}
+
+/// The next line of a terminal, whose input has no end.
+pub(crate) fn next_line(input: impl BufRead) -> Result<Secret, StandardInputError> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_BYTES as usize + 1));
+    input.take(MOST_BYTES + 1).read_until(b'\n', &mut bytes)?;
+    line(&bytes)
+}
+
+fn line(bytes: &[u8]) -> Result<Secret, StandardInputError> {
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(StandardInputError::TooLong);
+    }
+    let text = str::from_utf8(bytes).map_err(|_| StandardInputError::NotText)?;
+    let line = text.strip_suffix('\n').unwrap_or(text);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    if line.contains('\n') {
+        Err(StandardInputError::SeveralLines)
+    } else if line.is_empty() {
+        Err(StandardInputError::Empty)
+    } else {
+        Ok(Secret::new(line.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Result<String, StandardInputError> {
+        only_line(bytes).map(|line| line.expose().to_owned())
+    }
+
+    #[test]
+    fn a_line_is_read_without_its_end_and_with_its_spaces() {
+        for bytes in [&b" pass word "[..], b" pass word \n", b" pass word \r\n"] {
+            assert_eq!(read(bytes).unwrap(), " pass word ");
+        }
+    }
+
+    #[test]
+    fn what_is_not_one_line_of_text_is_refused() {
+        assert!(matches!(read(b""), Err(StandardInputError::Empty)));
+        assert!(matches!(read(b"\n"), Err(StandardInputError::Empty)));
+        assert!(matches!(read(b"a\nb"), Err(StandardInputError::SeveralLines)));
+        assert!(matches!(read(b"a\n\n"), Err(StandardInputError::SeveralLines)));
+        assert!(matches!(read(b"\xff"), Err(StandardInputError::NotText)));
+        assert!(matches!(read(&[b'a'; 5000]), Err(StandardInputError::TooLong)));
+    }
+
+    #[test]
+    fn a_terminal_is_read_to_the_end_of_the_line() {
+        let line = next_line(&b"first\nsecond\n"[..]).unwrap();
+        assert_eq!(line.expose(), "first");
+    }
+}
