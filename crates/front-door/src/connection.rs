@@ -17,7 +17,7 @@ use crate::{
 
 /// How long to go on throwing away what a refused client still sends, so that it reads the answer: closing a socket
 /// with unread bytes resets the connection and destroys the answer on its way.
-const LINGER: Duration = Duration::from_secs(2);
+const LINGER: Duration = Duration::from_secs(5);
 
 /// What is thrown away at most in that time.
 const LINGER_BYTES: usize = 1024 * 1024;

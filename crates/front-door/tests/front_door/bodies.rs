@@ -89,6 +89,29 @@ async fn a_client_that_sends_far_too_much_before_it_reads_still_gets_the_answer(
 }
 
 #[tokio::test]
+async fn a_refused_client_may_finish_sending_before_it_reads_the_answer() {
+    let door = Running::with_defaults().await;
+    for (refused, status) in [
+        (&with_length("/length", 10 * CAP)[..1_000], 413),
+        (&chunked("/length", &[10 * CAP])[..CAP + 1_000], 413),
+        (&with_length("/missing", CAP)[..1_000], 404),
+        (
+            format!("GET / HTTP/1.1\r\nX-Long: {}", "x".repeat(CAP)).as_bytes(),
+            431,
+        ),
+    ] {
+        let mut client = door.client().await;
+        client.send(refused).await;
+        assert_eq!(client.answer().await.status, status);
+        // The server's half is closed; a reset would now destroy what the client has not read yet.
+        assert_eq!(client.closed().await, b"");
+        for _ in 0..8 {
+            client.send(vec![b'x'; 8 * 1024]).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_asks_before_sending_too_much_is_not_told_to_continue() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;

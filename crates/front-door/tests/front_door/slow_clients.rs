@@ -101,6 +101,26 @@ async fn an_idle_connection_outlives_the_header_deadline() {
 }
 
 #[tokio::test]
+async fn a_handler_outlives_the_deadlines_of_the_connection() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            header_read: SHORT,
+            keep_alive: SHORT,
+            response: SHORT,
+            ..PATIENT
+        };
+    })
+    .await;
+    let mut client = door.client().await;
+    client
+        .send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    assert!(client.hears_nothing_for(3 * SHORT).await);
+    door.stage.open_gate();
+    assert_eq!(client.answer().await.status, 200);
+}
+
+#[tokio::test]
 async fn an_idle_connection_is_closed_at_the_keep_alive_deadline() {
     let door = Running::with(|config| {
         config.deadlines = Deadlines {
