@@ -24,6 +24,8 @@
 //!   runs in a task of its own.
 //! - Security headers are set on every answer; of these, only `Content-Security-Policy` is the adapter's to choose.
 //!
+//! In turn, an adapter never puts a secret into a path: paths are logged, query strings, headers and bodies are not.
+//!
 //! hyper itself answers what is not HTTP (400) and too many or too large headers (431), without a body.
 //!
 //! # Map
