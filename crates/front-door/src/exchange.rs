@@ -88,9 +88,6 @@ impl<E: Endpoint> Exchanges<E> {
         let span = info_span!("request", request_id = %head.id);
         async {
             let log = RequestLog::begin(&head.method, &head.uri, client, head.id.as_str(), head.started);
-            // hyper drops a Content-Length beside it, so that there is one interpretation only, but RFC 9112 §6.1
-            // wants the connection closed then, and what hyper dropped cannot be seen here.
-            let last = request.headers().contains_key(header::TRANSFER_ENCODING);
             let answered = match admit(&request, self.config.limits.body_bytes) {
                 Ok(()) => self.hand_over(request, client, &origin, &head).await,
                 Err(refusal) => {
@@ -104,7 +101,7 @@ impl<E: Endpoint> Exchanges<E> {
             let headers = response.headers_mut();
             security_headers::set(headers, self.config.https);
             headers.insert(REQUEST_ID, head.id.header_value());
-            if last || origin.activity.has_unread_body() || self.house.borrow().crowded {
+            if origin.activity.has_unread_body() || self.house.borrow().crowded {
                 headers.insert(header::CONNECTION, CLOSE);
             }
             log.answered(response.status());
