@@ -33,6 +33,11 @@ impl Mode {
 
 /// Writes `text` to the file, or fails when the file holds something else. `task` is what generates it.
 pub(crate) fn settle(workspace: &Workspace, file: &str, task: &str, text: &str, mode: Mode) -> Outcome {
+    if text.is_empty() {
+        return Err(Failure::new(format!(
+            "`cargo xtask {task}` generated nothing for {file}"
+        )));
+    }
     let path = workspace.root().join(file);
     let present = match fs::read_to_string(&path) {
         Ok(present) => present,
