@@ -7,7 +7,10 @@ use crate::id::{AuditEventId, OrganizationId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 
-/// Keeps what happened. Events of changes are written by the methods that make the change; these are only ever added.
+/// Keeps what happened. Events of changes are written by the methods that make the change.
+///
+/// Events are only ever added: an event whose identifier is taken MUST be refused with a
+/// [`StorageError`], and so MUST the change that it tells of.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait AuditLog: Send + Sync {

@@ -129,7 +129,7 @@ pub trait InstallationStore: Send + Sync {
         event: AuditEvent,
     ) -> Result<(), ReplaceSetupLinkError>;
 
-    /// Whether this is the setup link and has not expired.
+    /// Whether this is the setup link and has not expired: it works before `expires_at`, and not at it.
     async fn setup_link_works(&self, digest: &SetupDigest, now: DateTime<Utc>) -> Result<bool, StorageError>;
 
     /// Creates the first organization with its owner, and removes the link. Of any number of concurrent calls exactly

@@ -36,9 +36,9 @@ impl AccountStore for MemoryStore {
         {
             return Err(AddAccountError::UsernameTaken);
         }
+        state.write(events)?;
         state.accounts.push(new.account);
         state.memberships.push(new.membership);
-        state.events.extend(events);
         Ok(())
     }
 
@@ -49,10 +49,16 @@ impl AccountStore for MemoryStore {
         event: AuditEvent,
     ) -> Result<(), ReplacePasswordError> {
         let mut state = self.state()?;
-        let account = state.accounts.iter_mut().find(|account| account.user.id == user);
-        account.ok_or(ReplacePasswordError::UserUnknown)?.password_hash = password_hash;
+        state.user(user).ok_or(ReplacePasswordError::UserUnknown)?;
+        state.write(vec![event])?;
+        for account in state
+            .accounts
+            .iter_mut()
+            .filter(|account| account.user.id == user)
+        {
+            account.password_hash = password_hash.clone();
+        }
         state.sessions.retain(|stored| stored.session.user_id != user);
-        state.events.push(event);
         Ok(())
     }
 }

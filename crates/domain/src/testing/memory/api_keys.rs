@@ -47,12 +47,12 @@ impl ApiKeys for MemoryStore {
         {
             return Err(StorageError::Defect("two keys share an identifier or a digest".into()).into());
         }
+        state.write(vec![event])?;
         state.keys.push(StoredKey {
             key: new.key,
             digest: new.digest,
             nonce: new.nonce,
         });
-        state.events.push(event);
         Ok(())
     }
 
@@ -111,12 +111,12 @@ impl ApiKeys for MemoryStore {
         if !key.is_valid() {
             return Err(EditKeyError::Revoked);
         }
-        let changed = key.apply(&edit);
-        let key = key.clone();
-        if changed {
-            state.events.push(event);
+        let mut edited = key.clone();
+        if edited.apply(&edit) {
+            state.write(vec![event])?;
+            *state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)? = edited.clone();
         }
-        Ok(key)
+        Ok(edited)
     }
 
     async fn revoke(
@@ -133,21 +133,19 @@ impl ApiKeys for MemoryStore {
         if descendants == DescendantKeys::Revoke {
             targets.extend(state.descendants(consumer, id));
         }
-        let mut revoked = Vec::new();
-        for target in targets {
-            if let Some(key) = state.key_mut(consumer, target).filter(|key| key.is_valid()) {
+        targets.retain(|target| state.key_mut(consumer, *target).is_some_and(|key| key.is_valid()));
+        let tell = |target: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*target));
+        state.write(targets.iter().map(tell).collect())?;
+        for target in &targets {
+            if let Some(key) = state.key_mut(consumer, *target) {
                 key.revocation = Some(Revocation {
                     at: act.at,
                     by: act.actor,
                     reason,
                 });
-                revoked.push(target);
-                state
-                    .events
-                    .push(act.event(Action::RevokeApiKey, Subject::ApiKey(target)));
             }
         }
-        Ok(revoked)
+        Ok(targets)
     }
 }
 

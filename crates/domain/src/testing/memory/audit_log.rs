@@ -11,8 +11,7 @@ use crate::ports::{AuditLog, StorageError};
 #[async_trait]
 impl AuditLog for MemoryStore {
     async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {
-        self.state()?.events.push(event);
-        Ok(())
+        self.state()?.write(vec![event])
     }
 
     async fn list(

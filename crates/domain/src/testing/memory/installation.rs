@@ -24,8 +24,8 @@ impl InstallationStore for MemoryStore {
         if state.is_set_up() {
             return Err(ReplaceSetupLinkError::AlreadySetUp);
         }
+        state.write(vec![event])?;
         state.setup_link = Some((digest, expires_at));
-        state.events.push(event);
         Ok(())
     }
 
@@ -55,11 +55,11 @@ impl InstallationStore for MemoryStore {
             membership,
             password_hash,
         } = first_owner;
+        state.write(events)?;
         state.setup_link = None;
         state.organizations.push(organization);
         state.accounts.push(Account { user, password_hash });
         state.memberships.push(membership);
-        state.events.extend(events);
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ use crate::sign_in::session::{SessionDigest, SignedIn};
 impl SessionStore for MemoryStore {
     async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StorageError> {
         let mut state = self.state()?;
+        state.write(vec![event])?;
         state
             .sessions
             .retain(|stored| Some(stored.digest) != new.replaces);
@@ -19,7 +20,6 @@ impl SessionStore for MemoryStore {
             session: new.session,
             digest: new.digest,
         });
-        state.events.push(event);
         Ok(())
     }
 
@@ -53,10 +53,9 @@ impl SessionStore for MemoryStore {
 
     async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError> {
         let mut state = self.state()?;
-        let before = state.sessions.len();
-        state.sessions.retain(|stored| stored.session.id != session);
-        if state.sessions.len() < before {
-            state.events.push(event);
+        if state.sessions.iter().any(|stored| stored.session.id == session) {
+            state.write(vec![event])?;
+            state.sessions.retain(|stored| stored.session.id != session);
         }
         Ok(())
     }
