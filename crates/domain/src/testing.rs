@@ -6,6 +6,7 @@
 
 mod builders;
 mod clock;
+pub mod conformance;
 mod hasher;
 mod installation;
 mod memory;

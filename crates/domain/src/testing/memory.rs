@@ -2,6 +2,7 @@
 
 mod accounts;
 mod api_keys;
+mod arrange;
 mod audit_log;
 mod credentials;
 mod installation;
@@ -127,6 +128,16 @@ impl MemoryStore {
 }
 
 impl State {
+    /// Writes events, all or none; a change comes after, so that it happens only with its events.
+    fn write(&mut self, events: Vec<AuditEvent>) -> Result<(), StorageError> {
+        let is_taken = |event: &AuditEvent| self.events.iter().any(|written| written.id == event.id);
+        if events.iter().any(is_taken) {
+            return Err(StorageError::Defect("two events share an identifier".into()));
+        }
+        self.events.extend(events);
+        Ok(())
+    }
+
     fn user(&self, id: UserId) -> Option<&User> {
         self.accounts
             .iter()

@@ -1,0 +1,274 @@
+//! What [`AccountStore`](crate::sign_in::ports::AccountStore) promises.
+
+use chrono::TimeDelta;
+use futures_util::future::BoxFuture;
+
+use super::Stores;
+use super::parallel::{abandon, eventually};
+use super::scene::{Scene, password_hash};
+use super::session_cases::start_session;
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::membership::Member;
+use crate::sign_in::accounts::Account;
+use crate::sign_in::ports::{AddAccountError, NewAccount, ReplacePasswordError};
+use crate::user::Username;
+
+pub async fn an_account_reads_back_as_it_was_added(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.new_account(&ada.organization, "b.ob_2-x");
+    let events = creation(&scene, &new);
+    scene
+        .stores
+        .accounts
+        .add(new.clone(), events.clone())
+        .await
+        .expect("added");
+
+    assert_eq!(find(&scene, "b.ob_2-x").await, Some(new.account.clone()));
+    let member = scene
+        .stores
+        .memberships
+        .find_live(new.account.user.id, &ada.organization.slug)
+        .await
+        .expect("the store answers")
+        .expect("a member from the start");
+    assert_eq!(member.membership, new.membership);
+    let mut written = scene.events(Some(ada.organization.id)).await;
+    written.truncate(events.len());
+    written.reverse();
+    assert_eq!(written, events);
+}
+
+pub async fn an_unknown_username_has_no_account(stores: Stores) {
+    let (scene, _) = Scene::with_owner(stores).await;
+
+    assert_eq!(find(&scene, "nobody").await, None);
+}
+
+pub async fn a_username_is_given_once(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let before = find(&scene, "ada").await;
+    let twin = scene.new_account(&other, "ada");
+    let refused = scene
+        .stores
+        .accounts
+        .add(twin.clone(), creation(&scene, &twin))
+        .await;
+
+    assert!(
+        matches!(refused, Err(AddAccountError::UsernameTaken)),
+        "{refused:?}"
+    );
+    assert_eq!(find(&scene, "ada").await, before);
+    assert_eq!(scene.events(Some(other.id)).await, []);
+    for user in [ada.user.id, twin.account.user.id] {
+        let member = scene.stores.memberships.find_live(user, &other.slug).await;
+        assert_eq!(member.expect("the store answers"), None);
+    }
+}
+
+pub async fn of_many_concurrent_accounts_with_one_username_one_is_added(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let before = scene.events(Some(ada.organization.id)).await.len();
+    let attempts = (0..32).map(|_| {
+        let scene = scene.clone();
+        let new = scene.new_account(&ada.organization, "bob");
+        let task: BoxFuture<'static, _> = Box::pin(async move {
+            let events = creation(&scene, &new);
+            scene.stores.accounts.add(new.clone(), events).await.map(|()| new)
+        });
+        task
+    });
+    let (added, refused): (Vec<_>, Vec<_>) = scene
+        .stores
+        .in_parallel(attempts)
+        .await
+        .into_iter()
+        .partition(Result::is_ok);
+
+    assert_eq!(added.len(), 1, "a username is given once");
+    for error in refused {
+        assert!(matches!(error, Err(AddAccountError::UsernameTaken)), "{error:?}");
+    }
+    for new in added.into_iter().flatten() {
+        assert_eq!(find(&scene, "bob").await, Some(new.account));
+    }
+    let after = scene.events(Some(ada.organization.id)).await.len();
+    assert_eq!(after - before, 2, "refused accounts leave no event");
+}
+
+pub async fn an_account_whose_event_cannot_be_written_is_not_added(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.new_account(&ada.organization, "bob");
+    let mut events = creation(&scene, &new);
+    if let Some(last) = events.pop() {
+        events.push(scene.unwritable(last).await);
+    }
+    let failed = scene.stores.accounts.add(new, events).await;
+
+    assert!(matches!(failed, Err(AddAccountError::Storage(_))), "{failed:?}");
+    assert_eq!(find(&scene, "bob").await, None);
+}
+
+pub async fn an_account_is_added_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.new_account(&ada.organization, "bob");
+    let events = creation(&scene, &new);
+    abandon(scene.stores.accounts.add(new.clone(), events)).await;
+
+    eventually("the abandoned account is added", async || {
+        find(&scene, "bob").await.is_some()
+    })
+    .await;
+    let member = scene
+        .stores
+        .memberships
+        .find_live(new.account.user.id, &ada.organization.slug)
+        .await;
+    assert!(member.expect("the store answers").is_some());
+}
+
+pub async fn organizations_come_by_name(stores: Stores) {
+    let scene = Scene::new(stores);
+    assert_eq!(organizations(&scene).await, Vec::<String>::new());
+    for name in ["Zebra", "Analytical", "Middle"] {
+        scene.add_organization(name).await;
+    }
+
+    assert_eq!(organizations(&scene).await, ["Analytical", "Middle", "Zebra"]);
+}
+
+pub async fn a_replaced_password_ends_all_sessions_of_its_user(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let hers = [
+        start_session(&scene, &ada.user).await.digest,
+        start_session(&scene, &ada.user).await.digest,
+    ];
+    let his = start_session(&scene, &bob.user).await.digest;
+    let event = reset(&scene, &ada);
+    scene
+        .stores
+        .accounts
+        .replace_password(ada.user.id, password_hash("new"), event.clone())
+        .await
+        .expect("replaced");
+
+    let account = Account {
+        user: ada.user.clone(),
+        password_hash: password_hash("new"),
+    };
+    assert_eq!(find(&scene, "ada").await, Some(account));
+    for digest in hers {
+        assert!(!session_exists(&scene, &digest).await, "her sessions end");
+    }
+    assert!(session_exists(&scene, &his).await, "his session goes on");
+    let untouched = find(&scene, "bob").await.expect("still there");
+    assert_eq!(untouched.password_hash, password_hash("bob"));
+    let events = scene
+        .events_about(None, Action::ResetPassword, Subject::User(ada.user.id))
+        .await;
+    assert_eq!(events, [event]);
+}
+
+pub async fn the_password_of_an_unknown_user_is_not_replaced(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let before = scene.events(None).await;
+    let event = reset(&scene, &ada);
+    let refused = scene
+        .stores
+        .accounts
+        .replace_password(scene.id(), password_hash("new"), event)
+        .await;
+
+    assert!(
+        matches!(refused, Err(ReplacePasswordError::UserUnknown)),
+        "{refused:?}"
+    );
+    assert_eq!(scene.events(None).await, before);
+}
+
+pub async fn a_password_whose_event_cannot_be_written_is_not_replaced(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let session = start_session(&scene, &ada.user).await.digest;
+    let before = find(&scene, "ada").await;
+    let event = scene.unwritable(reset(&scene, &ada)).await;
+    let failed = scene
+        .stores
+        .accounts
+        .replace_password(ada.user.id, password_hash("new"), event)
+        .await;
+
+    assert!(
+        matches!(failed, Err(ReplacePasswordError::Storage(_))),
+        "{failed:?}"
+    );
+    assert_eq!(find(&scene, "ada").await, before);
+    assert!(session_exists(&scene, &session).await);
+}
+
+pub async fn keys_outlive_a_replaced_password(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.new_key(&ada, "key");
+    scene.store(&ada, &new).await;
+    scene.later(TimeDelta::seconds(1));
+    let event = reset(&scene, &ada);
+    scene
+        .stores
+        .accounts
+        .replace_password(ada.user.id, password_hash("new"), event)
+        .await
+        .expect("replaced");
+
+    let credential = scene.stores.credentials.find(&new.digest).await;
+    assert!(
+        credential
+            .expect("the store answers")
+            .expect("still known")
+            .is_accepted()
+    );
+}
+
+fn creation(scene: &Scene, new: &NewAccount) -> Vec<AuditEvent> {
+    let act = scene.act_as(Actor::Administrator, Some(new.membership.organization_id));
+    vec![
+        act.event(Action::CreateUser, Subject::User(new.account.user.id)),
+        act.event(Action::CreateMembership, Subject::Membership(new.membership.id)),
+    ]
+}
+
+fn reset(scene: &Scene, member: &Member) -> AuditEvent {
+    scene
+        .act_as(Actor::Administrator, None)
+        .event(Action::ResetPassword, Subject::User(member.user.id))
+}
+
+async fn find(scene: &Scene, username: &str) -> Option<Account> {
+    let username = Username::parse(username).expect("a username");
+    scene
+        .stores
+        .accounts
+        .find(&username)
+        .await
+        .expect("the store answers")
+}
+
+async fn organizations(scene: &Scene) -> Vec<String> {
+    let organizations = scene.stores.accounts.organizations().await;
+    organizations
+        .expect("the store answers")
+        .into_iter()
+        .map(|organization| organization.name.as_str().to_owned())
+        .collect()
+}
+
+async fn session_exists(scene: &Scene, digest: &crate::sign_in::session::SessionDigest) -> bool {
+    scene
+        .stores
+        .sessions
+        .find(digest)
+        .await
+        .expect("the store answers")
+        .is_some()
+}

@@ -1,0 +1,320 @@
+//! What [`ApiKeys::add`](crate::ports::ApiKeys::add) promises to one caller at a time.
+
+use chrono::TimeDelta;
+
+use super::Stores;
+use super::parallel::{abandon, eventually};
+use super::scene::{AMPLE, Scene};
+use crate::api_key::{KeyDescription, KeyName};
+use crate::audit::{Action, Subject};
+use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
+
+pub async fn a_key_reads_back_as_it_was_added(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let mut new = scene.new_key(&ada, "déploiement 🚀 ключ מפתח '\"%_\\");
+    new.key.description =
+        KeyDescription::parse("first line\nsecond line\n\n「四行目」").expect("a description");
+    let console = scene.store(&ada, &new).await;
+    let child = scene.add_child(&ada, &console, "child").await;
+
+    assert_eq!(scene.stored(&console).await, new.key);
+    assert_eq!(scene.stored(&child).await, child);
+    assert_eq!(child.parent(), Some(console.id));
+}
+
+pub async fn the_longest_texts_fit(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let mut new = scene.new_key(&ada, &"🔑".repeat(KeyName::MAX));
+    new.key.description = KeyDescription::parse(&"字".repeat(KeyDescription::MAX)).expect("a description");
+    let key = scene.store(&ada, &new).await;
+
+    assert_eq!(scene.stored(&key).await, new.key);
+}
+
+pub async fn adding_a_key_writes_its_event(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.new_key(&ada, "ci");
+    let event = scene.creation(&ada, &new);
+    scene
+        .stores
+        .api_keys
+        .add(new.clone(), AMPLE, event.clone())
+        .await
+        .expect("the key is added");
+
+    let events = scene
+        .events_about(
+            Some(ada.organization.id),
+            Action::CreateApiKey,
+            Subject::ApiKey(new.key.id),
+        )
+        .await;
+    assert_eq!(events, [event]);
+}
+
+pub async fn a_key_whose_event_cannot_be_written_is_not_added(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.new_key(&ada, "ci");
+    let event = scene.unwritable(scene.creation(&ada, &new)).await;
+    let added = scene.stores.api_keys.add(new.clone(), AMPLE, event).await;
+
+    assert!(matches!(added, Err(AddKeyError::Storage(_))), "{added:?}");
+    assert!(!scene.is_stored(&new.key).await);
+}
+
+pub async fn a_key_is_added_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.new_key(&ada, "ci");
+    let event = scene.creation(&ada, &new);
+    abandon(scene.stores.api_keys.add(new.clone(), AMPLE, event)).await;
+
+    eventually("the abandoned key is added", async || {
+        scene.is_stored(&new.key).await
+    })
+    .await;
+    assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &new.key).await, 1);
+}
+
+pub async fn no_key_is_added_once_the_membership_has_ended(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.end_membership(&ada).await;
+
+    assert_gone(&scene, &ada, &scene.new_key(&ada, "too late")).await;
+}
+
+pub async fn no_key_is_added_for_a_consumer_that_does_not_exist(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let mut new = scene.new_key(&ada, "nobody's");
+    new.key.consumer_id = scene.id();
+
+    assert_gone(&scene, &ada, &new).await;
+}
+
+pub async fn no_key_is_added_below_a_revoked_key(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let parent = scene.add_key(&ada, "parent").await;
+    scene.revoke(&ada, &parent, DescendantKeys::Keep).await;
+
+    assert_gone(&scene, &ada, &scene.new_child(&ada, parent.id, "child")).await;
+}
+
+pub async fn no_key_is_added_below_a_key_that_does_not_exist(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+
+    assert_gone(&scene, &ada, &scene.new_child(&ada, scene.id(), "orphan")).await;
+}
+
+pub async fn no_key_is_added_below_another_consumers_key(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let parent = scene.add_key(&ada, "ada's").await;
+
+    assert_gone(&scene, &bob, &scene.new_child(&bob, parent.id, "stolen")).await;
+}
+
+pub async fn no_key_is_added_below_a_key_of_the_same_users_other_membership(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+    let parent = scene.add_key(&ada, "here").await;
+
+    assert_gone(
+        &scene,
+        &elsewhere,
+        &scene.new_child(&elsewhere, parent.id, "there"),
+    )
+    .await;
+}
+
+pub async fn a_form_sent_twice_creates_one_key(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let nonce = Some(scene.nonce());
+    let first = NewApiKey {
+        nonce,
+        ..scene.new_key(&ada, "first")
+    };
+    let second = NewApiKey {
+        nonce,
+        ..scene.new_key(&ada, "second")
+    };
+    scene.store(&ada, &first).await;
+
+    assert_already_created(&scene.try_add(&ada, &second, AMPLE).await, &first);
+    assert!(!scene.is_stored(&second.key).await);
+    assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &second.key).await, 0);
+}
+
+pub async fn a_form_stays_used_after_its_key_was_revoked(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let nonce = Some(scene.nonce());
+    let first = NewApiKey {
+        nonce,
+        ..scene.new_key(&ada, "first")
+    };
+    let key = scene.store(&ada, &first).await;
+    scene.revoke(&ada, &key, DescendantKeys::Keep).await;
+    let second = NewApiKey {
+        nonce,
+        ..scene.new_key(&ada, "second")
+    };
+
+    assert_already_created(&scene.try_add(&ada, &second, AMPLE).await, &first);
+}
+
+pub async fn two_consumers_may_send_the_same_nonce(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let nonce = Some(scene.nonce());
+    for member in [&ada, &bob] {
+        let new = NewApiKey {
+            nonce,
+            ..scene.new_key(member, "mine")
+        };
+        let key = scene.store(member, &new).await;
+        assert!(scene.is_stored(&key).await);
+    }
+}
+
+pub async fn a_refused_form_can_be_sent_again(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = NewApiKey {
+        nonce: Some(scene.nonce()),
+        ..scene.new_key(&ada, "patient")
+    };
+    let refused = scene.try_add(&ada, &new, KeyLimit(0)).await;
+    assert!(matches!(refused, Err(AddKeyError::LimitReached)), "{refused:?}");
+
+    let key = scene.store(&ada, &new).await;
+    assert!(scene.is_stored(&key).await);
+}
+
+pub async fn a_consumer_has_no_more_valid_keys_than_the_limit(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let limit = KeyLimit(2);
+    for name in ["one", "two"] {
+        let new = scene.new_key(&ada, name);
+        scene.try_add(&ada, &new, limit).await.expect("below the limit");
+    }
+    let third = scene.new_key(&ada, "three");
+    let refused = scene.try_add(&ada, &third, limit).await;
+
+    assert!(matches!(refused, Err(AddKeyError::LimitReached)), "{refused:?}");
+    assert!(!scene.is_stored(&third.key).await);
+    assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &third.key).await, 0);
+}
+
+pub async fn a_lowered_limit_holds_at_once(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for name in ["one", "two", "three"] {
+        scene.add_key(&ada, name).await;
+    }
+    let refused = scene
+        .try_add(&ada, &scene.new_key(&ada, "four"), KeyLimit(2))
+        .await;
+
+    assert!(matches!(refused, Err(AddKeyError::LimitReached)), "{refused:?}");
+}
+
+pub async fn revoked_keys_and_other_consumers_keys_do_not_count(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let limit = KeyLimit(1);
+    scene.add_key(&bob, "bob's").await;
+    let first = scene.add_key(&ada, "first").await;
+    scene.revoke(&ada, &first, DescendantKeys::Keep).await;
+
+    let second = scene.new_key(&ada, "second");
+    scene
+        .try_add(&ada, &second, limit)
+        .await
+        .expect("room after a revocation");
+}
+
+pub async fn a_gone_holder_is_told_before_a_repeated_form(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let nonce = Some(scene.nonce());
+    let parent = scene.add_key(&ada, "parent").await;
+    let first = NewApiKey {
+        nonce,
+        ..scene.new_key(&ada, "first")
+    };
+    scene.store(&ada, &first).await;
+    scene.revoke(&ada, &parent, DescendantKeys::Keep).await;
+    let again = NewApiKey {
+        nonce,
+        ..scene.new_child(&ada, parent.id, "again")
+    };
+    assert_gone(&scene, &ada, &again).await;
+
+    scene.later(TimeDelta::seconds(1));
+    scene.end_membership(&ada).await;
+    let again = NewApiKey {
+        nonce,
+        ..scene.new_key(&ada, "again")
+    };
+    assert_gone(&scene, &ada, &again).await;
+}
+
+pub async fn a_gone_holder_is_told_before_the_limit(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.end_membership(&ada).await;
+    let refused = scene
+        .try_add(&ada, &scene.new_key(&ada, "late"), KeyLimit(0))
+        .await;
+
+    assert!(matches!(refused, Err(AddKeyError::HolderGone)), "{refused:?}");
+}
+
+pub async fn a_repeated_form_is_told_before_the_limit(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let nonce = Some(scene.nonce());
+    let first = NewApiKey {
+        nonce,
+        ..scene.new_key(&ada, "first")
+    };
+    scene.store(&ada, &first).await;
+    let again = NewApiKey {
+        nonce,
+        ..scene.new_key(&ada, "again")
+    };
+
+    assert_already_created(&scene.try_add(&ada, &again, KeyLimit(1)).await, &first);
+}
+
+pub async fn no_two_keys_share_a_token(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let first = scene.new_key(&ada, "first");
+    scene.store(&ada, &first).await;
+    let twin = NewApiKey {
+        digest: first.digest,
+        ..scene.new_key(&bob, "twin")
+    };
+    let refused = scene.try_add(&bob, &twin, AMPLE).await;
+
+    assert!(matches!(refused, Err(AddKeyError::Storage(_))), "{refused:?}");
+    assert!(!scene.is_stored(&twin.key).await);
+    assert_eq!(scene.count_of(&bob, Action::CreateApiKey, &twin.key).await, 0);
+    assert_eq!(scene.stored(&first.key).await, first.key);
+}
+
+async fn assert_gone(scene: &Scene, member: &crate::membership::Member, new: &NewApiKey) {
+    let refused = scene.try_add(member, new, AMPLE).await;
+    assert!(matches!(refused, Err(AddKeyError::HolderGone)), "{refused:?}");
+    assert!(
+        !scene.is_stored(&new.key).await,
+        "a refused key must not be stored"
+    );
+    assert_eq!(
+        scene.count_of(member, Action::CreateApiKey, &new.key).await,
+        0,
+        "a refused addition writes no event"
+    );
+}
+
+fn assert_already_created(refused: &Result<(), AddKeyError>, first: &NewApiKey) {
+    assert!(
+        matches!(refused, Err(AddKeyError::AlreadyCreated(id)) if *id == first.key.id),
+        "{refused:?}"
+    );
+}

@@ -1,0 +1,181 @@
+//! What [`AuditLog`](crate::ports::AuditLog) promises.
+
+use super::Stores;
+use super::scene::Scene;
+use crate::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
+use crate::id::{AuditEventId, OrganizationId};
+use crate::page::{Page, PageRequest, PageSize};
+
+pub async fn every_kind_of_event_reads_back_as_it_was_recorded(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let before = scene.events(None).await.len();
+    let actions = [
+        Action::CreateSetupLink,
+        Action::CreateOrganization,
+        Action::CreateUser,
+        Action::CreateMembership,
+        Action::ResetPassword,
+        Action::SignIn,
+        Action::SignOut,
+        Action::CreateApiKey,
+        Action::EditApiKey,
+        Action::RevokeApiKey,
+    ];
+    let actors = [
+        Actor::User(ada.user.id),
+        Actor::ApiKey(scene.id()),
+        Actor::Administrator,
+        Actor::Anonymous,
+    ];
+    let subjects = [
+        Subject::Installation,
+        Subject::Organization(ada.organization.id),
+        Subject::User(ada.user.id),
+        Subject::Membership(ada.membership.id),
+        Subject::ApiKey(scene.id()),
+        Subject::Session(scene.id()),
+    ];
+    let sources = [
+        RequestSource::default(),
+        RequestSource {
+            address: Some([203, 0, 113, 9].into()),
+            request_id: None,
+        },
+        RequestSource {
+            address: Some([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0x1f].into()),
+            request_id: Some("0198c0de-0000-7000-8000-000000000000".to_owned()),
+        },
+    ];
+    // Each value of each field in turn; the other fields go round with it.
+    let mut recorded = Vec::new();
+    for number in 0..actions.len().max(subjects.len()) {
+        for outcome in [Outcome::Success, Outcome::Refused] {
+            let event = AuditEvent {
+                id: scene.id(),
+                at: scene.now(),
+                organization_id: None,
+                actor: actors[number % actors.len()],
+                action: actions[number % actions.len()],
+                subject: subjects[number % subjects.len()],
+                outcome,
+                source: sources[number % sources.len()].clone(),
+            };
+            record(&scene, &event).await;
+            recorded.push(event);
+        }
+    }
+    recorded.reverse();
+
+    let mut events = scene.events(None).await;
+    events.truncate(events.len() - before);
+    assert_eq!(events, recorded);
+}
+
+pub async fn an_event_is_listed_in_its_organization_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let places = [Some(ada.organization.id), Some(other.id), None];
+    let recorded = places.map(|organization_id| {
+        scene
+            .act_as(Actor::Administrator, organization_id)
+            .event(Action::SignIn, Subject::User(ada.user.id))
+    });
+    for event in &recorded {
+        record(&scene, event).await;
+    }
+    for (place, event) in places.into_iter().zip(recorded) {
+        let events = scene
+            .events_about(place, Action::SignIn, Subject::User(ada.user.id))
+            .await;
+        assert_eq!(events, [event]);
+    }
+}
+
+pub async fn pages_of_events_add_up_to_the_whole_log(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let organization = Some(scene.add_organization("Difference Engines").await.id);
+    let mut recorded = Vec::new();
+    for _ in 0..5 {
+        let event = scene
+            .act_as(Actor::Anonymous, organization)
+            .event(Action::SignIn, Subject::Installation);
+        record(&scene, &event).await;
+        recorded.push(event);
+        // Others come between.
+        let act = scene.act(&ada);
+        record(&scene, &act.event(Action::SignOut, Subject::User(ada.user.id))).await;
+    }
+    recorded.reverse();
+    for size in 1..=6 {
+        let mut seen = Vec::new();
+        let mut after = None;
+        loop {
+            let page = page_of(&scene, organization, size, after).await;
+            assert!(page.items.len() <= usize::from(size), "no page is over its size");
+            seen.extend(page.items);
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+            assert_eq!(after, seen.last().map(|event| event.id));
+        }
+        assert_eq!(seen, recorded, "pages of {size}");
+    }
+}
+
+pub async fn a_page_of_events_goes_on_after_an_identifier_that_names_no_event(stores: Stores) {
+    let scene = Scene::new(stores);
+    let act = scene.act_as(Actor::Anonymous, None);
+    let older = act.refusal(Action::SignIn, Subject::Installation);
+    let between = scene.id();
+    let newer = act.refusal(Action::SignIn, Subject::Installation);
+    for event in [&older, &newer] {
+        record(&scene, event).await;
+    }
+    let page = page_of(&scene, None, 50, Some(between)).await;
+
+    assert_eq!(page.items, [older]);
+    assert_eq!(page.next, None);
+}
+
+pub async fn a_recorded_event_is_never_replaced(stores: Stores) {
+    let scene = Scene::new(stores);
+    let first = scene
+        .act_as(Actor::Anonymous, None)
+        .refusal(Action::SignIn, Subject::Installation);
+    record(&scene, &first).await;
+    let forged = AuditEvent {
+        outcome: Outcome::Success,
+        ..first.clone()
+    };
+
+    assert!(scene.stores.audit_log.record(forged).await.is_err());
+    assert_eq!(scene.events(None).await, [first]);
+}
+
+async fn record(scene: &Scene, event: &AuditEvent) {
+    scene
+        .stores
+        .audit_log
+        .record(event.clone())
+        .await
+        .expect("recorded");
+}
+
+async fn page_of(
+    scene: &Scene,
+    organization: Option<OrganizationId>,
+    size: u16,
+    after: Option<AuditEventId>,
+) -> Page<AuditEvent, AuditEventId> {
+    let request = PageRequest {
+        size: PageSize::new(size).expect("a page size"),
+        after,
+    };
+    scene
+        .stores
+        .audit_log
+        .list(organization, request)
+        .await
+        .expect("the audit log answers")
+}

@@ -1,0 +1,121 @@
+//! What [`Credentials`](crate::ports::Credentials) promises.
+
+use chrono::TimeDelta;
+
+use super::Stores;
+use super::scene::Scene;
+use crate::access::{Caller, CallerOrganization, CallingKey, Credential};
+use crate::membership::Member;
+use crate::ports::{DescendantKeys, NewApiKey};
+use crate::token::TokenDigest;
+
+pub async fn a_credential_holds_every_fact_about_the_caller(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Ünïted Wörks").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    for member in [&ada, &elsewhere, &bob] {
+        scene.later(TimeDelta::milliseconds(5));
+        let new = scene.new_key(member, "key");
+        scene.store(member, &new).await;
+        let found = find(&scene, &new.digest).await;
+        assert_eq!(found, Some(credential(member, &new)));
+        assert!(found.is_some_and(|credential| credential.is_accepted()));
+    }
+}
+
+pub async fn an_unknown_digest_has_no_credential(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.add_key(&ada, "key").await;
+    let unknown = scene.new_key(&ada, "never added").digest;
+
+    assert_eq!(find(&scene, &unknown).await, None);
+}
+
+pub async fn a_credential_tells_when_its_key_was_revoked(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.new_key(&ada, "key");
+    let key = scene.store(&ada, &new).await;
+    let revoked_at = scene.later(TimeDelta::milliseconds(7));
+    scene.revoke(&ada, &key, DescendantKeys::Keep).await;
+    scene.later(TimeDelta::hours(1));
+    scene.revoke(&ada, &key, DescendantKeys::Keep).await;
+    let expected = Credential {
+        revoked_at: Some(revoked_at),
+        ..credential(&ada, &new)
+    };
+
+    assert_eq!(find(&scene, &new.digest).await, Some(expected));
+}
+
+pub async fn credentials_tell_at_once_when_their_membership_has_ended(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+    let kept = scene.new_key(&elsewhere, "kept");
+    scene.store(&elsewhere, &kept).await;
+    let lost = [scene.new_key(&ada, "one"), scene.new_key(&ada, "two")];
+    for new in &lost {
+        scene.store(&ada, new).await;
+        assert_eq!(find(&scene, &new.digest).await, Some(credential(&ada, new)));
+    }
+    let ended_at = scene.later(TimeDelta::milliseconds(7));
+    scene.end_membership(&ada).await;
+
+    for new in &lost {
+        let expected = Credential {
+            membership_ended_at: Some(ended_at),
+            ..credential(&ada, new)
+        };
+        assert_eq!(find(&scene, &new.digest).await, Some(expected));
+    }
+    assert_eq!(
+        find(&scene, &kept.digest).await,
+        Some(credential(&elsewhere, &kept)),
+        "the user's other membership goes on"
+    );
+}
+
+pub async fn keys_stay_dead_when_their_user_is_invited_again(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let old = scene.new_key(&ada, "old");
+    scene.store(&ada, &old).await;
+    scene.end_membership(&ada).await;
+    scene.later(TimeDelta::days(1));
+    let again = scene.join_also(&ada.user, &ada.organization).await;
+    let new = scene.new_key(&again, "new");
+    scene.store(&again, &new).await;
+
+    let dead = find(&scene, &old.digest).await.expect("still known");
+    assert!(!dead.is_accepted());
+    assert_eq!(dead.caller.consumer.id, ada.membership.id);
+    assert_eq!(find(&scene, &new.digest).await, Some(credential(&again, &new)));
+}
+
+fn credential(member: &Member, new: &NewApiKey) -> Credential {
+    Credential {
+        caller: Caller {
+            api_key: CallingKey {
+                id: new.key.id,
+                created_at: new.key.created_at,
+            },
+            consumer: member.as_holder().consumer().clone(),
+            organization: CallerOrganization {
+                id: member.organization.id,
+                slug: member.organization.slug.clone(),
+                name: member.organization.name.clone(),
+            },
+        },
+        revoked_at: None,
+        membership_ended_at: None,
+    }
+}
+
+async fn find(scene: &Scene, digest: &TokenDigest) -> Option<Credential> {
+    scene
+        .stores
+        .credentials
+        .find(digest)
+        .await
+        .expect("the store answers")
+}

@@ -1,0 +1,88 @@
+//! What [`ApiKeys::valid_descendants`](crate::ports::ApiKeys::valid_descendants) promises.
+
+use super::Stores;
+use super::scene::Scene;
+use crate::api_key::ApiKey;
+use crate::id::ApiKeyId;
+use crate::membership::Member;
+use crate::ports::DescendantKeys;
+
+pub async fn descendants_are_all_generations_newest_first(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let child = scene.add_child(&ada, &root, "child").await;
+    let grandchild = scene.add_child(&ada, &child, "grandchild").await;
+    let second_child = scene.add_child(&ada, &root, "second child").await;
+
+    assert_eq!(
+        descendants(&scene, &ada, root.id).await,
+        [second_child, grandchild.clone(), child.clone()]
+    );
+    assert_eq!(descendants(&scene, &ada, child.id).await, [grandchild]);
+}
+
+pub async fn a_childless_key_has_no_descendants_and_no_key_is_its_own(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    scene.add_key(&ada, "unrelated").await;
+
+    assert_eq!(descendants(&scene, &ada, root.id).await, []);
+}
+
+pub async fn descendants_are_found_through_revoked_keys(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let child = scene.add_child(&ada, &root, "child").await;
+    let grandchild = scene.add_child(&ada, &child, "grandchild").await;
+    scene.revoke(&ada, &child, DescendantKeys::Keep).await;
+    assert_eq!(
+        descendants(&scene, &ada, root.id).await,
+        std::slice::from_ref(&grandchild)
+    );
+
+    scene.revoke(&ada, &root, DescendantKeys::Keep).await;
+    assert_eq!(descendants(&scene, &ada, root.id).await, [grandchild]);
+}
+
+pub async fn a_long_line_of_descendants_is_found_to_its_end(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let mut line: Vec<ApiKey> = Vec::new();
+    for number in 0..40 {
+        let parent = line.last().unwrap_or(&root);
+        line.push(
+            scene
+                .add_child(&ada, parent, &format!("generation {number}"))
+                .await,
+        );
+    }
+    line.reverse();
+
+    assert_eq!(descendants(&scene, &ada, root.id).await, line);
+}
+
+pub async fn an_unknown_key_has_no_descendants(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    scene.add_child(&ada, &root, "child").await;
+
+    assert_eq!(descendants(&scene, &ada, scene.id()).await, []);
+}
+
+pub async fn another_consumers_key_has_no_descendants(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let root = scene.add_key(&ada, "root").await;
+    scene.add_child(&ada, &root, "child").await;
+
+    assert_eq!(descendants(&scene, &bob, root.id).await, []);
+}
+
+async fn descendants(scene: &Scene, member: &Member, id: ApiKeyId) -> Vec<ApiKey> {
+    scene
+        .stores
+        .api_keys
+        .valid_descendants(member.membership.id, id)
+        .await
+        .expect("the store answers")
+}

@@ -1,0 +1,185 @@
+//! What [`ApiKeys::edit`](crate::ports::ApiKeys::edit) promises.
+
+use futures_util::future::BoxFuture;
+
+use super::Stores;
+use super::parallel::{abandon, eventually};
+use super::scene::Scene;
+use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
+use crate::audit::{Action, AuditEvent, Subject};
+use crate::id::ApiKeyId;
+use crate::membership::Member;
+use crate::ports::{DescendantKeys, EditKeyError};
+
+pub async fn an_edit_changes_only_what_it_names(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "before").await;
+    let renamed = edit(&scene, &ada, key.id, name("after")).await.expect("edited");
+    assert_eq!(
+        renamed,
+        ApiKey {
+            name: renamed.name.clone(),
+            ..key.clone()
+        }
+    );
+    assert_eq!(renamed.name.as_str(), "after");
+    assert_eq!(scene.stored(&key).await, renamed);
+
+    let described = edit(&scene, &ada, key.id, description("for\nnightly jobs"))
+        .await
+        .expect("edited");
+    assert_eq!(described.name.as_str(), "after");
+    assert_eq!(described.description.as_str(), "for\nnightly jobs");
+    assert_eq!(scene.stored(&key).await, described);
+
+    let emptied = edit(&scene, &ada, key.id, description("")).await.expect("edited");
+    assert_eq!(emptied, renamed);
+}
+
+pub async fn an_edit_writes_its_event(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "before").await;
+    let event = event_of(&scene, &ada, key.id);
+    scene
+        .stores
+        .api_keys
+        .edit(ada.membership.id, key.id, name("after"), event.clone())
+        .await
+        .expect("edited");
+
+    let events = scene
+        .events_about(
+            Some(ada.organization.id),
+            Action::EditApiKey,
+            Subject::ApiKey(key.id),
+        )
+        .await;
+    assert_eq!(events, [event]);
+}
+
+pub async fn an_edit_that_changes_nothing_writes_no_event(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "same").await;
+    for unchanged in [KeyEdit::default(), name("same"), description("")] {
+        let found = edit(&scene, &ada, key.id, unchanged).await.expect("edited");
+        assert_eq!(found, key);
+    }
+
+    assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
+}
+
+pub async fn an_edit_whose_event_cannot_be_written_does_not_happen(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "before").await;
+    let event = scene.unwritable(event_of(&scene, &ada, key.id)).await;
+    let edited = scene
+        .stores
+        .api_keys
+        .edit(ada.membership.id, key.id, name("after"), event)
+        .await;
+
+    assert!(matches!(edited, Err(EditKeyError::Storage(_))), "{edited:?}");
+    assert_eq!(scene.stored(&key).await, key);
+}
+
+pub async fn an_edit_happens_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "before").await;
+    let event = event_of(&scene, &ada, key.id);
+    abandon(
+        scene
+            .stores
+            .api_keys
+            .edit(ada.membership.id, key.id, name("after"), event),
+    )
+    .await;
+
+    eventually("the abandoned edit happens", async || {
+        scene.stored(&key).await.name.as_str() == "after"
+    })
+    .await;
+    assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 1);
+}
+
+pub async fn a_revoked_key_cannot_be_edited(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "old").await;
+    scene.revoke(&ada, &key, DescendantKeys::Keep).await;
+    let revoked = scene.stored(&key).await;
+    for attempt in [name("new"), KeyEdit::default(), name("old")] {
+        let refused = edit(&scene, &ada, key.id, attempt).await;
+        assert!(matches!(refused, Err(EditKeyError::Revoked)), "{refused:?}");
+    }
+
+    assert_eq!(scene.stored(&key).await, revoked);
+    assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
+}
+
+pub async fn an_unknown_key_cannot_be_edited(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let refused = edit(&scene, &ada, scene.id(), name("new")).await;
+
+    assert!(matches!(refused, Err(EditKeyError::NotFound)), "{refused:?}");
+}
+
+pub async fn another_consumers_key_cannot_be_edited(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let valid = scene.add_key(&ada, "hers").await;
+    let revoked = scene.add_key(&ada, "hers, once").await;
+    scene.revoke(&ada, &revoked, DescendantKeys::Keep).await;
+    for key in [&valid, &revoked] {
+        let before = scene.stored(key).await;
+        let refused = edit(&scene, &bob, key.id, name("his")).await;
+        assert!(matches!(refused, Err(EditKeyError::NotFound)), "{refused:?}");
+        assert_eq!(scene.stored(key).await, before);
+        assert_eq!(scene.count_of(&bob, Action::EditApiKey, key).await, 0);
+    }
+}
+
+pub async fn concurrent_edits_keep_each_others_fields(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "before").await;
+    for round in 0..16 {
+        let (new_name, new_description) = (format!("name {round}"), format!("description {round}"));
+        let edits = [name(&new_name), description(&new_description)].map(|change| {
+            let (scene, ada) = (scene.clone(), ada.clone());
+            let task: BoxFuture<'static, _> =
+                Box::pin(async move { edit(&scene, &ada, key.id, change).await });
+            task
+        });
+        for edited in scene.stores.in_parallel(edits).await {
+            edited.expect("edited");
+        }
+        let stored = scene.stored(&key).await;
+        assert_eq!(stored.name.as_str(), new_name);
+        assert_eq!(stored.description.as_str(), new_description);
+    }
+}
+
+fn name(text: &str) -> KeyEdit {
+    KeyEdit {
+        name: Some(KeyName::parse(text).expect("a name")),
+        description: None,
+    }
+}
+
+fn description(text: &str) -> KeyEdit {
+    KeyEdit {
+        name: None,
+        description: Some(KeyDescription::parse(text).expect("a description")),
+    }
+}
+
+fn event_of(scene: &Scene, member: &Member, id: ApiKeyId) -> AuditEvent {
+    scene.act(member).event(Action::EditApiKey, Subject::ApiKey(id))
+}
+
+async fn edit(scene: &Scene, member: &Member, id: ApiKeyId, change: KeyEdit) -> Result<ApiKey, EditKeyError> {
+    let event = event_of(scene, member, id);
+    scene
+        .stores
+        .api_keys
+        .edit(member.membership.id, id, change, event)
+        .await
+}

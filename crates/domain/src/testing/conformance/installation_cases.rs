@@ -1,0 +1,376 @@
+//! What [`InstallationStore`](crate::sign_in::ports::InstallationStore) promises.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::future::BoxFuture;
+
+use super::Stores;
+use super::parallel::{abandon, eventually};
+use super::scene::{Scene, member_of};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::membership::Member;
+use crate::sign_in::ports::{FirstOwner, ReplaceSetupLinkError, SetUpError, SetupProof};
+use crate::sign_in::setup::{SetupDigest, SetupToken};
+
+pub async fn an_empty_store_is_not_set_up(stores: Stores) {
+    let scene = Scene::new(stores);
+
+    assert!(!is_set_up(&scene).await);
+    assert!(!works(&scene, &new_link(&scene), scene.now()).await);
+}
+
+pub async fn a_link_works_until_it_expires(stores: Stores) {
+    let scene = Scene::new(stores);
+    let link = new_link(&scene);
+    let expires_at = scene.now() + TimeDelta::hours(24);
+    replace_link(&scene, link, expires_at).await.expect("a link");
+
+    let millisecond = TimeDelta::milliseconds(1);
+    assert!(works(&scene, &link, scene.now()).await);
+    assert!(works(&scene, &link, expires_at - millisecond).await);
+    assert!(!works(&scene, &link, expires_at).await);
+    assert!(!works(&scene, &link, expires_at + millisecond).await);
+    assert!(!works(&scene, &new_link(&scene), scene.now()).await);
+}
+
+pub async fn a_new_link_replaces_the_one_before(stores: Stores) {
+    let scene = Scene::new(stores);
+    let (first, second) = (new_link(&scene), new_link(&scene));
+    let expires_at = scene.now() + TimeDelta::hours(24);
+    for link in [first, second] {
+        replace_link(&scene, link, expires_at).await.expect("a link");
+    }
+
+    assert!(!works(&scene, &first, scene.now()).await);
+    assert!(works(&scene, &second, scene.now()).await);
+    let events = scene
+        .events_about(None, Action::CreateSetupLink, Subject::Installation)
+        .await;
+    assert_eq!(events.len(), 2);
+}
+
+pub async fn a_link_whose_event_cannot_be_written_replaces_nothing(stores: Stores) {
+    let scene = Scene::new(stores);
+    let (first, second) = (new_link(&scene), new_link(&scene));
+    let expires_at = scene.now() + TimeDelta::hours(24);
+    replace_link(&scene, first, expires_at).await.expect("a link");
+    let event = scene.unwritable(link_creation(&scene)).await;
+    let failed = scene
+        .stores
+        .installation
+        .replace_setup_link(second, expires_at, event)
+        .await;
+
+    assert!(
+        matches!(failed, Err(ReplaceSetupLinkError::Storage(_))),
+        "{failed:?}"
+    );
+    assert!(works(&scene, &first, scene.now()).await);
+    assert!(!works(&scene, &second, scene.now()).await);
+}
+
+pub async fn the_link_sets_up_organization_owner_and_membership(stores: Stores) {
+    let scene = Scene::new(stores);
+    let link = new_link(&scene);
+    let expires_at = scene.now() + TimeDelta::hours(24);
+    replace_link(&scene, link, expires_at).await.expect("a link");
+    let owner = scene.first_owner("Analytical Engines", "ada");
+    let proof = SetupProof::Link {
+        digest: link,
+        at: expires_at - TimeDelta::milliseconds(1),
+    };
+
+    assert_sets_up(&scene, proof, owner).await;
+    assert!(!works(&scene, &link, scene.now()).await, "the link works once");
+}
+
+pub async fn the_command_line_sets_up_without_a_link(stores: Stores) {
+    let scene = Scene::new(stores);
+    let owner = scene.first_owner("Analytical Engines", "ada");
+
+    assert_sets_up(&scene, SetupProof::CommandLine, owner).await;
+}
+
+pub async fn the_command_line_ends_a_link_that_was_not_used(stores: Stores) {
+    let scene = Scene::new(stores);
+    let link = new_link(&scene);
+    replace_link(&scene, link, scene.now() + TimeDelta::hours(24))
+        .await
+        .expect("a link");
+    let owner = scene.first_owner("Analytical Engines", "ada");
+    assert_sets_up(&scene, SetupProof::CommandLine, owner).await;
+
+    assert!(!works(&scene, &link, scene.now()).await);
+}
+
+pub async fn a_link_that_does_not_work_sets_nothing_up(stores: Stores) {
+    let scene = Scene::new(stores);
+    let (replaced, link) = (new_link(&scene), new_link(&scene));
+    let expires_at = scene.now() + TimeDelta::hours(24);
+    for link in [replaced, link] {
+        replace_link(&scene, link, expires_at).await.expect("a link");
+    }
+    let now = scene.now();
+    for (digest, at) in [(new_link(&scene), now), (replaced, now), (link, expires_at)] {
+        let owner = scene.first_owner("Analytical Engines", "ada");
+        let refused = set_up(&scene, SetupProof::Link { digest, at }, owner.clone()).await;
+        assert!(matches!(refused, Err(SetUpError::LinkInvalid)), "{refused:?}");
+        assert_nothing_of(&scene, &owner).await;
+    }
+
+    assert!(!is_set_up(&scene).await);
+    assert!(works(&scene, &link, now).await, "the right link still works");
+}
+
+pub async fn nothing_is_set_up_twice(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let unknown = SetupProof::Link {
+        digest: new_link(&scene),
+        at: scene.now(),
+    };
+    // Also with a link that does not work: who comes too late is told so.
+    for proof in [SetupProof::CommandLine, unknown] {
+        let second = scene.first_owner("Difference Engines", "charles");
+        let refused = set_up(&scene, proof, second.clone()).await;
+        assert!(matches!(refused, Err(SetUpError::AlreadySetUp)), "{refused:?}");
+        assert_nothing_of(&scene, &second).await;
+    }
+
+    assert_eq!(organizations(&scene).await, [ada.organization]);
+}
+
+pub async fn there_is_no_link_after_the_setup(stores: Stores) {
+    let (scene, _) = Scene::with_owner(stores).await;
+    let link = new_link(&scene);
+    let refused = replace_link(&scene, link, scene.now() + TimeDelta::hours(24)).await;
+
+    assert!(
+        matches!(refused, Err(ReplaceSetupLinkError::AlreadySetUp)),
+        "{refused:?}"
+    );
+    assert!(!works(&scene, &link, scene.now()).await);
+    let events = scene
+        .events_about(None, Action::CreateSetupLink, Subject::Installation)
+        .await;
+    assert_eq!(events, []);
+}
+
+pub async fn a_setup_whose_events_cannot_be_written_does_not_happen(stores: Stores) {
+    let scene = Scene::new(stores);
+    let owner = scene.first_owner("Analytical Engines", "ada");
+    let mut events = creation(&scene, &owner);
+    if let Some(last) = events.pop() {
+        events.push(scene.unwritable(last).await);
+    }
+    let failed = scene
+        .stores
+        .installation
+        .set_up(SetupProof::CommandLine, owner.clone(), events)
+        .await;
+
+    assert!(matches!(failed, Err(SetUpError::Storage(_))), "{failed:?}");
+    assert!(!is_set_up(&scene).await);
+    assert_nothing_of(&scene, &owner).await;
+}
+
+pub async fn a_setup_happens_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let scene = Scene::new(stores);
+    let owner = scene.first_owner("Analytical Engines", "ada");
+    let events = creation(&scene, &owner);
+    abandon(
+        scene
+            .stores
+            .installation
+            .set_up(SetupProof::CommandLine, owner.clone(), events),
+    )
+    .await;
+
+    eventually("the abandoned setup happens", async || is_set_up(&scene).await).await;
+    assert_eq!(found(&scene, &owner).await, Some(member_of(&owner)));
+}
+
+pub async fn of_many_concurrent_setups_one_succeeds(stores: Stores) {
+    let scene = Scene::new(stores);
+    let link = new_link(&scene);
+    replace_link(&scene, link, scene.now() + TimeDelta::hours(24))
+        .await
+        .expect("a link");
+    let by_link = SetupProof::Link {
+        digest: link,
+        at: scene.now(),
+    };
+    let attempts = (0..32).map(|number| {
+        let scene = scene.clone();
+        let proof = if number % 4 == 0 {
+            SetupProof::CommandLine
+        } else {
+            by_link
+        };
+        // All call the organization and its owner by the same names, or each by their own.
+        let number = number / 2;
+        let owner = scene.first_owner(&format!("Engines {number}"), &format!("ada{number}"));
+        let task: BoxFuture<'static, _> =
+            Box::pin(async move { set_up(&scene, proof, owner.clone()).await.map(|()| owner) });
+        task
+    });
+    let (done, refused): (Vec<_>, Vec<_>) = scene
+        .stores
+        .in_parallel(attempts)
+        .await
+        .into_iter()
+        .partition(Result::is_ok);
+
+    assert_eq!(done.len(), 1, "one setup succeeds");
+    for error in refused {
+        assert!(matches!(error, Err(SetUpError::AlreadySetUp)), "{error:?}");
+    }
+    for owner in done.into_iter().flatten() {
+        assert_eq!(found(&scene, &owner).await, Some(member_of(&owner)));
+        assert_eq!(
+            organizations(&scene).await,
+            std::slice::from_ref(&owner.organization)
+        );
+        assert_eq!(scene.events(Some(owner.organization.id)).await.len(), 3);
+    }
+}
+
+pub async fn no_link_survives_a_concurrent_setup(stores: Stores) {
+    let scene = Scene::new(stores);
+    let links: Vec<SetupDigest> = (0..16).map(|_| new_link(&scene)).collect();
+    let mut tasks: Vec<BoxFuture<'static, ()>> = Vec::new();
+    for &link in &links {
+        let scene = scene.clone();
+        tasks.push(Box::pin(async move {
+            let replaced = replace_link(&scene, link, scene.now() + TimeDelta::hours(24)).await;
+            assert!(
+                matches!(replaced, Ok(()) | Err(ReplaceSetupLinkError::AlreadySetUp)),
+                "{replaced:?}"
+            );
+        }));
+    }
+    let owner = scene.first_owner("Analytical Engines", "ada");
+    let setter = scene.clone();
+    tasks.insert(
+        8,
+        Box::pin(async move {
+            set_up(&setter, SetupProof::CommandLine, owner)
+                .await
+                .expect("set up");
+        }),
+    );
+    scene.stores.in_parallel(tasks).await;
+
+    for link in &links {
+        assert!(!works(&scene, link, scene.now()).await);
+    }
+}
+
+async fn assert_sets_up(scene: &Scene, proof: SetupProof, owner: FirstOwner) {
+    let events = creation(scene, &owner);
+    scene
+        .stores
+        .installation
+        .set_up(proof, owner.clone(), events.clone())
+        .await
+        .expect("set up");
+
+    assert!(is_set_up(scene).await);
+    assert_eq!(found(scene, &owner).await, Some(member_of(&owner)));
+    assert_eq!(
+        organizations(scene).await,
+        std::slice::from_ref(&owner.organization)
+    );
+    let account = scene.stores.accounts.find(&owner.user.username).await;
+    let account = account.expect("the store answers").expect("an account");
+    assert_eq!(account.user, owner.user);
+    assert_eq!(account.password_hash, owner.password_hash);
+    let mut written = scene.events(Some(owner.organization.id)).await;
+    written.reverse();
+    assert_eq!(written, events);
+}
+
+async fn assert_nothing_of(scene: &Scene, owner: &FirstOwner) {
+    assert_eq!(found(scene, owner).await, None);
+    assert!(
+        !organizations(scene).await.contains(&owner.organization),
+        "no organization is left behind"
+    );
+    let account = scene.stores.accounts.find(&owner.user.username).await;
+    assert_eq!(account.expect("the store answers"), None);
+    assert_eq!(scene.events(Some(owner.organization.id)).await, []);
+}
+
+fn new_link(scene: &Scene) -> SetupDigest {
+    SetupToken::generate(&*scene.make.random).digest()
+}
+
+fn link_creation(scene: &Scene) -> AuditEvent {
+    scene
+        .act_as(Actor::Administrator, None)
+        .event(Action::CreateSetupLink, Subject::Installation)
+}
+
+fn creation(scene: &Scene, owner: &FirstOwner) -> Vec<AuditEvent> {
+    let act = scene.act_as(Actor::Anonymous, Some(owner.organization.id));
+    vec![
+        act.event(
+            Action::CreateOrganization,
+            Subject::Organization(owner.organization.id),
+        ),
+        act.event(Action::CreateUser, Subject::User(owner.user.id)),
+        act.event(Action::CreateMembership, Subject::Membership(owner.membership.id)),
+    ]
+}
+
+async fn replace_link(
+    scene: &Scene,
+    link: SetupDigest,
+    expires_at: DateTime<Utc>,
+) -> Result<(), ReplaceSetupLinkError> {
+    let event = link_creation(scene);
+    scene
+        .stores
+        .installation
+        .replace_setup_link(link, expires_at, event)
+        .await
+}
+
+async fn set_up(scene: &Scene, proof: SetupProof, owner: FirstOwner) -> Result<(), SetUpError> {
+    let events = creation(scene, &owner);
+    scene.stores.installation.set_up(proof, owner, events).await
+}
+
+async fn works(scene: &Scene, link: &SetupDigest, now: DateTime<Utc>) -> bool {
+    scene
+        .stores
+        .installation
+        .setup_link_works(link, now)
+        .await
+        .expect("the store answers")
+}
+
+async fn is_set_up(scene: &Scene) -> bool {
+    scene
+        .stores
+        .installation
+        .is_set_up()
+        .await
+        .expect("the store answers")
+}
+
+async fn found(scene: &Scene, owner: &FirstOwner) -> Option<Member> {
+    scene
+        .stores
+        .memberships
+        .find_live(owner.user.id, &owner.organization.slug)
+        .await
+        .expect("the store answers")
+}
+
+async fn organizations(scene: &Scene) -> Vec<crate::organization::Organization> {
+    scene
+        .stores
+        .accounts
+        .organizations()
+        .await
+        .expect("the store answers")
+}

@@ -1,0 +1,102 @@
+//! What [`Memberships`](crate::ports::Memberships) promises.
+
+use super::Stores;
+use super::scene::Scene;
+use crate::id::UserId;
+use crate::membership::Member;
+use crate::organization::{Organization, Slug};
+
+pub async fn a_live_member_is_found_whole(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    for member in [&ada, &bob] {
+        assert_eq!(
+            find(&scene, member.user.id, &ada.organization.slug).await,
+            Some(member.clone())
+        );
+    }
+}
+
+pub async fn whoever_left_is_no_member(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.end_membership(&ada).await;
+
+    assert_eq!(find(&scene, ada.user.id, &ada.organization.slug).await, None);
+    assert_eq!(organizations_of(&scene, ada.user.id).await, []);
+}
+
+pub async fn whoever_was_invited_again_is_a_new_member(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.end_membership(&ada).await;
+    let again = scene.join_also(&ada.user, &ada.organization).await;
+
+    assert_eq!(
+        find(&scene, ada.user.id, &ada.organization.slug).await,
+        Some(again)
+    );
+    assert_eq!(organizations_of(&scene, ada.user.id).await, [ada.organization]);
+}
+
+pub async fn a_strangers_organization_looks_like_none(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let strange = scene.add_organization("Difference Engines").await;
+    let nowhere = Slug::parse("nowhere").expect("a slug");
+
+    assert_eq!(find(&scene, ada.user.id, &strange.slug).await, None);
+    assert_eq!(find(&scene, ada.user.id, &nowhere).await, None);
+    assert_eq!(find(&scene, scene.id(), &ada.organization.slug).await, None);
+}
+
+pub async fn a_user_is_another_member_in_each_organization(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+
+    assert_eq!(
+        find(&scene, ada.user.id, &ada.organization.slug).await,
+        Some(ada.clone())
+    );
+    assert_eq!(
+        find(&scene, ada.user.id, &other.slug).await,
+        Some(elsewhere.clone())
+    );
+    scene.end_membership(&ada).await;
+    assert_eq!(
+        find(&scene, ada.user.id, &other.slug).await,
+        Some(elsewhere),
+        "leaving one is not leaving the other"
+    );
+}
+
+pub async fn the_organizations_of_a_user_come_by_name(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let zebra = scene.add_organization("Zebra").await;
+    let babbage = scene.add_organization("Babbage").await;
+    scene.add_organization("Not Hers").await;
+    scene.join_also(&ada.user, &zebra).await;
+    scene.join_also(&ada.user, &babbage).await;
+
+    assert_eq!(
+        organizations_of(&scene, ada.user.id).await,
+        [ada.organization.clone(), babbage, zebra]
+    );
+    assert_eq!(organizations_of(&scene, scene.id()).await, []);
+}
+
+async fn find(scene: &Scene, user: UserId, organization: &Slug) -> Option<Member> {
+    scene
+        .stores
+        .memberships
+        .find_live(user, organization)
+        .await
+        .expect("the store answers")
+}
+
+async fn organizations_of(scene: &Scene, user: UserId) -> Vec<Organization> {
+    scene
+        .stores
+        .memberships
+        .organizations_of(user)
+        .await
+        .expect("the store answers")
+}

@@ -1,0 +1,76 @@
+//! Running tasks side by side, on whatever runtime the store needs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use futures_util::future::{BoxFuture, join_all, poll_fn};
+
+use super::Stores;
+
+/// Starts a task at once, beside the caller and other tasks. The future that it returns waits for the task's end.
+pub type Spawn = fn(BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
+
+/// How long something may take that a store goes on with after its caller stopped waiting.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+impl Stores {
+    /// Runs tasks side by side and returns their results, in the order in which they finished.
+    pub(super) async fn in_parallel<T: Send + 'static>(
+        &self,
+        tasks: impl IntoIterator<Item = BoxFuture<'static, T>>,
+    ) -> Vec<T> {
+        let results = Arc::new(Mutex::new(Vec::new()));
+        let running: Vec<_> = tasks
+            .into_iter()
+            .map(|task| {
+                let results = Arc::clone(&results);
+                (self.spawn)(Box::pin(async move {
+                    let result = task.await;
+                    results
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(result);
+                }))
+            })
+            .collect();
+        let started = running.len();
+        join_all(running).await;
+        let results = std::mem::take(&mut *results.lock().unwrap_or_else(PoisonError::into_inner));
+        assert_eq!(results.len(), started, "every task ends with a result");
+        results
+    }
+}
+
+/// Starts a call and stops waiting for it, as a server does when its client hangs up.
+pub(super) async fn abandon<T>(call: impl Future<Output = T>) {
+    let mut call = Box::pin(call);
+    poll_fn(|context| {
+        let _ = call.as_mut().poll(context);
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// Asks again and again until the answer is yes.
+pub(super) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !holds().await {
+        assert!(Instant::now() < deadline, "{what}: not within {DEADLINE:?}");
+        yield_once().await;
+    }
+}
+
+/// Lets other tasks of the same thread go on.
+async fn yield_once() {
+    let mut yielded = false;
+    poll_fn(|context| {
+        if yielded {
+            return Poll::Ready(());
+        }
+        yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

@@ -1,0 +1,301 @@
+//! What [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) promises to one caller at a time.
+
+use chrono::TimeDelta;
+
+use super::Stores;
+use super::parallel::{abandon, eventually};
+use super::scene::{AMPLE, Scene};
+use crate::api_key::{ApiKey, Revocation, RevocationReason};
+use crate::audit::{Act, Action, Actor, Subject};
+use crate::id::ApiKeyId;
+use crate::membership::Member;
+use crate::ports::{AddKeyError, DescendantKeys, RevokeKeyError};
+
+pub async fn a_revocation_keeps_its_moment_actor_and_reason(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let revoking_key = scene.add_key(&ada, "revoking").await;
+    let actors = [
+        Actor::User(ada.user.id),
+        Actor::ApiKey(revoking_key.id),
+        Actor::Administrator,
+        Actor::Anonymous,
+    ];
+    let reasons = [
+        RevocationReason::Holder,
+        RevocationReason::Owner,
+        RevocationReason::Leak,
+        RevocationReason::Administrator,
+    ];
+    for (by, reason) in actors
+        .into_iter()
+        .flat_map(|by| reasons.map(|reason| (by, reason)))
+    {
+        let key = scene.add_key(&ada, "to be revoked").await;
+        let at = scene.later(TimeDelta::milliseconds(1));
+        let act = scene.act_as(by, Some(ada.organization.id));
+        let revoked = revoke(&scene, &ada, key.id, reason, DescendantKeys::Keep, act).await;
+        assert_eq!(revoked.expect("revoked"), [key.id]);
+        let expected = ApiKey {
+            revocation: Some(Revocation { at, by, reason }),
+            ..key.clone()
+        };
+        assert_eq!(scene.stored(&key).await, expected);
+    }
+}
+
+pub async fn a_second_revocation_changes_nothing(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    scene.revoke(&ada, &key, DescendantKeys::Keep).await;
+    let first = scene.stored(&key).await;
+    scene.later(TimeDelta::hours(1));
+    for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
+        let act = scene.act_as(Actor::Administrator, Some(ada.organization.id));
+        let again = revoke(&scene, &ada, key.id, RevocationReason::Leak, descendants, act).await;
+        assert_eq!(again.expect("revoked"), []);
+    }
+
+    assert_eq!(scene.stored(&key).await, first);
+    assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &key).await, 1);
+}
+
+pub async fn an_unknown_key_cannot_be_revoked(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+
+    assert_not_found(&scene, &ada, scene.id()).await;
+}
+
+pub async fn another_consumers_key_cannot_be_revoked(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+    let root = scene.add_key(&ada, "hers").await;
+    let child = scene.add_child(&ada, &root, "hers, too").await;
+    let revoked = scene.add_key(&ada, "hers, once").await;
+    scene.revoke(&ada, &revoked, DescendantKeys::Keep).await;
+    for stranger in [&bob, &elsewhere] {
+        for key in [&root, &child, &revoked] {
+            assert_not_found(&scene, stranger, key.id).await;
+        }
+    }
+
+    for key in [&root, &child] {
+        assert_eq!(scene.stored(key).await, *key);
+        assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 0);
+    }
+}
+
+pub async fn other_keys_survive_a_revocation(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let parent = scene.add_key(&ada, "parent").await;
+    let key = scene.add_child(&ada, &parent, "key").await;
+    let sibling = scene.add_child(&ada, &parent, "sibling").await;
+    let unrelated = scene.add_key(&ada, "unrelated").await;
+    scene.revoke(&ada, &key, DescendantKeys::Revoke).await;
+
+    for survivor in [&parent, &sibling, &unrelated] {
+        assert!(scene.stored(survivor).await.is_valid(), "{}", survivor.name);
+    }
+}
+
+pub async fn descendants_survive_unless_asked_for(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let child = scene.add_child(&ada, &root, "child").await;
+
+    assert_eq!(scene.revoke(&ada, &root, DescendantKeys::Keep).await, [root.id]);
+    assert_eq!(scene.stored(&child).await, child);
+}
+
+pub async fn all_generations_are_revoked_if_asked_for(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let mut family = vec![root.clone()];
+    for number in 0..3 {
+        let child = scene.add_child(&ada, &root, &format!("child {number}")).await;
+        family.push(
+            scene
+                .add_child(&ada, &child, &format!("grandchild {number}"))
+                .await,
+        );
+        family.push(child);
+    }
+    let at = scene.later(TimeDelta::seconds(1));
+    let revoked = scene.revoke(&ada, &root, DescendantKeys::Revoke).await;
+
+    assert_same(revoked, &family);
+    let revocation = Revocation {
+        at,
+        by: Actor::User(ada.user.id),
+        reason: RevocationReason::Holder,
+    };
+    for key in &family {
+        assert_eq!(
+            scene.stored(key).await.revocation,
+            Some(revocation),
+            "{}",
+            key.name
+        );
+        assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
+    }
+}
+
+pub async fn descendants_below_revoked_keys_are_revoked_too(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let child = scene.add_child(&ada, &root, "child").await;
+    let grandchild = scene.add_child(&ada, &child, "grandchild").await;
+    scene.revoke(&ada, &child, DescendantKeys::Keep).await;
+    let child_then = scene.stored(&child).await;
+    scene.later(TimeDelta::seconds(1));
+    let revoked = scene.revoke(&ada, &root, DescendantKeys::Revoke).await;
+
+    assert_same(revoked, &[root.clone(), grandchild.clone()]);
+    assert_eq!(scene.stored(&child).await, child_then);
+    for key in [&root, &child, &grandchild] {
+        assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
+    }
+}
+
+pub async fn descendants_of_a_key_revoked_before_can_still_be_revoked(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let child = scene.add_child(&ada, &root, "child").await;
+    scene.revoke(&ada, &root, DescendantKeys::Keep).await;
+    let root_then = scene.stored(&root).await;
+    scene.later(TimeDelta::seconds(1));
+    let revoked = scene.revoke(&ada, &root, DescendantKeys::Revoke).await;
+
+    assert_eq!(revoked, [child.id]);
+    assert_eq!(scene.stored(&root).await, root_then);
+    assert!(!scene.stored(&child).await.is_valid());
+}
+
+pub async fn each_revoked_key_has_its_own_event(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let child = scene.add_child(&ada, &root, "child").await;
+    scene.later(TimeDelta::seconds(1));
+    let act = scene.act(&ada);
+    revoke(
+        &scene,
+        &ada,
+        root.id,
+        RevocationReason::Holder,
+        DescendantKeys::Revoke,
+        act.clone(),
+    )
+    .await
+    .expect("revoked");
+
+    for key in [&root, &child] {
+        let events = scene
+            .events_about(
+                Some(ada.organization.id),
+                Action::RevokeApiKey,
+                Subject::ApiKey(key.id),
+            )
+            .await;
+        let [event] = events.as_slice() else {
+            panic!("one event tells of {}, not {events:?}", key.name)
+        };
+        let mut expected = act.event(Action::RevokeApiKey, Subject::ApiKey(key.id));
+        expected.id = event.id;
+        assert_eq!(*event, expected);
+    }
+}
+
+pub async fn a_revocation_whose_event_cannot_be_written_does_not_happen(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let child = scene.add_child(&ada, &root, "child").await;
+    let act = scene.unwritable_act(scene.act(&ada)).await;
+    let failed = revoke(
+        &scene,
+        &ada,
+        root.id,
+        RevocationReason::Holder,
+        DescendantKeys::Revoke,
+        act,
+    )
+    .await;
+
+    assert!(matches!(failed, Err(RevokeKeyError::Storage(_))), "{failed:?}");
+    for key in [&root, &child] {
+        assert!(scene.stored(key).await.is_valid(), "{}", key.name);
+        assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 0);
+    }
+}
+
+pub async fn a_revocation_happens_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let child = scene.add_child(&ada, &root, "child").await;
+    abandon(scene.revoke(&ada, &root, DescendantKeys::Revoke)).await;
+
+    eventually("the abandoned revocation happens", async || {
+        !scene.stored(&root).await.is_valid()
+    })
+    .await;
+    assert!(!scene.stored(&child).await.is_valid());
+    for key in [&root, &child] {
+        assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
+    }
+}
+
+pub async fn once_revoked_a_key_opens_nothing_and_has_no_more_children(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new_root = scene.new_key(&ada, "root");
+    let root = scene.store(&ada, &new_root).await;
+    let new_child = scene.new_child(&ada, root.id, "child");
+    let child = scene.store(&ada, &new_child).await;
+    scene.revoke(&ada, &root, DescendantKeys::Revoke).await;
+
+    for digest in [new_root.digest, new_child.digest] {
+        let credential = scene.stores.credentials.find(&digest).await;
+        let credential = credential.expect("the store answers").expect("still known");
+        assert!(!credential.is_accepted());
+    }
+    for parent in [&root, &child] {
+        let late = scene.new_child(&ada, parent.id, "late");
+        let refused = scene.try_add(&ada, &late, AMPLE).await;
+        assert!(matches!(refused, Err(AddKeyError::HolderGone)), "{refused:?}");
+    }
+}
+
+async fn revoke(
+    scene: &Scene,
+    member: &Member,
+    id: ApiKeyId,
+    reason: RevocationReason,
+    descendants: DescendantKeys,
+    act: Act,
+) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+    scene
+        .stores
+        .api_keys
+        .revoke(member.membership.id, id, reason, descendants, act)
+        .await
+}
+
+async fn assert_not_found(scene: &Scene, member: &Member, id: ApiKeyId) {
+    let before = scene.events(Some(member.organization.id)).await;
+    for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
+        let act = scene.act(member);
+        let refused = revoke(scene, member, id, RevocationReason::Holder, descendants, act).await;
+        assert!(matches!(refused, Err(RevokeKeyError::NotFound)), "{refused:?}");
+    }
+    assert_eq!(
+        scene.events(Some(member.organization.id)).await,
+        before,
+        "a refused revocation writes no event"
+    );
+}
+
+fn assert_same(mut revoked: Vec<ApiKeyId>, keys: &[ApiKey]) {
+    revoked.sort_unstable();
+    let mut expected: Vec<ApiKeyId> = keys.iter().map(|key| key.id).collect();
+    expected.sort_unstable();
+    assert_eq!(revoked, expected);
+}

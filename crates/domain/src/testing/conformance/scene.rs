@@ -1,0 +1,333 @@
+//! What the cases begin with: organizations, members and their keys, made through the ports.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::Stores;
+use crate::api_key::{ApiKey, Origin, RevocationReason};
+use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::holder::Holder;
+use crate::id::{ApiKeyId, AuditEventId, NewId, OrganizationId};
+use crate::keys::FormNonce;
+use crate::membership::{Member, Role};
+use crate::organization::Organization;
+use crate::page::{PageRequest, PageSize};
+use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
+use crate::sign_in::accounts::Account;
+use crate::sign_in::password::PasswordHash;
+use crate::sign_in::ports::{FirstOwner, NewAccount, SetupProof};
+use crate::testing::Builder;
+use crate::user::User;
+
+/// More keys than any case adds.
+pub(super) const AMPLE: KeyLimit = KeyLimit(1_000);
+
+/// A store, and what makes its content.
+#[derive(Clone)]
+pub(super) struct Scene {
+    pub(super) stores: Stores,
+    pub(super) make: Builder,
+}
+
+impl Scene {
+    pub(super) fn new(stores: Stores) -> Self {
+        let make = Builder::new(1);
+        // Stores must keep the milliseconds, too.
+        make.clock.advance(TimeDelta::milliseconds(123));
+        Self { stores, make }
+    }
+
+    /// A scene in which the first run is over, and its owner, `ada` of `Analytical Engines`.
+    pub(super) async fn with_owner(stores: Stores) -> (Self, Member) {
+        let scene = Self::new(stores);
+        let owner = scene.set_up().await;
+        (scene, owner)
+    }
+
+    pub(super) fn now(&self) -> DateTime<Utc> {
+        self.make.clock.now()
+    }
+
+    pub(super) fn later(&self, by: TimeDelta) -> DateTime<Utc> {
+        self.make.clock.advance(by);
+        self.now()
+    }
+
+    /// An identifier that nothing has.
+    pub(super) fn id<Id: From<NewId>>(&self) -> Id {
+        self.make.ids.next()
+    }
+
+    async fn set_up(&self) -> Member {
+        let first_owner = self.first_owner("Analytical Engines", "ada");
+        let member = member_of(&first_owner);
+        let act = self.act_as(Actor::Administrator, Some(member.organization.id));
+        let events = vec![
+            act.event(
+                Action::CreateOrganization,
+                Subject::Organization(member.organization.id),
+            ),
+            act.event(Action::CreateUser, Subject::User(member.user.id)),
+            act.event(
+                Action::CreateMembership,
+                Subject::Membership(member.membership.id),
+            ),
+        ];
+        self.stores
+            .installation
+            .set_up(SetupProof::CommandLine, first_owner, events)
+            .await
+            .expect("an empty store is set up");
+        member
+    }
+
+    pub(super) fn first_owner(&self, organization: &str, username: &str) -> FirstOwner {
+        let organization = self.make.organization(organization);
+        let user = self.make.user(username);
+        FirstOwner {
+            membership: self.make.membership(&organization, &user, Role::Owner),
+            password_hash: password_hash(username),
+            organization,
+            user,
+        }
+    }
+
+    pub(super) fn new_account(&self, organization: &Organization, username: &str) -> NewAccount {
+        let user = self.make.user(username);
+        NewAccount {
+            membership: self.make.membership(organization, &user, Role::Member),
+            account: Account {
+                password_hash: password_hash(username),
+                user,
+            },
+        }
+    }
+
+    /// Adds a user as member of an organization.
+    pub(super) async fn join(&self, organization: &Organization, username: &str) -> Member {
+        let new = self.new_account(organization, username);
+        let member = Member {
+            user: new.account.user.clone(),
+            organization: organization.clone(),
+            membership: new.membership.clone(),
+        };
+        let act = self.act_as(Actor::Administrator, Some(organization.id));
+        let event = act.event(Action::CreateUser, Subject::User(member.user.id));
+        self.stores
+            .accounts
+            .add(new, vec![event])
+            .await
+            .expect("a new username is added");
+        member
+    }
+
+    /// Makes an existing user a member of one more organization, or of the same one again.
+    pub(super) async fn join_also(&self, user: &User, organization: &Organization) -> Member {
+        let membership = self.make.membership(organization, user, Role::Member);
+        self.stores.arrange.add_membership(membership.clone()).await;
+        Member {
+            user: user.clone(),
+            organization: organization.clone(),
+            membership,
+        }
+    }
+
+    pub(super) async fn add_organization(&self, name: &str) -> Organization {
+        let organization = self.make.organization(name);
+        self.stores.arrange.add_organization(organization.clone()).await;
+        organization
+    }
+
+    pub(super) async fn end_membership(&self, member: &Member) {
+        let now = self.now();
+        self.stores
+            .arrange
+            .end_membership(member.membership.id, now)
+            .await;
+    }
+
+    /// The member acts in person.
+    pub(super) fn act(&self, member: &Member) -> Act {
+        self.act_as(Actor::User(member.user.id), Some(member.organization.id))
+    }
+
+    pub(super) fn act_as(&self, actor: Actor, organization_id: Option<OrganizationId>) -> Act {
+        Act {
+            organization_id,
+            source: RequestSource {
+                address: Some([192, 0, 2, 7].into()),
+                request_id: Some("request-1".to_owned()),
+            },
+            ..self.make.act(actor)
+        }
+    }
+
+    /// An event that no store can write, since it has the identifier of one that exists.
+    pub(super) async fn unwritable(&self, event: AuditEvent) -> AuditEvent {
+        let taken = AuditEvent {
+            organization_id: None,
+            ..event.clone()
+        };
+        self.stores
+            .audit_log
+            .record(taken)
+            .await
+            .expect("a new event is recorded");
+        event
+    }
+
+    /// An act whose first event no store can write.
+    pub(super) async fn unwritable_act(&self, act: Act) -> Act {
+        let ids = || Builder::new(7).ids;
+        let taken = Act {
+            ids: ids(),
+            ..act.clone()
+        };
+        self.unwritable(taken.event(Action::RevokeApiKey, Subject::Installation))
+            .await;
+        Act { ids: ids(), ..act }
+    }
+
+    /// A key that the member creates in the console.
+    pub(super) fn new_key(&self, member: &Member, name: &str) -> NewApiKey {
+        self.make.new_key(&member.as_holder(), name).0
+    }
+
+    /// A key that another key creates through the API.
+    pub(super) fn new_child(&self, member: &Member, parent: ApiKeyId, name: &str) -> NewApiKey {
+        let holder = Holder {
+            acts_through: Origin::Key(parent),
+            ..member.as_holder()
+        };
+        self.make.new_key(&holder, name).0
+    }
+
+    pub(super) fn creation(&self, member: &Member, new: &NewApiKey) -> AuditEvent {
+        self.act(member)
+            .event(Action::CreateApiKey, Subject::ApiKey(new.key.id))
+    }
+
+    /// Tries to add a key, with its event.
+    pub(super) async fn try_add(
+        &self,
+        member: &Member,
+        new: &NewApiKey,
+        limit: KeyLimit,
+    ) -> Result<(), AddKeyError> {
+        let event = self.creation(member, new);
+        self.stores.api_keys.add(new.clone(), limit, event).await
+    }
+
+    /// Adds a key as it is given.
+    pub(super) async fn store(&self, member: &Member, new: &NewApiKey) -> ApiKey {
+        self.try_add(member, new, AMPLE).await.expect("the key is added");
+        new.key.clone()
+    }
+
+    /// Adds a key that the member creates in the console.
+    pub(super) async fn add_key(&self, member: &Member, name: &str) -> ApiKey {
+        self.store(member, &self.new_key(member, name)).await
+    }
+
+    /// Adds a key that another key creates through the API.
+    pub(super) async fn add_child(&self, member: &Member, parent: &ApiKey, name: &str) -> ApiKey {
+        self.store(member, &self.new_child(member, parent.id, name)).await
+    }
+
+    pub(super) fn nonce(&self) -> FormNonce {
+        FormNonce::generate(&*self.make.random)
+    }
+
+    /// The key as it is stored.
+    pub(super) async fn stored(&self, key: &ApiKey) -> ApiKey {
+        self.stores
+            .api_keys
+            .find(key.consumer_id, key.id)
+            .await
+            .expect("the store answers")
+            .expect("the key exists")
+    }
+
+    pub(super) async fn is_stored(&self, key: &ApiKey) -> bool {
+        self.stores
+            .api_keys
+            .find(key.consumer_id, key.id)
+            .await
+            .expect("the store answers")
+            .is_some()
+    }
+
+    /// Revokes a key of the member, who acts in person.
+    pub(super) async fn revoke(
+        &self,
+        member: &Member,
+        key: &ApiKey,
+        descendants: DescendantKeys,
+    ) -> Vec<ApiKeyId> {
+        self.stores
+            .api_keys
+            .revoke(
+                member.membership.id,
+                key.id,
+                RevocationReason::Holder,
+                descendants,
+                self.act(member),
+            )
+            .await
+            .expect("the key is revoked")
+    }
+
+    /// Every event of an organization, or of none, newest first.
+    pub(super) async fn events(&self, organization: Option<OrganizationId>) -> Vec<AuditEvent> {
+        let mut events = Vec::new();
+        let mut after: Option<AuditEventId> = None;
+        loop {
+            let request = PageRequest {
+                size: PageSize::new(PageSize::MAX).expect("a page size"),
+                after,
+            };
+            let page = self
+                .stores
+                .audit_log
+                .list(organization, request)
+                .await
+                .expect("the audit log answers");
+            events.extend(page.items);
+            after = page.next;
+            if after.is_none() {
+                return events;
+            }
+        }
+    }
+
+    /// The events of the organization that tell of this action on this subject.
+    pub(super) async fn events_about(
+        &self,
+        organization: Option<OrganizationId>,
+        action: Action,
+        subject: Subject,
+    ) -> Vec<AuditEvent> {
+        let mut events = self.events(organization).await;
+        events.retain(|event| event.action == action && event.subject == subject);
+        events
+    }
+
+    /// How many events tell of this action on a key of the member.
+    pub(super) async fn count_of(&self, member: &Member, action: Action, key: &ApiKey) -> usize {
+        self.events_about(Some(member.organization.id), action, Subject::ApiKey(key.id))
+            .await
+            .len()
+    }
+}
+
+pub(super) fn member_of(first_owner: &FirstOwner) -> Member {
+    Member {
+        user: first_owner.user.clone(),
+        organization: first_owner.organization.clone(),
+        membership: first_owner.membership.clone(),
+    }
+}
+
+pub(super) fn password_hash(word: &str) -> PasswordHash {
+    PasswordHash::from_phc_string(format!("$plain${word}"))
+}

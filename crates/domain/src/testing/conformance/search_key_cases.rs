@@ -1,0 +1,181 @@
+//! What [`ApiKeys::list`](crate::ports::ApiKeys::list) promises about searching.
+
+use super::Stores;
+use super::scene::{AMPLE, Scene};
+use crate::api_key::{KeyDescription, KeyEdit, KeyName};
+use crate::audit::{Action, Subject};
+use crate::membership::Member;
+use crate::page::{PageRequest, PageSize};
+use crate::ports::{DescendantKeys, KeyFilter, StatusFilter};
+
+pub async fn a_search_finds_names_in_any_case_and_script(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for name in [
+        "Deploy Bot",
+        "Ключ Сборки",
+        "ΚΛΕΙΔΊ",
+        "Çağrı",
+        "ＦＵＬＬ",
+        "مفتاح",
+        "鍵 🔑",
+    ] {
+        scene.add_key(&ada, name).await;
+    }
+    for (term, expected) in [
+        ("deploy", "Deploy Bot"),
+        ("Y B", "Deploy Bot"),
+        ("КЛЮЧ", "Ключ Сборки"),
+        ("сборки", "Ключ Сборки"),
+        ("κλειδί", "ΚΛΕΙΔΊ"),
+        ("ÇAĞRI".trim_end_matches('I'), "Çağrı"),
+        ("full", "ＦＵＬＬ"),
+        ("فتا", "مفتاح"),
+        ("鍵", "鍵 🔑"),
+        ("🔑", "鍵 🔑"),
+    ] {
+        assert_eq!(search(&scene, &ada, term).await, [expected], "{term}");
+    }
+}
+
+pub async fn wildcards_and_quotes_in_a_search_are_literal(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for name in [
+        "100% sure",
+        "snake_case",
+        r"back\slash",
+        "it's",
+        "star*",
+        "quest?",
+        "[set]",
+        "plain",
+    ] {
+        scene.add_key(&ada, name).await;
+    }
+    for (term, expected) in [
+        ("%", "100% sure"),
+        ("0%", "100% sure"),
+        ("_", "snake_case"),
+        ("e_c", "snake_case"),
+        (r"\", r"back\slash"),
+        (r"k\s", r"back\slash"),
+        ("'", "it's"),
+        ("*", "star*"),
+        ("?", "quest?"),
+        ("[set]", "[set]"),
+    ] {
+        assert_eq!(search(&scene, &ada, term).await, [expected], "{term}");
+    }
+    for term in ["p%n", "pl_in", r"\%", r"\_", r"\\", "%%", "pla*", "[p]"] {
+        assert!(search(&scene, &ada, term).await.is_empty(), "{term}");
+    }
+}
+
+pub async fn a_search_reads_descriptions_and_the_last_four_characters(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let mut described = scene.new_key(&ada, "described");
+    described.key.description = KeyDescription::parse("for the nightly\nreport").expect("a description");
+    scene.store(&ada, &described).await;
+    let other = scene.add_key(&ada, "other").await;
+
+    assert_eq!(search(&scene, &ada, "NIGHTLY").await, ["described"]);
+    assert_eq!(search(&scene, &ada, "report").await, ["described"]);
+    assert_eq!(search(&scene, &ada, other.hint.last_four()).await, ["other"]);
+    assert!(
+        search(&scene, &ada, "kwp_").await.is_empty(),
+        "what all tokens begin with is no term"
+    );
+}
+
+pub async fn a_search_without_a_term_finds_all(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for name in ["one", "two"] {
+        scene.add_key(&ada, name).await;
+    }
+
+    assert_eq!(search(&scene, &ada, "  ").await, ["two", "one"]);
+}
+
+pub async fn a_search_follows_edits(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "before").await;
+    let edit = KeyEdit {
+        name: Some(KeyName::parse("AFTER").expect("a name")),
+        description: Some(KeyDescription::parse("why").expect("a description")),
+    };
+    let event = scene.act(&ada).event(Action::EditApiKey, Subject::ApiKey(key.id));
+    scene
+        .stores
+        .api_keys
+        .edit(ada.membership.id, key.id, edit, event)
+        .await
+        .expect("the key is edited");
+
+    assert!(search(&scene, &ada, "before").await.is_empty());
+    assert_eq!(search(&scene, &ada, "after").await, ["AFTER"]);
+    assert_eq!(search(&scene, &ada, "why").await, ["AFTER"]);
+    assert_eq!(search(&scene, &ada, key.hint.last_four()).await, ["AFTER"]);
+}
+
+pub async fn a_search_stays_within_the_consumer_and_the_status(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    scene.add_key(&bob, "deploy bob").await;
+    let old = scene.add_key(&ada, "deploy old").await;
+    scene.add_key(&ada, "deploy new").await;
+    scene.revoke(&ada, &old, DescendantKeys::Keep).await;
+
+    assert_eq!(search(&scene, &ada, "deploy").await, ["deploy new"]);
+}
+
+pub async fn a_search_goes_on_over_pages(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for number in 0..3 {
+        for name in ["even", "odd"] {
+            let new = scene.new_key(&ada, &format!("{name} {number}"));
+            scene.try_add(&ada, &new, AMPLE).await.expect("the key is added");
+        }
+    }
+    let mut names = Vec::new();
+    let mut after = None;
+    loop {
+        let request = PageRequest {
+            size: PageSize::new(2).expect("a page size"),
+            after,
+        };
+        let filter = KeyFilter::new(StatusFilter::Valid, Some("odd"));
+        let page = scene
+            .stores
+            .api_keys
+            .list(ada.membership.id, filter, request)
+            .await
+            .expect("the store answers");
+        names.extend(page.items.into_iter().map(|key| key.name.as_str().to_owned()));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+
+    assert_eq!(names, ["odd 2", "odd 1", "odd 0"]);
+}
+
+async fn search(scene: &Scene, member: &Member, term: &str) -> Vec<String> {
+    let request = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    scene
+        .stores
+        .api_keys
+        .list(
+            member.membership.id,
+            KeyFilter::new(StatusFilter::Valid, Some(term)),
+            request,
+        )
+        .await
+        .expect("the store answers")
+        .items
+        .into_iter()
+        .map(|key| key.name.as_str().to_owned())
+        .collect()
+}

@@ -1,0 +1,291 @@
+//! What [`SessionStore`](crate::sign_in::ports::SessionStore) promises.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::future::BoxFuture;
+
+use super::Stores;
+use super::parallel::{abandon, eventually};
+use super::scene::Scene;
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::sign_in::ports::NewSession;
+use crate::sign_in::session::{Session, SessionDigest, SessionToken, SignedIn};
+use crate::user::User;
+
+pub async fn a_session_reads_back_as_it_was_started(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    for user in [&ada.user, &bob.user] {
+        scene.later(TimeDelta::milliseconds(3));
+        let new = start_session(&scene, user).await;
+        let expected = SignedIn {
+            session: new.session,
+            user: user.clone(),
+        };
+        assert_eq!(find(&scene, &new.digest).await, Some(expected));
+    }
+}
+
+pub async fn an_unknown_session_is_not_found(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    start_session(&scene, &ada.user).await;
+    let unknown = new_session(&scene, &ada.user, None);
+
+    assert_eq!(find(&scene, &unknown.digest).await, None);
+}
+
+pub async fn starting_a_session_writes_its_event(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = new_session(&scene, &ada.user, None);
+    let event = sign_in(&scene, &new);
+    scene
+        .stores
+        .sessions
+        .start(new.clone(), event.clone())
+        .await
+        .expect("started");
+
+    let events = scene
+        .events_about(None, Action::SignIn, Subject::Session(new.session.id))
+        .await;
+    assert_eq!(events, [event]);
+}
+
+pub async fn a_session_ends_when_another_replaces_it(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let first = start_session(&scene, &ada.user).await;
+    let bystander = start_session(&scene, &ada.user).await;
+    let second = new_session(&scene, &ada.user, Some(first.digest));
+    let event = sign_in(&scene, &second);
+    scene
+        .stores
+        .sessions
+        .start(second.clone(), event)
+        .await
+        .expect("started");
+
+    assert_eq!(find(&scene, &first.digest).await, None);
+    for digest in [&bystander.digest, &second.digest] {
+        assert!(find(&scene, digest).await.is_some());
+    }
+}
+
+pub async fn a_session_starts_even_if_the_one_it_replaces_is_gone(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let never_started = new_session(&scene, &ada.user, None);
+    let new = new_session(&scene, &ada.user, Some(never_started.digest));
+    let event = sign_in(&scene, &new);
+    scene
+        .stores
+        .sessions
+        .start(new.clone(), event)
+        .await
+        .expect("started");
+
+    assert!(find(&scene, &new.digest).await.is_some());
+}
+
+pub async fn a_session_whose_event_cannot_be_written_does_not_start(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let first = start_session(&scene, &ada.user).await;
+    let second = new_session(&scene, &ada.user, Some(first.digest));
+    let event = scene.unwritable(sign_in(&scene, &second)).await;
+    let failed = scene.stores.sessions.start(second.clone(), event).await;
+
+    assert!(failed.is_err());
+    assert_eq!(find(&scene, &second.digest).await, None);
+    assert!(
+        find(&scene, &first.digest).await.is_some(),
+        "what it would replace goes on"
+    );
+}
+
+pub async fn a_session_starts_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let first = start_session(&scene, &ada.user).await;
+    let second = new_session(&scene, &ada.user, Some(first.digest));
+    let event = sign_in(&scene, &second);
+    abandon(scene.stores.sessions.start(second.clone(), event)).await;
+
+    eventually("the abandoned session starts", async || {
+        find(&scene, &second.digest).await.is_some()
+    })
+    .await;
+    assert_eq!(find(&scene, &first.digest).await, None);
+}
+
+pub async fn a_session_is_seen_forward_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = start_session(&scene, &ada.user).await;
+    let bystander = start_session(&scene, &ada.user).await;
+    let start = scene.now();
+    let later = start + TimeDelta::minutes(5);
+    for (at, expected) in [
+        (later, later),
+        (start, later),
+        (later - TimeDelta::milliseconds(1), later),
+        (
+            later + TimeDelta::milliseconds(1),
+            later + TimeDelta::milliseconds(1),
+        ),
+    ] {
+        scene
+            .stores
+            .sessions
+            .seen(new.session.id, at)
+            .await
+            .expect("noted");
+        assert_eq!(last_seen(&scene, &new.digest).await, expected);
+    }
+
+    let found = find(&scene, &new.digest).await.expect("still there");
+    assert_eq!(found.session.started_at, start);
+    assert_eq!(last_seen(&scene, &bystander.digest).await, start);
+}
+
+pub async fn an_expired_session_is_still_found(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = start_session(&scene, &ada.user).await;
+    scene.later(TimeDelta::days(400));
+
+    assert!(find(&scene, &new.digest).await.is_some());
+}
+
+pub async fn an_ended_session_is_gone(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = start_session(&scene, &ada.user).await;
+    let bystander = start_session(&scene, &ada.user).await;
+    let event = sign_out(&scene, &new);
+    scene
+        .stores
+        .sessions
+        .end(new.session.id, event.clone())
+        .await
+        .expect("ended");
+
+    assert_eq!(find(&scene, &new.digest).await, None);
+    assert!(find(&scene, &bystander.digest).await.is_some());
+    assert_eq!(endings(&scene, &new).await, [event]);
+    scene
+        .stores
+        .sessions
+        .seen(new.session.id, scene.now())
+        .await
+        .expect("noted");
+    assert_eq!(find(&scene, &new.digest).await, None, "seeing it revives nothing");
+}
+
+pub async fn a_session_ends_once(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let ended = start_session(&scene, &ada.user).await;
+    for _ in 0..2 {
+        let event = sign_out(&scene, &ended);
+        scene
+            .stores
+            .sessions
+            .end(ended.session.id, event)
+            .await
+            .expect("ended");
+    }
+    assert_eq!(endings(&scene, &ended).await.len(), 1);
+
+    let replaced = start_session(&scene, &ada.user).await;
+    let second = new_session(&scene, &ada.user, Some(replaced.digest));
+    let event = sign_in(&scene, &second);
+    scene.stores.sessions.start(second, event).await.expect("started");
+    let event = sign_out(&scene, &replaced);
+    scene
+        .stores
+        .sessions
+        .end(replaced.session.id, event)
+        .await
+        .expect("ended");
+    assert_eq!(endings(&scene, &replaced).await, []);
+}
+
+pub async fn many_concurrent_ends_of_one_session_write_one_event(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = start_session(&scene, &ada.user).await;
+    let attempts = (0..32).map(|_| {
+        let (scene, new) = (scene.clone(), new.clone());
+        let task: BoxFuture<'static, _> = Box::pin(async move {
+            let event = sign_out(&scene, &new);
+            scene.stores.sessions.end(new.session.id, event).await
+        });
+        task
+    });
+    for ended in scene.stores.in_parallel(attempts).await {
+        ended.expect("ended");
+    }
+
+    assert_eq!(endings(&scene, &new).await.len(), 1);
+}
+
+pub async fn a_session_whose_end_cannot_be_written_goes_on(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = start_session(&scene, &ada.user).await;
+    let event = scene.unwritable(sign_out(&scene, &new)).await;
+    let failed = scene.stores.sessions.end(new.session.id, event).await;
+
+    assert!(failed.is_err());
+    assert!(find(&scene, &new.digest).await.is_some());
+}
+
+pub(super) async fn start_session(scene: &Scene, user: &User) -> NewSession {
+    let new = new_session(scene, user, None);
+    let event = sign_in(scene, &new);
+    scene
+        .stores
+        .sessions
+        .start(new.clone(), event)
+        .await
+        .expect("started");
+    new
+}
+
+fn new_session(scene: &Scene, user: &User, replaces: Option<SessionDigest>) -> NewSession {
+    NewSession {
+        session: Session {
+            id: scene.id(),
+            user_id: user.id,
+            started_at: scene.now(),
+            last_seen_at: scene.now(),
+        },
+        digest: SessionToken::generate(&*scene.make.random).digest(),
+        replaces,
+    }
+}
+
+fn sign_in(scene: &Scene, new: &NewSession) -> AuditEvent {
+    scene
+        .act_as(Actor::User(new.session.user_id), None)
+        .event(Action::SignIn, Subject::Session(new.session.id))
+}
+
+fn sign_out(scene: &Scene, new: &NewSession) -> AuditEvent {
+    scene
+        .act_as(Actor::User(new.session.user_id), None)
+        .event(Action::SignOut, Subject::Session(new.session.id))
+}
+
+async fn find(scene: &Scene, digest: &SessionDigest) -> Option<SignedIn> {
+    scene
+        .stores
+        .sessions
+        .find(digest)
+        .await
+        .expect("the store answers")
+}
+
+async fn last_seen(scene: &Scene, digest: &SessionDigest) -> DateTime<Utc> {
+    find(scene, digest)
+        .await
+        .expect("still there")
+        .session
+        .last_seen_at
+}
+
+async fn endings(scene: &Scene, new: &NewSession) -> Vec<AuditEvent> {
+    scene
+        .events_about(None, Action::SignOut, Subject::Session(new.session.id))
+        .await
+}

@@ -1,0 +1,23 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use super::MemoryStore;
+use crate::id::MembershipId;
+use crate::membership::Membership;
+use crate::organization::Organization;
+use crate::testing::conformance::Arrange;
+
+#[async_trait]
+impl Arrange for MemoryStore {
+    async fn add_organization(&self, organization: Organization) {
+        self.put_organization(organization);
+    }
+
+    async fn add_membership(&self, membership: Membership) {
+        self.put_membership(membership);
+    }
+
+    async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
+        Self::end_membership(self, membership, at);
+    }
+}

@@ -1,0 +1,5 @@
+//! The domain from outside: only its public face, in-memory stores, a fixed clock and seeded randomness.
+
+#![expect(clippy::expect_used, reason = "a failed expectation is a failed test")]
+
+mod memory_store;
