@@ -75,9 +75,6 @@ impl<'workspace> TestRun<'workspace> {
             .args(arguments)
             .env(URL_VARIABLE, self.server.url())
             .env("KEYWARD_BIN", &self.keyward);
-        for (variable, program) in tools::browser() {
-            command.env(variable, program);
-        }
         run(&mut command)
     }
 }

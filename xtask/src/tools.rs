@@ -109,15 +109,6 @@ pub(crate) fn ensure(workspace: &Workspace, tools: &[Tool]) -> Outcome {
     }
 }
 
-/// The browser and its driver, in the variables by which the tests look for them. What the caller set stays.
-pub(crate) fn browser() -> Vec<(&'static str, PathBuf)> {
-    [("CHROMIUM", CHROMIUM), ("CHROMEDRIVER", CHROMEDRIVER)]
-        .into_iter()
-        .filter(|(variable, _)| env::var_os(variable).is_none())
-        .filter_map(|(variable, tool)| Some((variable, tool.find()?)))
-        .collect()
-}
-
 impl Tool {
     fn find(&self) -> Option<PathBuf> {
         let path = env::var_os("PATH").unwrap_or_default();
