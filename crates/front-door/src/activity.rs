@@ -27,8 +27,8 @@ enum Phase {
     /// The application has the request. Body and handler have deadlines of their own.
     Handling,
     /// Sending the answer.
-    Answering { until: Instant },
-    /// Waiting for the next request (and for the last bytes of the answer to leave).
+    Answering { until: Instant, is_complete: bool },
+    /// Waiting for the next request.
     Idle { until: Instant },
 }
 
@@ -72,20 +72,37 @@ impl Activity {
     pub(crate) fn answer_begun(&self) {
         self.state().phase = Phase::Answering {
             until: Instant::now() + self.deadlines.response,
+            is_complete: false,
         };
     }
 
-    /// All of the answer has been handed over for sending.
-    pub(crate) fn answer_ended(&self) {
-        self.state().phase = Phase::Idle {
-            until: Instant::now() + self.deadlines.keep_alive,
-        };
+    /// All of the answer is in hyper's buffer.
+    pub(crate) fn answer_completed(&self) {
+        if let Phase::Answering { is_complete, .. } = &mut self.state().phase {
+            *is_complete = true;
+        }
+    }
+
+    /// All of hyper's buffer has been taken by the system.
+    pub(crate) fn buffer_sent(&self) {
+        let mut state = self.state();
+        if matches!(
+            state.phase,
+            Phase::Answering {
+                is_complete: true,
+                ..
+            }
+        ) {
+            state.phase = Phase::Idle {
+                until: Instant::now() + self.deadlines.keep_alive,
+            };
+        }
     }
 
     /// Until when the client must have moved.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match self.state().phase {
-            Phase::Head { until } | Phase::Answering { until } | Phase::Idle { until } => Some(until),
+            Phase::Head { until } | Phase::Answering { until, .. } | Phase::Idle { until } => Some(until),
             Phase::Handling => None,
         }
     }

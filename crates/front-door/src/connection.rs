@@ -1,11 +1,11 @@
 //! One connection from its first byte to its close.
 
-use std::{convert::Infallible, future::poll_fn, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use poem::{Endpoint, http::Request};
-use tokio::{io::AsyncWrite, net::TcpStream, time::timeout};
+use tokio::{net::TcpStream, time::timeout};
 use tracing::debug;
 
 use crate::{
@@ -60,16 +60,15 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
 
     house.mark_changed();
     let outcome = loop {
-        tokio::select! {
+        let house = tokio::select! {
             biased;
-            outcome = poll_fn(|context| connection.poll_without_shutdown(context)) => break outcome,
-            Ok(()) = house.changed() => {
-                let house = *house.borrow_and_update();
-                // Who waits for its first answer in a crowded house still gets it (and is then asked to go).
-                if house.draining || house.crowded && activity.is_served() {
-                    Pin::new(&mut connection).graceful_shutdown();
-                }
-            }
+            // Sends what is buffered and closes our half before it ends.
+            outcome = &mut connection => break outcome,
+            Ok(()) = house.changed() => *house.borrow_and_update(),
+        };
+        // Who waits for its first answer in a crowded house still gets it (and is then asked to go).
+        if house.draining || house.crowded && activity.is_served() {
+            Pin::new(&mut connection).graceful_shutdown();
         }
     };
 
@@ -86,14 +85,8 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     }
 }
 
-/// Closes our half, then reads until the client closes its own.
-async fn linger(mut socket: TcpStream) {
-    if poll_fn(|context| Pin::new(&mut socket).poll_shutdown(context))
-        .await
-        .is_err()
-    {
-        return;
-    }
+/// Reads until the client closes its half, too.
+async fn linger(socket: TcpStream) {
     let mut thrown_away = 0;
     _ = timeout(LINGER, async {
         let mut buffer = [0; 4096];
@@ -101,7 +94,7 @@ async fn linger(mut socket: TcpStream) {
             match socket.try_read(&mut buffer) {
                 Ok(0) => break,
                 Ok(bytes) => thrown_away += bytes,
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) => break,
             }
         }

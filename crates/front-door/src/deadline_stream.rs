@@ -99,7 +99,11 @@ impl AsyncWrite for DeadlineStream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // hyper flushes after it has written all of its buffer.
         let flushed = Pin::new(&mut self.socket).poll_flush(context);
+        if flushed.is_ready() {
+            self.activity.buffer_sent();
+        }
         self.unless_late(context, flushed)
     }
 

@@ -211,7 +211,7 @@ fn is_error(status: StatusCode) -> bool {
     status.is_client_error() || status.is_server_error()
 }
 
-/// An answer's body, which knows when it has been sent.
+/// An answer's body, which tells when hyper has taken all of it.
 pub(crate) struct AnswerBody {
     body: BoxBody<Bytes, io::Error>,
     activity: Arc<Activity>,
@@ -239,6 +239,6 @@ impl Body for AnswerBody {
 
 impl Drop for AnswerBody {
     fn drop(&mut self) {
-        self.activity.answer_ended();
+        self.activity.answer_completed();
     }
 }

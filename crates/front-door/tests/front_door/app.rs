@@ -14,6 +14,9 @@ use tokio::sync::Semaphore;
 
 use crate::client::eventually;
 
+/// More bytes than the system buffers for a client that does not read.
+pub(crate) const LARGE: usize = 64 << 20;
+
 /// What the tests see of the application, and how they hold it back.
 #[derive(Clone)]
 pub(crate) struct Stage {
@@ -127,7 +130,7 @@ impl Endpoint for App {
                     .into_response());
             }
             "/missing" => return Err(poem::error::NotFoundError.into()),
-            "/endless" => return Ok(Body::from_vec(vec![b'x'; 64 << 20]).into()),
+            "/large" => return Ok(Body::from_vec(vec![b'x'; LARGE]).into()),
             _ => {}
         }
         Ok("hello".into())

@@ -116,6 +116,14 @@ impl Client {
         answer
     }
 
+    /// Waits until an answer has begun.
+    pub(crate) async fn first_byte(&mut self) {
+        let byte = soon(self.socket.read_u8())
+            .await
+            .expect("the connection gives a byte");
+        self.received.push(byte);
+    }
+
     async fn receive(&mut self) -> usize {
         soon(self.socket.read_buf(&mut self.received))
             .await

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::running::Running;
+use crate::{app::LARGE, running::Running};
 
 const A_MOMENT: Duration = Duration::from_millis(200);
 
@@ -38,6 +38,21 @@ async fn an_idle_connection_makes_room_when_the_house_is_full() {
 
     door.stage.open_gate();
     assert_eq!(busy.answer().await.status, 200);
+}
+
+#[tokio::test]
+async fn a_large_answer_arrives_whole_in_a_full_house() {
+    let door = Running::with(|config| config.limits.connections = Some(1)).await;
+    let mut client = door.client().await;
+    client
+        .send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    client.first_byte().await;
+    let mut next = door.client().await;
+    next.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    assert!(next.hears_nothing_for(A_MOMENT).await);
+    assert_eq!(client.answer().await.body.len(), LARGE);
+    assert_eq!(next.answer().await.status, 200);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use keyward_front_door::Drained;
 
 use crate::{
+    app::LARGE,
     client::{Client, eventually},
     running::Running,
 };
@@ -40,6 +41,21 @@ async fn a_body_still_being_sent_is_received_while_draining() {
     eventually(async || Client::try_connect(door.address).await.is_err()).await;
     client.send("34").await;
     assert_eq!(client.answer().await.body, "4");
+    assert_eq!(door.ended().await, Drained { cut_off: 0 });
+}
+
+#[tokio::test]
+async fn a_large_answer_arrives_whole_while_draining() {
+    let mut door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    client
+        .send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    // From its first byte on, most of the answer waits for the client.
+    client.first_byte().await;
+    door.stop();
+    eventually(async || Client::try_connect(door.address).await.is_err()).await;
+    assert_eq!(client.answer().await.body.len(), LARGE);
     assert_eq!(door.ended().await, Drained { cut_off: 0 });
 }
 
