@@ -2,4 +2,6 @@
 
 #![expect(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
+mod broken_store;
+mod broken_stores_are_caught;
 mod memory_store;

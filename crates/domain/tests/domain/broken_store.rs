@@ -1,0 +1,259 @@
+//! A store with one fault, of the kinds that adapters really have.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use keyward_domain::access::Credential;
+use keyward_domain::api_key::{ApiKey, KeyEdit, RevocationReason};
+use keyward_domain::audit::{Act, Action, AuditEvent};
+use keyward_domain::id::{ApiKeyId, AuditEventId, ConsumerId, OrganizationId};
+use keyward_domain::page::{Page, PageRequest, PageSize};
+use keyward_domain::ports::{
+    AddKeyError, ApiKeys, AuditLog, Credentials, DescendantKeys, EditKeyError, KeyFilter, KeyLimit,
+    NewApiKey, RevokeKeyError, StatusFilter, StorageError,
+};
+use keyward_domain::sign_in::ports::SignInThrottle;
+use keyward_domain::sign_in::throttle::{ThrottleBucket, Throttled};
+use keyward_domain::testing::MemoryStore;
+use keyward_domain::testing::conformance::Stores;
+use keyward_domain::token::TokenDigest;
+
+use crate::memory_store::ON_TOKIO;
+
+/// What is wrong with the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    FindsAnyConsumersKey,
+    RevokesAnyConsumersKey,
+    ForgetsEventsOf(Action),
+    TellsOfEditsThatChangeNothing,
+    CountsKeysBeforeTheTransaction,
+    ChecksTheLimitFirst,
+    WritesBackTheWholeKey,
+    LooksForDescendantsBeforeTheTransaction,
+    TakesPercentSignsForWildcards,
+    RemembersCredentials,
+    ReadsTheThrottleBeforeTheTransaction,
+}
+
+/// A [`MemoryStore`] with a fault before it.
+pub(crate) struct BrokenStore {
+    fault: Fault,
+    sound: MemoryStore,
+    consumers: Mutex<HashMap<ApiKeyId, ConsumerId>>,
+    credentials: Mutex<Vec<(TokenDigest, Credential)>>,
+    buckets: Mutex<HashMap<[u8; 32], DateTime<Utc>>>,
+}
+
+impl BrokenStore {
+    pub(crate) fn stores(fault: Fault) -> Stores {
+        let sound = MemoryStore::new();
+        let broken = Arc::new(Self {
+            fault,
+            sound: sound.clone(),
+            consumers: Mutex::default(),
+            credentials: Mutex::default(),
+            buckets: Mutex::default(),
+        });
+        let sound = Arc::new(sound);
+        Stores {
+            api_keys: Arc::clone(&broken) as _,
+            credentials: Arc::clone(&broken) as _,
+            audit_log: Arc::clone(&broken) as _,
+            throttle: broken,
+            ..Stores::of(Arc::clone(&sound), sound, ON_TOKIO)
+        }
+    }
+
+    /// Whose key it really is, where the fault is not to ask.
+    fn owner(&self, given: ConsumerId, id: ApiKeyId, negligent: Fault) -> ConsumerId {
+        if self.fault == negligent {
+            lock(&self.consumers).get(&id).copied().unwrap_or(given)
+        } else {
+            given
+        }
+    }
+
+    async fn count_valid(&self, consumer: ConsumerId) -> Result<usize, StorageError> {
+        let request = PageRequest {
+            size: PageSize::DEFAULT,
+            after: None,
+        };
+        let filter = KeyFilter::new(StatusFilter::Valid, None);
+        let page = ApiKeys::list(&self.sound, consumer, filter, request);
+        Ok(page.await?.items.len())
+    }
+}
+
+#[async_trait]
+impl ApiKeys for BrokenStore {
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError> {
+        let consumer = new.key.consumer_id;
+        lock(&self.consumers).insert(new.key.id, consumer);
+        if matches!(
+            self.fault,
+            Fault::CountsKeysBeforeTheTransaction | Fault::ChecksTheLimitFirst
+        ) && self.count_valid(consumer).await? >= limit.0 as usize
+        {
+            return Err(AddKeyError::LimitReached);
+        }
+        if self.fault == Fault::CountsKeysBeforeTheTransaction {
+            tokio::task::yield_now().await;
+            return self.sound.add(new, KeyLimit(u32::MAX), event).await;
+        }
+        self.sound.add(new, limit, event).await
+    }
+
+    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
+        let consumer = self.owner(consumer, id, Fault::FindsAnyConsumersKey);
+        ApiKeys::find(&self.sound, consumer, id).await
+    }
+
+    async fn list(
+        &self,
+        consumer: ConsumerId,
+        filter: KeyFilter,
+        page: PageRequest<ApiKeyId>,
+    ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
+        let filter = match filter.term() {
+            Some(term) if self.fault == Fault::TakesPercentSignsForWildcards => {
+                KeyFilter::new(filter.status(), Some(&term.replace('%', "")))
+            }
+            Some(_) | None => filter,
+        };
+        ApiKeys::list(&self.sound, consumer, filter, page).await
+    }
+
+    async fn valid_descendants(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+    ) -> Result<Vec<ApiKey>, StorageError> {
+        self.sound.valid_descendants(consumer, id).await
+    }
+
+    async fn edit(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        edit: KeyEdit,
+        event: AuditEvent,
+    ) -> Result<ApiKey, EditKeyError> {
+        let before = ApiKeys::find(&self.sound, consumer, id)
+            .await?
+            .ok_or(EditKeyError::NotFound)?;
+        let edit = if self.fault == Fault::WritesBackTheWholeKey {
+            tokio::task::yield_now().await;
+            KeyEdit {
+                name: Some(edit.name.unwrap_or_else(|| before.name.clone())),
+                description: Some(edit.description.unwrap_or_else(|| before.description.clone())),
+            }
+        } else {
+            edit
+        };
+        let after = self.sound.edit(consumer, id, edit, event.clone()).await?;
+        if self.fault == Fault::TellsOfEditsThatChangeNothing && after == before {
+            self.sound.record(event).await?;
+        }
+        Ok(after)
+    }
+
+    async fn revoke(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        reason: RevocationReason,
+        descendants: DescendantKeys,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        let consumer = self.owner(consumer, id, Fault::RevokesAnyConsumersKey);
+        if self.fault != Fault::LooksForDescendantsBeforeTheTransaction || descendants == DescendantKeys::Keep
+        {
+            return self.sound.revoke(consumer, id, reason, descendants, act).await;
+        }
+        let mut targets = vec![id];
+        let found = self.sound.valid_descendants(consumer, id).await?;
+        targets.extend(found.into_iter().map(|key| key.id));
+        tokio::task::yield_now().await;
+        let mut revoked = Vec::new();
+        for target in targets {
+            let one = self
+                .sound
+                .revoke(consumer, target, reason, DescendantKeys::Keep, act.clone());
+            revoked.extend(one.await?);
+        }
+        Ok(revoked)
+    }
+}
+
+#[async_trait]
+impl Credentials for BrokenStore {
+    async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
+        if self.fault == Fault::RemembersCredentials {
+            let remembered = lock(&self.credentials)
+                .iter()
+                .find(|(known, _)| known == digest)
+                .cloned();
+            if let Some((_, credential)) = remembered {
+                return Ok(Some(credential));
+            }
+        }
+        let found = Credentials::find(&self.sound, digest).await?;
+        if let Some(credential) = &found {
+            lock(&self.credentials).push((*digest, credential.clone()));
+        }
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl AuditLog for BrokenStore {
+    async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {
+        self.sound.record(event).await
+    }
+
+    async fn list(
+        &self,
+        organization: Option<OrganizationId>,
+        page: PageRequest<AuditEventId>,
+    ) -> Result<Page<AuditEvent, AuditEventId>, StorageError> {
+        let mut page = AuditLog::list(&self.sound, organization, page).await?;
+        // To whoever reads the log, an event that is not shown was never written.
+        page.items
+            .retain(|event| self.fault != Fault::ForgetsEventsOf(event.action));
+        Ok(page)
+    }
+}
+
+#[async_trait]
+impl SignInThrottle for BrokenStore {
+    async fn take(
+        &self,
+        bucket: ThrottleBucket,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Throttled>, StorageError> {
+        if self.fault != Fault::ReadsTheThrottleBeforeTheTransaction {
+            return self.sound.take(bucket, now).await;
+        }
+        let empty_at = lock(&self.buckets).get(bucket.as_bytes()).copied();
+        tokio::task::yield_now().await;
+        match bucket.take(empty_at, now) {
+            Ok(moment) => {
+                lock(&self.buckets).insert(*bucket.as_bytes(), moment);
+                Ok(None)
+            }
+            Err(throttled) => Ok(Some(throttled)),
+        }
+    }
+
+    async fn clear(&self, bucket: ThrottleBucket) -> Result<(), StorageError> {
+        lock(&self.buckets).remove(bucket.as_bytes());
+        self.sound.clear(bucket).await
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
