@@ -1,1 +1,17 @@
-//! Stores Keyward's keys, people and audit events in PostgreSQL.
+//! Stores Keyward's keys, people and audit events: the domain's ports over databases.
+//!
+//! ```no_run
+//! use keyward_persistence::postgres::{PostgresConfig, PostgresStore};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = PostgresConfig::from_url("postgres://keyward@db.example.org/keyward?sslmode=verify-full")?;
+//! let store = PostgresStore::connect(config)?;
+//! store.migrate().await?;
+//! assert!(store.is_ready().await?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! One store implements every storage port, and is cheap to clone. It reads no clock and has no randomness of its own.
+
+pub mod postgres;

@@ -1,0 +1,41 @@
+//! PostgreSQL, through diesel-async.
+//!
+//! # What holds here
+//! - **One port method is one transaction.** A change and its audit events commit together or not at all.
+//! - **A change finishes, whoever stops waiting.** It runs in a task of its own, see [`PostgresStore`]; a read too, so
+//!   that no connection goes back to the pool with a statement still running on it.
+//! - **Every statement about keys names the consumer**, so that another consumer's key is as good as absent.
+//! - **Locks come in one order**: a membership before its keys, a user before their sessions. Every transaction runs at
+//!   READ COMMITTED, so a statement after a lock sees all that was committed before the lock was had.
+//! - **No time is read**: every moment that is stored or compared comes from the caller.
+//!
+//! PostgreSQL must speak English to its clients (`lc_messages` of `C` or `en_…`, as in every official image and managed
+//! service), or timeouts are reported as defects: diesel passes the server's words on, but not its error codes.
+//!
+//! A connection pooler between Keyward and PostgreSQL must pool by session, not by transaction.
+
+mod accounts;
+mod actor;
+mod api_keys;
+mod audit_log;
+mod change;
+mod config;
+mod connection;
+mod credentials;
+mod database_url;
+mod errors;
+mod installation;
+mod memberships;
+mod migrations;
+mod people;
+mod schema;
+mod sessions;
+mod store;
+mod stored_row;
+mod throttle;
+mod tls;
+
+pub use config::PostgresConfig;
+pub use database_url::InvalidDatabaseUrl;
+pub use migrations::{MIGRATIONS_KEY, MigrateError};
+pub use store::{ConnectError, PostgresStore};

@@ -1,0 +1,128 @@
+//! Users and the hashes of their passwords.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::UserId;
+use keyward_domain::organization::Organization;
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::accounts::Account;
+use keyward_domain::sign_in::password::PasswordHash;
+use keyward_domain::sign_in::ports::{AccountStore, AddAccountError, NewAccount, ReplacePasswordError};
+use keyward_domain::user::Username;
+
+use super::audit_log::{write_event, write_events};
+use super::errors::{Abort, violates_unique};
+use super::people::{MembershipRow, NewUserRow, OrganizationRow, UserRow};
+use super::schema::{memberships, organizations, sessions, users};
+use super::store::PostgresStore;
+
+#[async_trait]
+impl AccountStore for PostgresStore {
+    async fn find(&self, username: &Username) -> Result<Option<Account>, StorageError> {
+        let username = username.clone();
+        self.read(move |connection| Box::pin(find(connection, username)))
+            .await
+    }
+
+    async fn organizations(&self) -> Result<Vec<Organization>, StorageError> {
+        self.read(|connection| Box::pin(all_organizations(connection)))
+            .await
+    }
+
+    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError> {
+        self.change(move |connection| Box::pin(add(connection, new, events)))
+            .await
+    }
+
+    async fn replace_password(
+        &self,
+        user: UserId,
+        password_hash: PasswordHash,
+        event: AuditEvent,
+    ) -> Result<(), ReplacePasswordError> {
+        self.change(move |connection| Box::pin(replace_password(connection, user, password_hash, event)))
+            .await
+    }
+}
+
+async fn find(
+    connection: &mut AsyncPgConnection,
+    username: Username,
+) -> Result<Option<Account>, Abort<Infallible>> {
+    let row: Option<(UserRow, String)> = users::table
+        .filter(users::username.eq(username.as_str()))
+        .select((UserRow::as_select(), users::password_hash))
+        .first(connection)
+        .await
+        .optional()?;
+    let Some((user, password_hash)) = row else {
+        return Ok(None);
+    };
+    Ok(Some(Account {
+        user: user.try_into()?,
+        password_hash: PasswordHash::from_phc_string(password_hash),
+    }))
+}
+
+async fn all_organizations(
+    connection: &mut AsyncPgConnection,
+) -> Result<Vec<Organization>, Abort<Infallible>> {
+    let rows: Vec<OrganizationRow> = organizations::table
+        .order((organizations::name, organizations::id))
+        .select(OrganizationRow::as_select())
+        .load(connection)
+        .await?;
+    let organizations: Result<_, StorageError> = rows.into_iter().map(Organization::try_from).collect();
+    Ok(organizations?)
+}
+
+async fn add(
+    connection: &mut AsyncPgConnection,
+    new: NewAccount,
+    events: Vec<AuditEvent>,
+) -> Result<(), Abort<AddAccountError>> {
+    let NewAccount { account, membership } = new;
+    // Of two that want the same name, the unique index lets the second wait for the first, and then refuses it.
+    diesel::insert_into(users::table)
+        .values(NewUserRow::new(&account.user, &account.password_hash))
+        .execute(connection)
+        .await
+        .map_err(|error| {
+            if violates_unique(&error, "users_username_key") {
+                Abort::Refused(AddAccountError::UsernameTaken)
+            } else {
+                Abort::Query(error)
+            }
+        })?;
+    diesel::insert_into(memberships::table)
+        .values(MembershipRow::from(membership))
+        .execute(connection)
+        .await?;
+    write_events(connection, events).await?;
+    Ok(())
+}
+
+async fn replace_password(
+    connection: &mut AsyncPgConnection,
+    user: UserId,
+    password_hash: PasswordHash,
+    event: AuditEvent,
+) -> Result<(), Abort<ReplacePasswordError>> {
+    let replaced = diesel::update(users::table.filter(users::id.eq(user.as_uuid())))
+        .set(users::password_hash.eq(password_hash.as_str()))
+        .execute(connection)
+        .await?;
+    if replaced == 0 {
+        return Err(Abort::Refused(ReplacePasswordError::UserUnknown));
+    }
+    diesel::delete(sessions::table.filter(sessions::user_id.eq(user.as_uuid())))
+        .execute(connection)
+        .await?;
+    write_event(connection, event).await?;
+    Ok(())
+}

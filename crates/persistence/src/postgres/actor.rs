@@ -1,0 +1,31 @@
+//! An actor in two columns: what it is, and which one.
+
+use keyward_domain::audit::Actor;
+use keyward_domain::id::{ApiKeyId, UserId};
+use keyward_domain::ports::StorageError;
+use uuid::Uuid;
+
+use super::stored_row::StoredRow;
+
+pub(super) const fn to_columns(actor: Actor) -> (&'static str, Option<Uuid>) {
+    match actor {
+        Actor::User(id) => ("user", Some(id.as_uuid())),
+        Actor::ApiKey(id) => ("api_key", Some(id.as_uuid())),
+        Actor::Administrator => ("administrator", None),
+        Actor::Anonymous => ("anonymous", None),
+    }
+}
+
+pub(super) fn from_columns(
+    row: &StoredRow,
+    (kind_column, kind): (&'static str, &str),
+    (id_column, id): (&'static str, Option<Uuid>),
+) -> Result<Actor, StorageError> {
+    match kind {
+        "user" => Ok(Actor::User(UserId::from_uuid(row.present(id_column, id)?))),
+        "api_key" => Ok(Actor::ApiKey(ApiKeyId::from_uuid(row.present(id_column, id)?))),
+        "administrator" => Ok(Actor::Administrator),
+        "anonymous" => Ok(Actor::Anonymous),
+        _ => row.word(kind_column, None),
+    }
+}

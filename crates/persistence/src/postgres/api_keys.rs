@@ -1,0 +1,102 @@
+//! Keys, each with its consumer.
+//!
+//! The invariants of a consumer that span rows (the key limit, a parent that is valid when its child is added, no key
+//! added below one that is being revoked, one key for each form) hold because `add` and `revoke` lock the consumer's
+//! membership row first: of one consumer, they run one after the other.
+
+mod add;
+mod descendants;
+mod edit;
+mod read;
+mod revoke;
+mod row;
+
+use async_trait::async_trait;
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::api_key::{ApiKey, KeyEdit, RevocationReason};
+use keyward_domain::audit::{Act, AuditEvent};
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::{
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
+    StorageError,
+};
+
+use super::schema::memberships;
+use super::store::PostgresStore;
+
+#[async_trait]
+impl ApiKeys for PostgresStore {
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError> {
+        self.change(move |connection| Box::pin(add::add(connection, new, limit, event)))
+            .await
+    }
+
+    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
+        self.read(move |connection| Box::pin(read::find(connection, consumer, id)))
+            .await
+    }
+
+    async fn list(
+        &self,
+        consumer: ConsumerId,
+        filter: KeyFilter,
+        page: PageRequest<ApiKeyId>,
+    ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
+        self.read(move |connection| Box::pin(read::list(connection, consumer, filter, page)))
+            .await
+    }
+
+    async fn valid_descendants(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+    ) -> Result<Vec<ApiKey>, StorageError> {
+        self.read(move |connection| Box::pin(descendants::valid_descendants(connection, consumer, id)))
+            .await
+    }
+
+    async fn edit(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        edit: KeyEdit,
+        event: AuditEvent,
+    ) -> Result<ApiKey, EditKeyError> {
+        self.change(move |connection| Box::pin(edit::edit(connection, consumer, id, edit, event)))
+            .await
+    }
+
+    async fn revoke(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        reason: RevocationReason,
+        descendants: DescendantKeys,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        self.change(move |connection| {
+            Box::pin(revoke::revoke(connection, consumer, id, reason, descendants, act))
+        })
+        .await
+    }
+}
+
+/// Makes every other addition and revocation of this consumer wait for the end of this transaction. Says whether the
+/// membership is live; nothing if there is none.
+///
+/// `FOR NO KEY UPDATE` also keeps the membership from being ended meanwhile, but lets rows refer to it.
+async fn lock_consumer(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+) -> Result<Option<bool>, diesel::result::Error> {
+    memberships::table
+        .filter(memberships::id.eq(consumer.as_uuid()))
+        .select(memberships::ended_at.is_null())
+        .for_no_key_update()
+        .first(connection)
+        .await
+        .optional()
+}

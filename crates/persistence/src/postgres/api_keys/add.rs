@@ -1,0 +1,90 @@
+//! Adding a key.
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::keys::FormNonce;
+use keyward_domain::ports::{AddKeyError, KeyLimit, NewApiKey};
+use uuid::Uuid;
+
+use super::lock_consumer;
+use super::row::NewKeyRow;
+use crate::postgres::audit_log::write_event;
+use crate::postgres::errors::Abort;
+use crate::postgres::schema::api_keys;
+
+pub(super) async fn add(
+    connection: &mut AsyncPgConnection,
+    new: NewApiKey,
+    limit: KeyLimit,
+    event: AuditEvent,
+) -> Result<(), Abort<AddKeyError>> {
+    let consumer = new.key.consumer_id;
+    // What the checks below see stays true until the end: nobody else adds or revokes a key of this consumer.
+    if lock_consumer(connection, consumer).await? != Some(true) {
+        return Err(Abort::Refused(AddKeyError::HolderGone));
+    }
+    if let Some(parent) = new.key.parent()
+        && !is_valid_key(connection, consumer, parent).await?
+    {
+        return Err(Abort::Refused(AddKeyError::HolderGone));
+    }
+    if let Some(nonce) = new.nonce
+        && let Some(first) = created_by_form(connection, consumer, nonce).await?
+    {
+        return Err(Abort::Refused(AddKeyError::AlreadyCreated(first)));
+    }
+    if valid_keys(connection, consumer).await? >= i64::from(limit.0) {
+        return Err(Abort::Refused(AddKeyError::LimitReached));
+    }
+    diesel::insert_into(api_keys::table)
+        .values(NewKeyRow::new(&new))
+        .execute(connection)
+        .await?;
+    write_event(connection, event).await?;
+    Ok(())
+}
+
+async fn is_valid_key(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+) -> Result<bool, diesel::result::Error> {
+    diesel::select(diesel::dsl::exists(
+        api_keys::table
+            .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
+            .filter(api_keys::id.eq(id.as_uuid()))
+            .filter(api_keys::revoked_at.is_null()),
+    ))
+    .get_result(connection)
+    .await
+}
+
+async fn created_by_form(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    nonce: FormNonce,
+) -> Result<Option<ApiKeyId>, diesel::result::Error> {
+    let id: Option<Uuid> = api_keys::table
+        .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
+        .filter(api_keys::creation_nonce.eq(nonce.to_bytes().to_vec()))
+        .select(api_keys::id)
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(id.map(ApiKeyId::from_uuid))
+}
+
+async fn valid_keys(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+) -> Result<i64, diesel::result::Error> {
+    api_keys::table
+        .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
+        .filter(api_keys::revoked_at.is_null())
+        .count()
+        .get_result(connection)
+        .await
+}

@@ -1,0 +1,53 @@
+//! Editing a key.
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::api_key::{ApiKey, KeyEdit};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::ports::EditKeyError;
+
+use super::row::KeyRow;
+use crate::postgres::audit_log::write_event;
+use crate::postgres::errors::Abort;
+use crate::postgres::schema::api_keys;
+
+pub(super) async fn edit(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+    edit: KeyEdit,
+    event: AuditEvent,
+) -> Result<ApiKey, Abort<EditKeyError>> {
+    // The lock makes concurrent edits and the key's revocation wait, so what is written back below undoes neither.
+    let row: Option<KeyRow> = api_keys::table
+        .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
+        .filter(api_keys::id.eq(id.as_uuid()))
+        .select(KeyRow::as_select())
+        .for_no_key_update()
+        .first(connection)
+        .await
+        .optional()?;
+    let row = row.ok_or(Abort::Refused(EditKeyError::NotFound))?;
+    let mut key = ApiKey::try_from(row)?;
+    if !key.is_valid() {
+        return Err(Abort::Refused(EditKeyError::Revoked));
+    }
+    if key.apply(&edit) {
+        diesel::update(
+            api_keys::table
+                .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
+                .filter(api_keys::id.eq(id.as_uuid())),
+        )
+        .set((
+            api_keys::name.eq(key.name.as_str()),
+            api_keys::description.eq(key.description.as_str()),
+            api_keys::search_text.eq(key.search_text()),
+        ))
+        .execute(connection)
+        .await?;
+        write_event(connection, event).await?;
+    }
+    Ok(key)
+}

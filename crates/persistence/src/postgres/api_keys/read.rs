@@ -1,0 +1,87 @@
+//! Finding and listing keys.
+
+use std::convert::Infallible;
+
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper, TextExpressionMethods};
+use diesel::{OptionalExtension, QueryResult};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::api_key::ApiKey;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
+
+use super::row::KeyRow;
+use crate::postgres::audit_log::one_more;
+use crate::postgres::errors::Abort;
+use crate::postgres::schema::api_keys;
+
+pub(super) async fn find(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+) -> Result<Option<ApiKey>, Abort<Infallible>> {
+    let row: Option<KeyRow> = api_keys::table
+        .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
+        .filter(api_keys::id.eq(id.as_uuid()))
+        .select(KeyRow::as_select())
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(row.map(ApiKey::try_from).transpose()?)
+}
+
+pub(super) async fn list(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    filter: KeyFilter,
+    page: PageRequest<ApiKeyId>,
+) -> Result<Page<ApiKey, ApiKeyId>, Abort<Infallible>> {
+    let mut query = api_keys::table
+        .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
+        .order(api_keys::id.desc())
+        .limit(one_more(page.size))
+        .select(KeyRow::as_select())
+        .into_boxed();
+    query = match filter.status() {
+        StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
+        StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
+        StatusFilter::All => query,
+    };
+    if let Some(after) = page.after {
+        query = query.filter(api_keys::id.lt(after.as_uuid()));
+    }
+    if let Some(term) = filter.term() {
+        if term.contains('\0') {
+            // PostgreSQL stores no NUL and refuses to compare with one: no key contains it.
+            return Ok(Page::from_one_more(Vec::new(), page.size, |key: &ApiKey| key.id));
+        }
+        query = query.filter(api_keys::search_text.like(containing(term)));
+    }
+    let rows: QueryResult<Vec<KeyRow>> = query.load(connection).await;
+    let keys: Result<Vec<ApiKey>, StorageError> = rows?.into_iter().map(ApiKey::try_from).collect();
+    Ok(Page::from_one_more(keys?, page.size, |key| key.id))
+}
+
+/// The LIKE pattern of texts that contain the term, whatever it consists of.
+fn containing(term: &str) -> String {
+    let mut pattern = String::with_capacity(term.len() + 2);
+    pattern.push('%');
+    for character in term.chars() {
+        if matches!(character, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern.push('%');
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::containing;
+
+    #[test]
+    fn wildcards_in_a_term_stand_for_themselves() {
+        assert_eq!(containing("50%_\\n"), "%50\\%\\_\\\\n%");
+    }
+}

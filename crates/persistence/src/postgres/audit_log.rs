@@ -1,0 +1,174 @@
+//! What happened: only ever added to.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use diesel::QueryResult;
+use diesel::pg::Pg;
+use diesel::prelude::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource, Subject};
+use keyward_domain::id::{ApiKeyId, AuditEventId, MembershipId, OrganizationId, SessionId, UserId};
+use keyward_domain::page::{Page, PageRequest, PageSize};
+use keyward_domain::ports::{AuditLog, StorageError};
+use uuid::Uuid;
+
+use super::actor;
+use super::errors::Abort;
+use super::schema::audit_events;
+use super::store::PostgresStore;
+use super::stored_row::StoredRow;
+
+#[async_trait]
+impl AuditLog for PostgresStore {
+    async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {
+        self.change(move |connection| {
+            Box::pin(async move { Ok::<_, Abort<_>>(write_event(connection, event).await?) })
+        })
+        .await
+    }
+
+    async fn list(
+        &self,
+        organization: Option<OrganizationId>,
+        page: PageRequest<AuditEventId>,
+    ) -> Result<Page<AuditEvent, AuditEventId>, StorageError> {
+        self.read(move |connection| Box::pin(list(connection, organization, page)))
+            .await
+    }
+}
+
+/// Writes an event in the transaction of the change it tells of.
+pub(super) async fn write_event(connection: &mut AsyncPgConnection, event: AuditEvent) -> QueryResult<()> {
+    diesel::insert_into(audit_events::table)
+        .values(EventRow::from(event))
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Writes several events likewise.
+pub(super) async fn write_events(
+    connection: &mut AsyncPgConnection,
+    events: Vec<AuditEvent>,
+) -> QueryResult<()> {
+    for event in events {
+        write_event(connection, event).await?;
+    }
+    Ok(())
+}
+
+async fn list(
+    connection: &mut AsyncPgConnection,
+    organization: Option<OrganizationId>,
+    page: PageRequest<AuditEventId>,
+) -> Result<Page<AuditEvent, AuditEventId>, Abort<Infallible>> {
+    let mut query = audit_events::table
+        .order(audit_events::id.desc())
+        .limit(one_more(page.size))
+        .select(EventRow::as_select())
+        .into_boxed();
+    query = match organization {
+        Some(organization) => query.filter(audit_events::organization_id.eq(organization.as_uuid())),
+        None => query.filter(audit_events::organization_id.is_null()),
+    };
+    if let Some(after) = page.after {
+        query = query.filter(audit_events::id.lt(after.as_uuid()));
+    }
+    let rows: Vec<EventRow> = query.load(connection).await?;
+    let events: Result<Vec<AuditEvent>, StorageError> = rows.into_iter().map(AuditEvent::try_from).collect();
+    Ok(Page::from_one_more(events?, page.size, |event| event.id))
+}
+
+/// One row more than a page holds says whether there is a next page.
+pub(super) fn one_more(size: PageSize) -> i64 {
+    i64::try_from(size.items()).map_or(i64::MAX, |items| items + 1)
+}
+
+#[derive(Queryable, Selectable, Insertable)]
+#[diesel(table_name = audit_events, check_for_backend(Pg))]
+struct EventRow {
+    id: Uuid,
+    occurred_at: DateTime<Utc>,
+    organization_id: Option<Uuid>,
+    actor_kind: String,
+    actor_id: Option<Uuid>,
+    action: String,
+    subject_kind: String,
+    subject_id: Option<Uuid>,
+    outcome: String,
+    source_address: Option<String>,
+    request_id: Option<String>,
+}
+
+impl From<AuditEvent> for EventRow {
+    fn from(event: AuditEvent) -> Self {
+        let (actor_kind, actor_id) = actor::to_columns(event.actor);
+        let (subject_kind, subject_id) = subject_to_columns(event.subject);
+        Self {
+            id: event.id.as_uuid(),
+            occurred_at: event.at,
+            organization_id: event.organization_id.map(|id| id.as_uuid()),
+            actor_kind: actor_kind.to_owned(),
+            actor_id,
+            action: event.action.as_str().to_owned(),
+            subject_kind: subject_kind.to_owned(),
+            subject_id,
+            outcome: event.outcome.as_str().to_owned(),
+            source_address: event.source.address.map(|address| address.to_string()),
+            request_id: event.source.request_id,
+        }
+    }
+}
+
+impl TryFrom<EventRow> for AuditEvent {
+    type Error = StorageError;
+
+    fn try_from(row: EventRow) -> Result<Self, StorageError> {
+        let stored = StoredRow::new("audit_events", row.id);
+        let address = row.source_address.map(|address| address.parse::<IpAddr>());
+        Ok(Self {
+            id: AuditEventId::from_uuid(row.id),
+            at: row.occurred_at,
+            organization_id: row.organization_id.map(OrganizationId::from_uuid),
+            actor: actor::from_columns(
+                &stored,
+                ("actor_kind", &row.actor_kind),
+                ("actor_id", row.actor_id),
+            )?,
+            action: stored.word("action", Action::from_word(&row.action))?,
+            subject: subject_from_columns(&stored, &row.subject_kind, row.subject_id)?,
+            outcome: stored.word("outcome", Outcome::from_word(&row.outcome))?,
+            source: RequestSource {
+                address: stored.read("source_address", address.transpose())?,
+                request_id: row.request_id,
+            },
+        })
+    }
+}
+
+const fn subject_to_columns(subject: Subject) -> (&'static str, Option<Uuid>) {
+    match subject {
+        Subject::Installation => ("installation", None),
+        Subject::Organization(id) => ("organization", Some(id.as_uuid())),
+        Subject::User(id) => ("user", Some(id.as_uuid())),
+        Subject::Membership(id) => ("membership", Some(id.as_uuid())),
+        Subject::ApiKey(id) => ("api_key", Some(id.as_uuid())),
+        Subject::Session(id) => ("session", Some(id.as_uuid())),
+    }
+}
+
+fn subject_from_columns(stored: &StoredRow, kind: &str, id: Option<Uuid>) -> Result<Subject, StorageError> {
+    let id = || stored.present("subject_id", id);
+    match kind {
+        "installation" => Ok(Subject::Installation),
+        "organization" => Ok(Subject::Organization(OrganizationId::from_uuid(id()?))),
+        "user" => Ok(Subject::User(UserId::from_uuid(id()?))),
+        "membership" => Ok(Subject::Membership(MembershipId::from_uuid(id()?))),
+        "api_key" => Ok(Subject::ApiKey(ApiKeyId::from_uuid(id()?))),
+        "session" => Ok(Subject::Session(SessionId::from_uuid(id()?))),
+        _ => stored.word("subject_kind", None),
+    }
+}

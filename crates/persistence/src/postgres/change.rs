@@ -1,0 +1,137 @@
+//! How changes run: one transaction in a task of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use diesel_async::pooled_connection::deadpool::Object;
+use diesel_async::{AsyncConnection, AsyncPgConnection};
+use futures_util::future::BoxFuture;
+use keyward_domain::ports::StorageError;
+use tokio::task::JoinError;
+use tokio::time::{Instant, timeout_at};
+
+use super::errors::{Abort, commit_error, storage_error};
+use super::store::{PostgresStore, TooSlow};
+
+impl PostgresStore {
+    /// Runs a change in one transaction, which finishes even if the caller stops waiting.
+    ///
+    /// Nothing cuts the transaction short. At the answer's deadline it is withdrawn: it will roll back instead of
+    /// committing, so the caller can be told now that nothing changed. Once it commits, only waiting has a deadline.
+    pub(super) async fn change<T, E, W>(&self, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+    {
+        let begun = Instant::now();
+        let connection = self.connection().await?;
+        let progress = Arc::new(Progress::default());
+        let mut task = tokio::spawn(commit(connection, Arc::clone(&progress), work));
+
+        if let Ok(finished) = timeout_at(begun + self.timeouts.answer, &mut task).await {
+            return settled(finished, &progress);
+        }
+        if progress.withdraw() {
+            // As after a slow read: the server ends what is merely slow before this.
+            self.pool.retain(|_, _| false);
+            return Err(StorageError::Unavailable(TooSlow::Answer.into()).into());
+        }
+        match timeout_at(begun + self.timeouts.outcome, &mut task).await {
+            Ok(finished) => settled(finished, &progress),
+            Err(_) => Err(StorageError::OutcomeUnknown(TooSlow::Commit.into()).into()),
+        }
+    }
+}
+
+async fn commit<T, E, W>(
+    mut connection: Object<AsyncPgConnection>,
+    progress: Arc<Progress>,
+    work: W,
+) -> Result<T, E>
+where
+    T: Send,
+    E: From<StorageError> + Send,
+    W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send,
+{
+    let connection: &mut AsyncPgConnection = &mut connection;
+    let outcome = connection
+        .transaction(async |connection| {
+            let value = work(connection).await?;
+            // Last in the transaction: what fails from here on failed during COMMIT.
+            if progress.begin_commit() {
+                Ok(value)
+            } else {
+                Err(StorageError::Unavailable(TooSlow::Answer.into()).into())
+            }
+        })
+        .await;
+    match outcome {
+        Ok(value) => Ok(value),
+        Err(Abort::Refused(refusal)) => Err(refusal),
+        Err(Abort::Storage(error)) => Err(error.into()),
+        Err(Abort::Query(error)) if progress.is_committing() => Err(commit_error(error).into()),
+        Err(Abort::Query(error)) => Err(storage_error(error).into()),
+    }
+}
+
+fn settled<T, E: From<StorageError>>(
+    finished: Result<Result<T, E>, JoinError>,
+    progress: &Progress,
+) -> Result<T, E> {
+    match finished {
+        Ok(outcome) => outcome,
+        Err(error) if progress.is_committing() => Err(StorageError::OutcomeUnknown(error.into()).into()),
+        // It panicked, or the runtime ends: the transaction is dropped, and rolls back.
+        Err(error) => Err(StorageError::Defect(error.into()).into()),
+    }
+}
+
+/// How far a change has come. Committing and withdrawing exclude each other, whoever is first.
+#[derive(Default)]
+struct Progress(AtomicU8);
+
+impl Progress {
+    const WORKING: u8 = 0;
+    const COMMITTING: u8 = 1;
+    const WITHDRAWN: u8 = 2;
+
+    fn begin_commit(&self) -> bool {
+        self.leave_work_for(Self::COMMITTING)
+    }
+
+    fn withdraw(&self) -> bool {
+        self.leave_work_for(Self::WITHDRAWN)
+    }
+
+    fn is_committing(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == Self::COMMITTING
+    }
+
+    fn leave_work_for(&self, next: u8) -> bool {
+        self.0
+            .compare_exchange(Self::WORKING, next, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Progress;
+
+    #[test]
+    fn a_change_that_was_withdrawn_never_begins_to_commit() {
+        let progress = Progress::default();
+        assert!(progress.withdraw());
+        assert!(!progress.begin_commit());
+        assert!(!progress.is_committing());
+    }
+
+    #[test]
+    fn a_change_that_commits_is_not_withdrawn_any_more() {
+        let progress = Progress::default();
+        assert!(progress.begin_commit());
+        assert!(!progress.withdraw());
+        assert!(progress.is_committing());
+    }
+}

@@ -1,0 +1,52 @@
+//! What a store needs to know before it connects.
+
+use std::time::Duration;
+
+use super::database_url::{self, InvalidDatabaseUrl};
+use super::tls::TlsMode;
+
+/// Where the database is, and how patient to be with it. `Debug` shows no password.
+#[derive(Clone, Debug)]
+pub struct PostgresConfig {
+    pub(super) server: tokio_postgres::Config,
+    pub(super) tls: TlsMode,
+    /// The most connections to hold; 16 unless changed.
+    pub max_connections: usize,
+    /// The longest that one step may take: coming by a connection, or one statement; 1.5 s unless changed. A lock is
+    /// waited for two thirds of it.
+    pub step_timeout: Duration,
+    /// The longest until a read is answered, or a change begins to commit; then it is given up, and changes nothing;
+    /// 1.9 s unless changed.
+    pub answer_timeout: Duration,
+    /// The longest until a change that began to commit is answered; then nobody knows; 8 s unless changed.
+    pub outcome_timeout: Duration,
+}
+
+impl PostgresConfig {
+    /// Reads `postgres://user:password@host:port/database?option=value`, as libpq does (PostgreSQL documentation,
+    /// §34.1.1.2), with the options that `tokio-postgres` knows and these:
+    ///
+    /// | `sslmode` | connects |
+    /// |---|---|
+    /// | `disable` | in the clear |
+    /// | `prefer` (the default) | with TLS if the server offers it, else in the clear; verifies nothing |
+    /// | `require` | with TLS only; verifies nothing, so it is safe from those who listen, not from those who interfere |
+    /// | `verify-ca` | with TLS only, if the certificate leads to one of `sslrootcert` |
+    /// | `verify-full` | likewise, and the certificate names the host; `sslrootcert` defaults to `system` |
+    ///
+    /// `sslrootcert` is a file of PEM certificates, or `system` for those that the operating system trusts.
+    ///
+    /// # Errors
+    /// See [`InvalidDatabaseUrl`]. No message contains a password.
+    pub fn from_url(url: &str) -> Result<Self, InvalidDatabaseUrl> {
+        let (server, tls) = database_url::parse(url)?;
+        Ok(Self {
+            server,
+            tls,
+            max_connections: 16,
+            step_timeout: Duration::from_millis(1_500),
+            answer_timeout: Duration::from_millis(1_900),
+            outcome_timeout: Duration::from_secs(8),
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! How connections are made and set up.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use diesel::{ConnectionError, ConnectionResult};
+use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::FutureExt;
+use tokio_postgres::NoTls;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::config::PostgresConfig;
+use super::tls::TlsError;
+
+/// The server that connections lead to.
+pub(super) struct Server {
+    config: tokio_postgres::Config,
+    tls: Option<MakeRustlsConnect>,
+    limits: SessionLimits,
+}
+
+/// What the server itself enforces on a connection, so that nothing runs on when nobody waits for it any more.
+/// Zero means no limit.
+#[derive(Clone, Copy)]
+pub(super) struct SessionLimits {
+    pub(super) statement: Duration,
+    pub(super) lock: Duration,
+    pub(super) idle_in_transaction: Duration,
+}
+
+impl Server {
+    pub(super) fn new(config: PostgresConfig) -> Result<Self, TlsError> {
+        let PostgresConfig { mut server, tls, .. } = config;
+        if server.get_application_name().is_none() {
+            server.application_name("keyward");
+        }
+        if server.get_connect_timeout().is_none() {
+            server.connect_timeout(config.step_timeout);
+        }
+        // A line that is cut is noticed by data that is not acknowledged, and while waiting by the probes.
+        if server.get_tcp_user_timeout().is_none() {
+            server.tcp_user_timeout(config.step_timeout);
+        }
+        server
+            .keepalives_idle(Duration::from_secs(5))
+            .keepalives_interval(Duration::from_secs(2))
+            .keepalives_retries(3);
+        server.ssl_mode(tls.for_tokio_postgres());
+        Ok(Self {
+            tls: tls.connector(server.get_ssl_negotiation())?,
+            config: server,
+            limits: SessionLimits {
+                statement: config.step_timeout,
+                lock: config.step_timeout * 2 / 3,
+                idle_in_transaction: config.outcome_timeout,
+            },
+        })
+    }
+
+    /// Makes the pool's connections.
+    pub(super) fn manager(server: Arc<Self>) -> AsyncDieselConnectionManager<AsyncPgConnection> {
+        let mut config = ManagerConfig::default();
+        // A closed connection is told apart without asking the server, so no question is asked before each use.
+        config.recycling_method = RecyclingMethod::Fast;
+        config.custom_setup = Box::new(move |_url| {
+            let server = Arc::clone(&server);
+            async move { server.establish(server.limits).await }.boxed()
+        });
+        // The setup knows where to connect; the manager's own URL is for those that have none.
+        AsyncDieselConnectionManager::new_with_config("", config)
+    }
+
+    pub(super) async fn establish(&self, limits: SessionLimits) -> ConnectionResult<AsyncPgConnection> {
+        let mut connection = match &self.tls {
+            Some(tls) => {
+                let (client, connection) = self
+                    .config
+                    .connect(tls.clone())
+                    .await
+                    .map_err(|error| bad_connection(&error))?;
+                AsyncPgConnection::try_from_client_and_connection(client, connection).await?
+            }
+            None => {
+                let (client, connection) = self
+                    .config
+                    .connect(NoTls)
+                    .await
+                    .map_err(|error| bad_connection(&error))?;
+                AsyncPgConnection::try_from_client_and_connection(client, connection).await?
+            }
+        };
+        connection
+            .batch_execute(&limits.as_sql())
+            .await
+            .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        Ok(connection)
+    }
+}
+
+impl SessionLimits {
+    /// As statements, not as startup options, which poolers refuse. The isolation level is one that the locks in this
+    /// crate are reasoned for, whatever the database's default is.
+    fn as_sql(self) -> String {
+        format!(
+            "SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}; \
+             SET default_transaction_isolation = 'read committed'",
+            self.statement.as_millis(),
+            self.lock.as_millis(),
+            self.idle_in_transaction.as_millis(),
+        )
+    }
+}
+
+/// `tokio-postgres` hides the reason in the sources of its errors. None of them contains the password.
+fn bad_connection(error: &tokio_postgres::Error) -> ConnectionError {
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(reason) = source {
+        message.push_str(": ");
+        message.push_str(&reason.to_string());
+        source = reason.source();
+    }
+    ConnectionError::BadConnection(message)
+}

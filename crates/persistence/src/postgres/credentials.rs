@@ -1,0 +1,105 @@
+//! The hot path: from a token's digest to everything that decides about it.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::access::{Caller, CallerOrganization, CallingKey, Credential};
+use keyward_domain::holder::Consumer;
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
+use keyward_domain::organization::{OrganizationName, Slug};
+use keyward_domain::ports::{Credentials, StorageError};
+use keyward_domain::token::TokenDigest;
+use keyward_domain::user::Username;
+use uuid::Uuid;
+
+use super::errors::Abort;
+use super::schema::{api_keys, memberships, organizations, users};
+use super::store::PostgresStore;
+use super::stored_row::StoredRow;
+
+#[async_trait]
+impl Credentials for PostgresStore {
+    async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
+        let digest = *digest;
+        self.read(move |connection| Box::pin(find(connection, digest)))
+            .await
+    }
+}
+
+/// One statement, so that all of it is of one moment. It goes to the primary at every request, so it sees whatever was
+/// committed before it was asked.
+async fn find(
+    connection: &mut AsyncPgConnection,
+    digest: TokenDigest,
+) -> Result<Option<Credential>, Abort<Infallible>> {
+    let row: Option<CredentialRow> = api_keys::table
+        .inner_join(
+            memberships::table
+                .inner_join(users::table)
+                .inner_join(organizations::table),
+        )
+        .filter(api_keys::digest.eq(digest.as_bytes().as_slice()))
+        .select((
+            api_keys::id,
+            api_keys::created_at,
+            api_keys::revoked_at,
+            memberships::id,
+            memberships::ended_at,
+            users::id,
+            users::username,
+            organizations::id,
+            organizations::slug,
+            organizations::name,
+        ))
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(row.map(Credential::try_from).transpose()?)
+}
+
+#[derive(Queryable)]
+struct CredentialRow {
+    key_id: Uuid,
+    key_created_at: DateTime<Utc>,
+    revoked_at: Option<DateTime<Utc>>,
+    membership_id: Uuid,
+    membership_ended_at: Option<DateTime<Utc>>,
+    user_id: Uuid,
+    username: String,
+    organization_id: Uuid,
+    organization_slug: String,
+    organization_name: String,
+}
+
+impl TryFrom<CredentialRow> for Credential {
+    type Error = StorageError;
+
+    fn try_from(row: CredentialRow) -> Result<Self, StorageError> {
+        let user = StoredRow::new("users", row.user_id);
+        let organization = StoredRow::new("organizations", row.organization_id);
+        Ok(Self {
+            caller: Caller {
+                api_key: CallingKey {
+                    id: ApiKeyId::from_uuid(row.key_id),
+                    created_at: row.key_created_at,
+                },
+                consumer: Consumer {
+                    id: MembershipId::from_uuid(row.membership_id),
+                    user_id: UserId::from_uuid(row.user_id),
+                    username: user.read("username", Username::parse(&row.username))?,
+                },
+                organization: CallerOrganization {
+                    id: OrganizationId::from_uuid(row.organization_id),
+                    slug: organization.read("slug", Slug::parse(&row.organization_slug))?,
+                    name: organization.read("name", OrganizationName::parse(&row.organization_name))?,
+                },
+            },
+            revoked_at: row.revoked_at,
+            membership_ended_at: row.membership_ended_at,
+        })
+    }
+}

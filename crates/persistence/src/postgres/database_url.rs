@@ -1,0 +1,259 @@
+//! Reading the database's URL. The words of every refusal are safe to show: none repeats what could be a password.
+
+use std::path::PathBuf;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslNegotiation};
+
+use super::tls::{Roots, TlsMode};
+
+/// Why a text is no URL of a database.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidDatabaseUrl {
+    /// Something else than a PostgreSQL URL.
+    #[error("the database URL must look like postgres://user:password@host:port/database")]
+    Form,
+    /// An `@` stands where no URL has one.
+    #[error(
+        "the database URL has an @ after its host: write the special characters of user and password as %40 (@), \
+         %2F (/), %3F (?), %23 (#)"
+    )]
+    Unescaped,
+    /// No host, and no socket folder.
+    #[error("the database URL names no host")]
+    NoHost,
+    /// The value of an option is not understood.
+    #[error("the database URL has an unknown option, or one with a value that makes no sense: {0}")]
+    Option(String),
+    /// `sslmode` is none of the known words.
+    #[error("sslmode in the database URL must be disable, prefer, require, verify-ca or verify-full")]
+    SslMode,
+    /// `sslrootcert` would be read, but not obeyed.
+    #[error(
+        "sslrootcert in the database URL has a meaning only with sslmode=verify-ca or sslmode=verify-full"
+    )]
+    UnusedRootCertificates,
+    /// `verify-ca` would accept whoever has a certificate for any name.
+    #[error("sslmode=verify-ca in the database URL needs sslrootcert to name a file")]
+    NoRootCertificates,
+    /// TLS was asked for where there is none.
+    #[error(
+        "the database URL asks for TLS over a local socket, which has none: remove sslmode or name a host"
+    )]
+    TlsOverSocket,
+    /// `sslnegotiation=direct` without TLS for certain.
+    #[error("sslnegotiation=direct in the database URL needs sslmode=require, verify-ca or verify-full")]
+    DirectNegotiation,
+}
+
+/// Reads a URL with the TLS options of libpq, which `tokio-postgres` does not know.
+pub(super) fn parse(url: &str) -> Result<(Config, TlsMode), InvalidDatabaseUrl> {
+    let rest = ["postgres://", "postgresql://"]
+        .iter()
+        .find_map(|scheme| url.strip_prefix(scheme))
+        .ok_or(InvalidDatabaseUrl::Form)?;
+    let authority_length = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path_and_options) = rest.split_at(authority_length);
+    let (path, options) = path_and_options.split_once('?').unwrap_or((path_and_options, ""));
+    if authority.matches('@').count() > 1 || path_and_options.contains(['@', '#']) {
+        return Err(InvalidDatabaseUrl::Unescaped);
+    }
+
+    let (tls_options, other_options): (Vec<_>, Vec<_>) = options
+        .split('&')
+        .filter(|option| !option.is_empty())
+        .map(|option| option.split_once('=').unwrap_or((option, "")))
+        .partition(|(name, _)| matches!(*name, "sslmode" | "sslrootcert"));
+    let tls = tls_mode(&tls_options)?;
+
+    let config = without_options(authority, path)?;
+    let config = if other_options.is_empty() {
+        config
+    } else {
+        let options: Vec<String> = other_options
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        format!("postgres://{authority}{path}?{}", options.join("&"))
+            .parse()
+            .map_err(|_| InvalidDatabaseUrl::Option(names_of(&other_options)))?
+    };
+    check_hosts(&config, &tls)?;
+    Ok((config, tls))
+}
+
+fn without_options(authority: &str, path: &str) -> Result<Config, InvalidDatabaseUrl> {
+    format!("postgres://{authority}{path}")
+        .parse()
+        .map_err(|_| InvalidDatabaseUrl::Form)
+}
+
+/// Names only: a value may be a secret (`password=…` is an option too).
+fn names_of(options: &[(&str, &str)]) -> String {
+    let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
+fn tls_mode(options: &[(&str, &str)]) -> Result<TlsMode, InvalidDatabaseUrl> {
+    // The last one counts, as with libpq.
+    let last = |wanted: &str| {
+        options
+            .iter()
+            .rev()
+            .find(|(name, _)| *name == wanted)
+            .map(|(_, value)| *value)
+    };
+    let roots = last("sslrootcert").map(roots).transpose()?;
+    match (last("sslmode").unwrap_or("prefer"), roots) {
+        ("disable", None) => Ok(TlsMode::Disable),
+        ("prefer", None) => Ok(TlsMode::Prefer),
+        ("require", None) => Ok(TlsMode::Require),
+        ("disable" | "prefer" | "require", Some(_)) => Err(InvalidDatabaseUrl::UnusedRootCertificates),
+        ("verify-ca", Some(Roots::File(file))) => Ok(TlsMode::VerifyCa(file)),
+        ("verify-ca", None | Some(Roots::System)) => Err(InvalidDatabaseUrl::NoRootCertificates),
+        ("verify-full", roots) => Ok(TlsMode::VerifyFull(roots.unwrap_or(Roots::System))),
+        _ => Err(InvalidDatabaseUrl::SslMode),
+    }
+}
+
+fn roots(value: &str) -> Result<Roots, InvalidDatabaseUrl> {
+    match percent_decoded(value).ok_or_else(|| InvalidDatabaseUrl::Option("sslrootcert".to_owned()))? {
+        file if file.is_empty() => Err(InvalidDatabaseUrl::Option("sslrootcert".to_owned())),
+        word if word == "system" => Ok(Roots::System),
+        file => Ok(Roots::File(PathBuf::from(file))),
+    }
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    loop {
+        rest = match rest {
+            [] => return String::from_utf8(bytes).ok(),
+            [b'%', high, low, rest @ ..] => {
+                let digits = [*high, *low];
+                let digits = std::str::from_utf8(&digits).ok()?;
+                bytes.push(u8::from_str_radix(digits, 16).ok()?);
+                rest
+            }
+            [b'%', ..] => return None,
+            [byte, rest @ ..] => {
+                bytes.push(*byte);
+                rest
+            }
+        };
+    }
+}
+
+fn check_hosts(config: &Config, tls: &TlsMode) -> Result<(), InvalidDatabaseUrl> {
+    let names_a_host = config.get_hosts().iter().any(|host| match host {
+        Host::Tcp(name) => !name.is_empty(),
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    });
+    if !names_a_host {
+        return Err(InvalidDatabaseUrl::NoHost);
+    }
+    #[cfg(unix)]
+    if tls.is_certain()
+        && config
+            .get_hosts()
+            .iter()
+            .any(|host| matches!(host, Host::Unix(_)))
+    {
+        return Err(InvalidDatabaseUrl::TlsOverSocket);
+    }
+    if config.get_ssl_negotiation() == SslNegotiation::Direct && !tls.is_certain() {
+        return Err(InvalidDatabaseUrl::DirectNegotiation);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(url: &str) -> InvalidDatabaseUrl {
+        parse(url).unwrap_err()
+    }
+
+    fn mode(options: &str) -> TlsMode {
+        parse(&format!("postgres://me:s3cret@host/db{options}"))
+            .unwrap()
+            .1
+    }
+
+    #[test]
+    fn each_sslmode_is_what_libpq_means_by_it() {
+        assert_eq!(mode(""), TlsMode::Prefer);
+        assert_eq!(mode("?sslmode=disable"), TlsMode::Disable);
+        assert_eq!(mode("?sslmode=prefer&connect_timeout=3"), TlsMode::Prefer);
+        assert_eq!(mode("?sslmode=require"), TlsMode::Require);
+        assert_eq!(mode("?sslmode=verify-full"), TlsMode::VerifyFull(Roots::System));
+        assert_eq!(
+            mode("?sslmode=verify-full&sslrootcert=system"),
+            TlsMode::VerifyFull(Roots::System)
+        );
+        assert_eq!(
+            mode("?sslrootcert=/etc/a%20b.pem&sslmode=verify-ca"),
+            TlsMode::VerifyCa("/etc/a b.pem".into())
+        );
+    }
+
+    #[test]
+    fn a_wish_for_tls_is_never_passed_over() {
+        let with = |options: &str| refusal(&format!("postgres://me@host/db?{options}"));
+        assert_eq!(with("sslmode=verify_full"), InvalidDatabaseUrl::SslMode);
+        assert_eq!(with("sslmode="), InvalidDatabaseUrl::SslMode);
+        assert_eq!(
+            with("sslrootcert=/ca.pem"),
+            InvalidDatabaseUrl::UnusedRootCertificates
+        );
+        assert_eq!(with("sslmode=verify-ca"), InvalidDatabaseUrl::NoRootCertificates);
+        assert_eq!(
+            with("sslcert=/me.pem"),
+            InvalidDatabaseUrl::Option("sslcert".to_owned())
+        );
+        assert_eq!(
+            refusal("postgres:///db?host=/run/postgresql&sslmode=require"),
+            InvalidDatabaseUrl::TlsOverSocket
+        );
+        assert_eq!(
+            with("sslnegotiation=direct"),
+            InvalidDatabaseUrl::DirectNegotiation
+        );
+    }
+
+    #[test]
+    fn other_options_stay() {
+        let (config, _) =
+            parse("postgresql://me@host:5433/db?application_name=here&sslmode=disable").unwrap();
+        assert_eq!(config.get_application_name(), Some("here"));
+        assert_eq!(config.get_ports(), [5433]);
+        assert!(parse("postgres:///db?host=/run/postgresql").is_ok());
+    }
+
+    #[test]
+    fn no_refusal_and_no_debug_text_shows_the_password() {
+        for url in [
+            "mysql://me:s3cret@host/db",
+            "s3cret",
+            "postgres://me:s3cret@/db",
+            "postgres://me:s3cret@host:port/db",
+            "postgres://me:s3cret%ff@host/db",
+            "postgres://me:p@s3cret@host/db",
+            "postgres://me:p/s3cret@host/db",
+            "postgres://me:p?s3cret@host/db",
+            "postgres://me:p#s3cret@host/db",
+            "postgres://me:s3cret@host/db?port=s3cret",
+            "postgres://me@host/db?password=s3cret&nonsense=1",
+            "postgres://me:s3cret@host/db?sslmode=s3cret",
+        ] {
+            let refusal = refusal(url);
+            assert!(!refusal.to_string().contains("s3cret"), "{refusal}");
+            assert!(!format!("{refusal:?}").contains("s3cret"), "{refusal:?}");
+        }
+        let config = crate::postgres::PostgresConfig::from_url("postgres://me:s3cret@host/db").unwrap();
+        assert!(!format!("{config:?}").contains("s3cret"));
+    }
+}

@@ -1,0 +1,183 @@
+//! What diesel and PostgreSQL report, as the domain names it.
+
+use std::convert::Infallible;
+
+use diesel::result::{DatabaseErrorKind, Error as QueryError};
+use keyward_domain::ports::StorageError;
+
+/// Why a transaction is rolled back, or a read gives nothing.
+pub(super) enum Abort<E> {
+    /// The domain's rules forbid it.
+    Refused(E),
+    /// A statement failed.
+    Query(QueryError),
+    /// What was read makes no sense, or time ran out.
+    Storage(StorageError),
+}
+
+impl<E> From<QueryError> for Abort<E> {
+    fn from(error: QueryError) -> Self {
+        Self::Query(error)
+    }
+}
+
+impl<E> From<StorageError> for Abort<E> {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl Abort<Infallible> {
+    pub(super) fn into_storage_error(self) -> StorageError {
+        match self {
+            Self::Refused(never) => match never {},
+            Self::Query(error) => storage_error(error),
+            Self::Storage(error) => error,
+        }
+    }
+}
+
+/// The error of a statement before COMMIT: whatever it is, the transaction rolls back and nothing is changed.
+pub(super) fn storage_error(error: QueryError) -> StorageError {
+    let may_pass = match &error {
+        QueryError::DatabaseError(kind, information) => may_pass(kind, information.message()),
+        QueryError::BrokenTransactionManager | QueryError::RollbackErrorOnCommit { .. } => true,
+        // Everything else is about the statement itself. (The enum may grow.)
+        _ => false,
+    };
+    if may_pass {
+        StorageError::Unavailable(error.into())
+    } else {
+        StorageError::Defect(error.into())
+    }
+}
+
+/// The error of a COMMIT. Only where the server itself says that it rolled back, nothing is changed for sure.
+pub(super) fn commit_error(error: QueryError) -> StorageError {
+    match &error {
+        QueryError::DatabaseError(
+            DatabaseErrorKind::UniqueViolation
+            | DatabaseErrorKind::ForeignKeyViolation
+            | DatabaseErrorKind::SerializationFailure
+            | DatabaseErrorKind::ReadOnlyTransaction
+            | DatabaseErrorKind::NotNullViolation
+            | DatabaseErrorKind::CheckViolation
+            | DatabaseErrorKind::RestrictViolation
+            | DatabaseErrorKind::ExclusionViolation,
+            _,
+        ) => storage_error(error),
+        _ => StorageError::OutcomeUnknown(error.into()),
+    }
+}
+
+/// Whether an error is over some day without anybody changing the program.
+fn may_pass(kind: &DatabaseErrorKind, message: &str) -> bool {
+    match kind {
+        // The connection broke, or was broken already.
+        DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection => true,
+        // A conflict with a concurrent transaction, or with a standby's replay: asking again helps. Nothing retries
+        // here, because the locks are taken in an order in which neither this nor a deadlock comes from our own work.
+        DatabaseErrorKind::SerializationFailure | DatabaseErrorKind::ReadOnlyTransaction => true,
+        DatabaseErrorKind::Unknown => is_operational(message),
+        // Rules of the schema, which the domain keeps before the database is asked. (The enum may grow.)
+        _ => false,
+    }
+}
+
+/// What PostgreSQL says when it is the server's state that is wrong and not the statement: error classes 53 (full), 57
+/// (an operator intervenes, or time is up), 58 (the system fails), and locks.
+fn is_operational(message: &str) -> bool {
+    const BEGINNINGS: [&str; 9] = [
+        "canceling statement due to",
+        "terminating connection",
+        "terminating background worker",
+        "the database system is",
+        "deadlock detected",
+        "sorry, too many clients already",
+        "remaining connection slots are reserved",
+        "too many connections for",
+        "out of",
+    ];
+    const PARTS: [&str; 4] = [
+        "No space left on device",
+        "is not currently accepting connections",
+        "Input/output error",
+        "Read-only file system",
+    ];
+    BEGINNINGS.iter().any(|beginning| message.starts_with(beginning))
+        || PARTS.iter().any(|part| message.contains(part))
+}
+
+/// What PostgreSQL says when a statement gave up waiting for a lock.
+pub(super) const LOCK_TIMEOUT: &str = "canceling statement due to lock timeout";
+
+/// Whether a statement broke the uniqueness that has this name.
+pub(super) fn violates_unique(error: &QueryError, constraint: &str) -> bool {
+    matches!(
+        error,
+        QueryError::DatabaseError(DatabaseErrorKind::UniqueViolation, information)
+            if information.constraint_name() == Some(constraint)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(kind: DatabaseErrorKind, message: &str) -> QueryError {
+        QueryError::DatabaseError(kind, Box::new(message.to_owned()))
+    }
+
+    #[test]
+    fn what_passes_by_itself_is_unavailable() {
+        for message in [
+            "canceling statement due to statement timeout",
+            LOCK_TIMEOUT,
+            "terminating connection due to administrator command",
+            "the database system is shutting down",
+            "sorry, too many clients already",
+            "could not extend file \"base/5/16384\": No space left on device",
+        ] {
+            let error = storage_error(of(DatabaseErrorKind::Unknown, message));
+            assert!(matches!(error, StorageError::Unavailable(_)), "{message}");
+        }
+        for kind in [
+            DatabaseErrorKind::ClosedConnection,
+            DatabaseErrorKind::UnableToSendCommand,
+            DatabaseErrorKind::ReadOnlyTransaction,
+            DatabaseErrorKind::SerializationFailure,
+        ] {
+            assert!(matches!(
+                storage_error(of(kind, "")),
+                StorageError::Unavailable(_)
+            ));
+        }
+    }
+
+    #[test]
+    fn what_only_a_new_program_or_schema_can_mend_is_a_defect() {
+        let error = storage_error(of(
+            DatabaseErrorKind::Unknown,
+            "relation \"api_keys\" does not exist",
+        ));
+        assert!(matches!(error, StorageError::Defect(_)));
+        let error = storage_error(of(DatabaseErrorKind::CheckViolation, "violates check constraint"));
+        assert!(matches!(error, StorageError::Defect(_)));
+    }
+
+    #[test]
+    fn a_commit_that_breaks_off_has_an_unknown_outcome() {
+        for kind in [
+            DatabaseErrorKind::ClosedConnection,
+            DatabaseErrorKind::UnableToSendCommand,
+            DatabaseErrorKind::Unknown,
+        ] {
+            let error = commit_error(of(kind, "terminating connection due to administrator command"));
+            assert!(matches!(error, StorageError::OutcomeUnknown(_)));
+        }
+        assert!(matches!(
+            commit_error(of(DatabaseErrorKind::SerializationFailure, "")),
+            StorageError::Unavailable(_)
+        ));
+    }
+}

@@ -1,0 +1,77 @@
+//! Who belongs where.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::id::UserId;
+use keyward_domain::membership::Member;
+use keyward_domain::organization::{Organization, Slug};
+use keyward_domain::ports::{Memberships, StorageError};
+
+use super::errors::Abort;
+use super::people::{MembershipRow, OrganizationRow, UserRow};
+use super::schema::{memberships, organizations, users};
+use super::store::PostgresStore;
+
+#[async_trait]
+impl Memberships for PostgresStore {
+    async fn find_live(&self, user: UserId, organization: &Slug) -> Result<Option<Member>, StorageError> {
+        let slug = organization.clone();
+        self.read(move |connection| Box::pin(find_live(connection, user, slug)))
+            .await
+    }
+
+    async fn organizations_of(&self, user: UserId) -> Result<Vec<Organization>, StorageError> {
+        self.read(move |connection| Box::pin(organizations_of(connection, user)))
+            .await
+    }
+}
+
+/// One statement for both questions, so an organization that the user does not belong to takes as long as none.
+async fn find_live(
+    connection: &mut AsyncPgConnection,
+    user: UserId,
+    slug: Slug,
+) -> Result<Option<Member>, Abort<Infallible>> {
+    let rows: Option<(UserRow, OrganizationRow, MembershipRow)> = memberships::table
+        .inner_join(users::table)
+        .inner_join(organizations::table)
+        .filter(memberships::user_id.eq(user.as_uuid()))
+        .filter(memberships::ended_at.is_null())
+        .filter(organizations::slug.eq(slug.as_str()))
+        .select((
+            UserRow::as_select(),
+            OrganizationRow::as_select(),
+            MembershipRow::as_select(),
+        ))
+        .first(connection)
+        .await
+        .optional()?;
+    let Some((user, organization, membership)) = rows else {
+        return Ok(None);
+    };
+    Ok(Some(Member {
+        user: user.try_into()?,
+        organization: organization.try_into()?,
+        membership: membership.try_into()?,
+    }))
+}
+
+async fn organizations_of(
+    connection: &mut AsyncPgConnection,
+    user: UserId,
+) -> Result<Vec<Organization>, Abort<Infallible>> {
+    let rows: Vec<OrganizationRow> = memberships::table
+        .inner_join(organizations::table)
+        .filter(memberships::user_id.eq(user.as_uuid()))
+        .filter(memberships::ended_at.is_null())
+        .order((organizations::name, organizations::id))
+        .select(OrganizationRow::as_select())
+        .load(connection)
+        .await?;
+    let organizations: Result<_, StorageError> = rows.into_iter().map(Organization::try_from).collect();
+    Ok(organizations?)
+}

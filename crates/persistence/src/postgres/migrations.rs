@@ -1,0 +1,177 @@
+//! Bringing the schema up to date.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::time::Duration;
+
+use diesel::QueryableByName;
+use diesel::migration::{Migration, MigrationSource};
+use diesel::pg::Pg;
+use diesel::result::Error as QueryError;
+use diesel::sql_types::Text;
+use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use keyward_domain::ports::StorageError;
+
+use super::connection::SessionLimits;
+use super::errors::{Abort, LOCK_TIMEOUT, storage_error};
+use super::store::PostgresStore;
+
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+
+/// Stands for what [`PostgresStore::migrate`] does: the text of all migrations. It changes when they change.
+pub const MIGRATIONS_KEY: &str = concat!(include_str!(
+    "../../migrations/postgres/2026-11-21-090000_first_schema/up.sql"
+),);
+
+/// Only one process migrates a database at a time; this is what it locks. (ASCII: `keyward`.)
+const ADVISORY_LOCK: i64 = 0x006b_6579_7761_7264;
+/// Another process that migrates gets done, or gives up, within this.
+const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(30);
+/// Whoever waits for a table makes everybody behind them wait, so it is not waited for long.
+const WAIT_FOR_TABLE: Duration = Duration::from_secs(3);
+
+/// Why the schema is not up to date.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrateError {
+    /// The database does not answer.
+    #[error("the database cannot be reached: {0}")]
+    Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    /// A transaction, or another process that migrates, holds what the migration needs. Trying again later helps.
+    #[error(
+        "the migration gave up: something else holds a lock that it needs, such as a long transaction or another \
+         migration; try again when that has ended"
+    )]
+    Blocked,
+    /// A newer Keyward has migrated the database.
+    #[error(
+        "the database has migration {version}, which this version of Keyward does not know: start the newer version"
+    )]
+    NewerSchema {
+        /// The newest version that is unknown here.
+        version: String,
+    },
+    /// A migration failed. It was rolled back.
+    #[error("a migration failed: {0}")]
+    Failed(#[source] Box<dyn Error + Send + Sync>),
+}
+
+#[derive(QueryableByName)]
+struct AppliedMigration {
+    #[diesel(sql_type = Text)]
+    version: String,
+}
+
+impl PostgresStore {
+    /// Brings the schema up to date. Any number of processes may do so at once: one migrates, the others wait for it.
+    ///
+    /// # Errors
+    /// See [`MigrateError`].
+    pub async fn migrate(&self) -> Result<(), MigrateError> {
+        let limits = SessionLimits {
+            statement: Duration::ZERO,
+            lock: WAIT_FOR_OTHER_PROCESS,
+            idle_in_transaction: Duration::ZERO,
+        };
+        let mut connection = self
+            .server
+            .establish(limits)
+            .await
+            .map_err(|error| MigrateError::Unavailable(error.into()))?;
+        if is_up_to_date(&mut connection).await? {
+            return Ok(());
+        }
+        // Held until the connection closes.
+        let lock = format!(
+            "SELECT pg_advisory_lock({ADVISORY_LOCK}); SET lock_timeout = {}",
+            WAIT_FOR_TABLE.as_millis()
+        );
+        connection.batch_execute(&lock).await.map_err(query_failed)?;
+        // The process that had the lock before may have done it all.
+        if is_up_to_date(&mut connection).await? {
+            return Ok(());
+        }
+        let migrated = tokio::task::spawn_blocking(move || {
+            AsyncConnectionWrapper::<AsyncPgConnection>::from(connection)
+                .run_pending_migrations(MIGRATIONS)
+                .map(|_| ())
+        });
+        match migrated.await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(migration_failed(error)),
+            Err(error) => Err(MigrateError::Failed(error.into())),
+        }
+    }
+
+    /// Whether the database answers and has every migration that this version knows. It may have newer ones, so that
+    /// two versions can run side by side while one replaces the other.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn is_ready(&self) -> Result<bool, StorageError> {
+        self.read(|connection| {
+            Box::pin(async move {
+                let applied = applied_versions(connection).await?;
+                let known = known_versions().map_err(StorageError::Defect)?;
+                Ok::<_, Abort<_>>(known.is_subset(&applied))
+            })
+        })
+        .await
+    }
+}
+
+async fn is_up_to_date(connection: &mut AsyncPgConnection) -> Result<bool, MigrateError> {
+    let known = known_versions().map_err(MigrateError::Failed)?;
+    let applied = applied_versions(connection).await.map_err(query_failed)?;
+    match applied.difference(&known).last() {
+        Some(version) => Err(MigrateError::NewerSchema {
+            version: version.clone(),
+        }),
+        None => Ok(applied == known),
+    }
+}
+
+fn known_versions() -> Result<BTreeSet<String>, Box<dyn Error + Send + Sync>> {
+    let migrations: Vec<Box<dyn Migration<Pg>>> = MIGRATIONS.migrations()?;
+    Ok(migrations
+        .iter()
+        .map(|migration| migration.name().version().to_string())
+        .collect())
+}
+
+async fn applied_versions(connection: &mut AsyncPgConnection) -> Result<BTreeSet<String>, QueryError> {
+    // diesel keeps its list in a table, which an empty database does not have.
+    let has_list: bool = diesel::select(diesel::dsl::sql::<diesel::sql_types::Bool>(
+        "to_regclass('__diesel_schema_migrations') IS NOT NULL",
+    ))
+    .get_result(connection)
+    .await?;
+    if !has_list {
+        return Ok(BTreeSet::new());
+    }
+    let applied: Vec<AppliedMigration> =
+        diesel::sql_query("SELECT version::text AS version FROM __diesel_schema_migrations")
+            .load(connection)
+            .await?;
+    Ok(applied.into_iter().map(|migration| migration.version).collect())
+}
+
+fn query_failed(error: QueryError) -> MigrateError {
+    if error.to_string() == LOCK_TIMEOUT {
+        return MigrateError::Blocked;
+    }
+    match storage_error(error) {
+        StorageError::Unavailable(source) => MigrateError::Unavailable(source),
+        other => MigrateError::Failed(other.into()),
+    }
+}
+
+/// diesel hides the statement's error behind a private type; only the words come through.
+fn migration_failed(error: Box<dyn Error + Send + Sync>) -> MigrateError {
+    if error.to_string().contains(LOCK_TIMEOUT) {
+        MigrateError::Blocked
+    } else {
+        MigrateError::Failed(error)
+    }
+}

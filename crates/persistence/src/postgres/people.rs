@@ -1,0 +1,135 @@
+//! Rows of organizations, users and memberships, which several ports read and write.
+
+use chrono::{DateTime, Utc};
+use diesel::pg::Pg;
+use diesel::prelude::{Insertable, Queryable, Selectable};
+use keyward_domain::id::{MembershipId, OrganizationId, UserId};
+use keyward_domain::membership::{Membership, Role};
+use keyward_domain::organization::{Organization, OrganizationName, Slug};
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::password::PasswordHash;
+use keyward_domain::user::{DisplayName, User, Username};
+use uuid::Uuid;
+
+use super::schema::{memberships, organizations, users};
+use super::stored_row::StoredRow;
+
+#[derive(Queryable, Selectable, Insertable)]
+#[diesel(table_name = organizations, check_for_backend(Pg))]
+pub(super) struct OrganizationRow {
+    id: Uuid,
+    slug: String,
+    name: String,
+    created_at: DateTime<Utc>,
+}
+
+impl From<Organization> for OrganizationRow {
+    fn from(organization: Organization) -> Self {
+        Self {
+            id: organization.id.as_uuid(),
+            slug: organization.slug.to_string(),
+            name: organization.name.to_string(),
+            created_at: organization.created_at,
+        }
+    }
+}
+
+impl TryFrom<OrganizationRow> for Organization {
+    type Error = StorageError;
+
+    fn try_from(row: OrganizationRow) -> Result<Self, StorageError> {
+        let stored = StoredRow::new("organizations", row.id);
+        Ok(Self {
+            id: OrganizationId::from_uuid(row.id),
+            slug: stored.read("slug", Slug::parse(&row.slug))?,
+            name: stored.read("name", OrganizationName::parse(&row.name))?,
+            created_at: row.created_at,
+        })
+    }
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = users, check_for_backend(Pg))]
+pub(super) struct UserRow {
+    id: Uuid,
+    username: String,
+    display_name: String,
+    created_at: DateTime<Utc>,
+}
+
+impl TryFrom<UserRow> for User {
+    type Error = StorageError;
+
+    fn try_from(row: UserRow) -> Result<Self, StorageError> {
+        let stored = StoredRow::new("users", row.id);
+        Ok(Self {
+            id: UserId::from_uuid(row.id),
+            username: stored.read("username", Username::parse(&row.username))?,
+            display_name: stored.read("display_name", DisplayName::parse(&row.display_name))?,
+            created_at: row.created_at,
+        })
+    }
+}
+
+/// A user with what their password is checked against, to be stored.
+#[derive(Insertable)]
+#[diesel(table_name = users)]
+pub(super) struct NewUserRow {
+    id: Uuid,
+    username: String,
+    display_name: String,
+    password_hash: String,
+    created_at: DateTime<Utc>,
+}
+
+impl NewUserRow {
+    pub(super) fn new(user: &User, password_hash: &PasswordHash) -> Self {
+        Self {
+            id: user.id.as_uuid(),
+            username: user.username.to_string(),
+            display_name: user.display_name.to_string(),
+            password_hash: password_hash.as_str().to_owned(),
+            created_at: user.created_at,
+        }
+    }
+}
+
+#[derive(Queryable, Selectable, Insertable)]
+#[diesel(table_name = memberships, check_for_backend(Pg))]
+pub(super) struct MembershipRow {
+    id: Uuid,
+    organization_id: Uuid,
+    user_id: Uuid,
+    role: String,
+    joined_at: DateTime<Utc>,
+    ended_at: Option<DateTime<Utc>>,
+}
+
+impl From<Membership> for MembershipRow {
+    fn from(membership: Membership) -> Self {
+        Self {
+            id: membership.id.as_uuid(),
+            organization_id: membership.organization_id.as_uuid(),
+            user_id: membership.user_id.as_uuid(),
+            role: membership.role.as_str().to_owned(),
+            joined_at: membership.joined_at,
+            ended_at: membership.ended_at,
+        }
+    }
+}
+
+impl TryFrom<MembershipRow> for Membership {
+    type Error = StorageError;
+
+    fn try_from(row: MembershipRow) -> Result<Self, StorageError> {
+        let stored = StoredRow::new("memberships", row.id);
+        Ok(Self {
+            id: MembershipId::from_uuid(row.id),
+            organization_id: OrganizationId::from_uuid(row.organization_id),
+            user_id: UserId::from_uuid(row.user_id),
+            role: stored.word("role", Role::from_word(&row.role))?,
+            joined_at: row.joined_at,
+            ended_at: row.ended_at,
+        })
+    }
+}

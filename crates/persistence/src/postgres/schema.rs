@@ -1,0 +1,111 @@
+//! The tables as diesel sees them. Generated from the migrated database by `cargo xtask schema`: change a migration
+//! and run it again.
+
+diesel::table! {
+    api_keys (id) {
+        id -> Uuid,
+        consumer_id -> Uuid,
+        digest -> Binary,
+        hint -> Text,
+        name -> Text,
+        description -> Text,
+        search_text -> Text,
+        created_by_user_id -> Nullable<Uuid>,
+        created_by_key_id -> Nullable<Uuid>,
+        creation_nonce -> Nullable<Binary>,
+        created_at -> Timestamptz,
+        revoked_at -> Nullable<Timestamptz>,
+        revoked_by_kind -> Nullable<Text>,
+        revoked_by_id -> Nullable<Uuid>,
+        revoked_reason -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    audit_events (id) {
+        id -> Uuid,
+        occurred_at -> Timestamptz,
+        organization_id -> Nullable<Uuid>,
+        actor_kind -> Text,
+        actor_id -> Nullable<Uuid>,
+        action -> Text,
+        subject_kind -> Text,
+        subject_id -> Nullable<Uuid>,
+        outcome -> Text,
+        source_address -> Nullable<Text>,
+        request_id -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    installation (only_row) {
+        only_row -> Bool,
+        set_up_at -> Nullable<Timestamptz>,
+        setup_link_digest -> Nullable<Binary>,
+        setup_link_expires_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    memberships (id) {
+        id -> Uuid,
+        organization_id -> Uuid,
+        user_id -> Uuid,
+        role -> Text,
+        joined_at -> Timestamptz,
+        ended_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    organizations (id) {
+        id -> Uuid,
+        slug -> Text,
+        name -> Text,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    sessions (id) {
+        id -> Uuid,
+        user_id -> Uuid,
+        digest -> Binary,
+        started_at -> Timestamptz,
+        last_seen_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    sign_in_throttle (bucket) {
+        bucket -> Binary,
+        empty_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    users (id) {
+        id -> Uuid,
+        username -> Text,
+        display_name -> Text,
+        password_hash -> Text,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::joinable!(api_keys -> memberships (consumer_id));
+diesel::joinable!(api_keys -> users (created_by_user_id));
+diesel::joinable!(memberships -> organizations (organization_id));
+diesel::joinable!(memberships -> users (user_id));
+diesel::joinable!(sessions -> users (user_id));
+
+diesel::allow_tables_to_appear_in_same_query!(
+    api_keys,
+    audit_events,
+    installation,
+    memberships,
+    organizations,
+    sessions,
+    sign_in_throttle,
+    users
+);

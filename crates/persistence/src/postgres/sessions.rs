@@ -1,0 +1,145 @@
+//! Console sessions. One that has ended is deleted; the audit log remembers it.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use diesel::OptionalExtension;
+use diesel::pg::Pg;
+use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{SessionId, UserId};
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::ports::{NewSession, SessionStore};
+use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
+use uuid::Uuid;
+
+use super::audit_log::write_event;
+use super::errors::Abort;
+use super::people::UserRow;
+use super::schema::{sessions, users};
+use super::store::PostgresStore;
+
+#[async_trait]
+impl SessionStore for PostgresStore {
+    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StorageError> {
+        self.change(move |connection| Box::pin(start(connection, new, event)))
+            .await
+    }
+
+    async fn find(&self, digest: &SessionDigest) -> Result<Option<SignedIn>, StorageError> {
+        let digest = *digest;
+        self.read(move |connection| Box::pin(find(connection, digest)))
+            .await
+    }
+
+    async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError> {
+        self.change(move |connection| Box::pin(seen(connection, session, at)))
+            .await
+    }
+
+    async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError> {
+        self.change(move |connection| Box::pin(end(connection, session, event)))
+            .await
+    }
+}
+
+async fn start(
+    connection: &mut AsyncPgConnection,
+    new: NewSession,
+    event: AuditEvent,
+) -> Result<(), Abort<StorageError>> {
+    let NewSession {
+        session,
+        digest,
+        replaces,
+    } = new;
+    if let Some(replaced) = replaces {
+        diesel::delete(sessions::table.filter(sessions::digest.eq(replaced.as_bytes().as_slice())))
+            .execute(connection)
+            .await?;
+    }
+    diesel::insert_into(sessions::table)
+        .values((
+            sessions::id.eq(session.id.as_uuid()),
+            sessions::user_id.eq(session.user_id.as_uuid()),
+            sessions::digest.eq(digest.as_bytes().as_slice()),
+            sessions::started_at.eq(session.started_at),
+            sessions::last_seen_at.eq(session.last_seen_at),
+        ))
+        .execute(connection)
+        .await?;
+    write_event(connection, event).await?;
+    Ok(())
+}
+
+async fn find(
+    connection: &mut AsyncPgConnection,
+    digest: SessionDigest,
+) -> Result<Option<SignedIn>, Abort<Infallible>> {
+    let rows: Option<(SessionRow, UserRow)> = sessions::table
+        .inner_join(users::table)
+        .filter(sessions::digest.eq(digest.as_bytes().as_slice()))
+        .select((SessionRow::as_select(), UserRow::as_select()))
+        .first(connection)
+        .await
+        .optional()?;
+    let Some((session, user)) = rows else {
+        return Ok(None);
+    };
+    Ok(Some(SignedIn {
+        session: session.into(),
+        user: user.try_into()?,
+    }))
+}
+
+async fn seen(
+    connection: &mut AsyncPgConnection,
+    session: SessionId,
+    at: DateTime<Utc>,
+) -> Result<(), Abort<StorageError>> {
+    diesel::update(
+        sessions::table
+            .filter(sessions::id.eq(session.as_uuid()))
+            .filter(sessions::last_seen_at.lt(at)),
+    )
+    .set(sessions::last_seen_at.eq(at))
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn end(
+    connection: &mut AsyncPgConnection,
+    session: SessionId,
+    event: AuditEvent,
+) -> Result<(), Abort<StorageError>> {
+    let ended = diesel::delete(sessions::table.filter(sessions::id.eq(session.as_uuid())))
+        .execute(connection)
+        .await?;
+    if ended > 0 {
+        write_event(connection, event).await?;
+    }
+    Ok(())
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = sessions, check_for_backend(Pg))]
+struct SessionRow {
+    id: Uuid,
+    user_id: Uuid,
+    started_at: DateTime<Utc>,
+    last_seen_at: DateTime<Utc>,
+}
+
+impl From<SessionRow> for Session {
+    fn from(row: SessionRow) -> Self {
+        Self {
+            id: SessionId::from_uuid(row.id),
+            user_id: UserId::from_uuid(row.user_id),
+            started_at: row.started_at,
+            last_seen_at: row.last_seen_at,
+        }
+    }
+}

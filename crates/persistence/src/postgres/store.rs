@@ -1,0 +1,123 @@
+//! The store: a pool of connections, and how reads run on it.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use diesel_async::AsyncPgConnection;
+use diesel_async::pooled_connection::deadpool::{BuildError, Object, Pool};
+use futures_util::future::BoxFuture;
+use keyward_domain::ports::StorageError;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::config::PostgresConfig;
+use super::connection::Server;
+use super::errors::Abort;
+use super::tls::TlsError;
+
+/// Every storage port of the domain, on one PostgreSQL database. Clones share their connections.
+///
+/// Nothing waits longer than [`PostgresConfig`] says. A read that takes too long is
+/// [`Unavailable`](StorageError::Unavailable), and so is a change that has not begun to commit by then: it is rolled
+/// back. Only a change of which nobody knows whether it was committed is
+/// [`OutcomeUnknown`](StorageError::OutcomeUnknown).
+#[derive(Clone)]
+pub struct PostgresStore {
+    pub(super) server: Arc<Server>,
+    pub(super) pool: Pool<AsyncPgConnection>,
+    pub(super) timeouts: Timeouts,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Timeouts {
+    pub(super) step: Duration,
+    pub(super) answer: Duration,
+    pub(super) outcome: Duration,
+}
+
+/// Why a store could not be made. The database itself has not been asked yet.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The certificates to trust could not be had.
+    #[error("TLS to the database is not possible: {0}")]
+    Tls(#[from] TlsError),
+    /// The connection pool cannot be made like this.
+    #[error("the connection pool cannot be made")]
+    Pool(#[from] BuildError),
+}
+
+/// What took too long.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TooSlow {
+    #[error("no connection became free in time")]
+    Connection,
+    #[error("the database did not answer in time")]
+    Answer,
+    #[error("the database did not confirm the commit in time")]
+    Commit,
+}
+
+impl PostgresStore {
+    /// A store that connects when it is first asked.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub fn connect(config: PostgresConfig) -> Result<Self, ConnectError> {
+        let timeouts = Timeouts {
+            step: config.step_timeout,
+            answer: config.answer_timeout,
+            outcome: config.outcome_timeout,
+        };
+        let max_connections = config.max_connections;
+        let server = Arc::new(Server::new(config)?);
+        let pool = Pool::builder(Server::manager(Arc::clone(&server)))
+            .max_size(max_connections)
+            .build()?;
+        Ok(Self {
+            server,
+            pool,
+            timeouts,
+        })
+    }
+
+    /// A connection, by the deadline of one step. That covers waiting for one, checking it and making a new one, which
+    /// is why the pool has no timeouts of its own.
+    pub(super) async fn connection(&self) -> Result<Object<AsyncPgConnection>, StorageError> {
+        match timeout(self.timeouts.step, self.pool.get()).await {
+            Ok(Ok(connection)) => Ok(connection),
+            Ok(Err(error)) => Err(StorageError::Unavailable(error.into())),
+            Err(_) => Err(StorageError::Unavailable(TooSlow::Connection.into())),
+        }
+    }
+
+    /// Runs a read to its end or to its deadline, also if the caller stops waiting.
+    pub(super) async fn read<T, Q>(&self, query: Q) -> Result<T, StorageError>
+    where
+        T: Send + 'static,
+        Q: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<Infallible>>>
+            + Send
+            + 'static,
+    {
+        let deadline = Instant::now() + self.timeouts.answer;
+        let mut connection = self.connection().await?;
+        let pool = self.pool.clone();
+        let task = tokio::spawn(async move {
+            let answer = timeout_at(deadline, query(&mut connection)).await;
+            match answer {
+                Ok(answer) => answer.map_err(Abort::into_storage_error),
+                Err(_) => {
+                    // The server ends a slow statement before this (`statement_timeout`), so the line is dead. The next
+                    // user of this connection would wait for the same answer, and the idle ones are likely dead too.
+                    drop(Object::take(connection));
+                    pool.retain(|_, _| false);
+                    Err(StorageError::Unavailable(TooSlow::Answer.into()))
+                }
+            }
+        });
+        match task.await {
+            Ok(answer) => answer,
+            Err(error) if error.is_panic() => Err(StorageError::Defect(error.into())),
+            Err(error) => Err(StorageError::Unavailable(error.into())),
+        }
+    }
+}
