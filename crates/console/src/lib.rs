@@ -1,1 +1,61 @@
-//! Keyward's web console: setup, sign-in and Organization Settings → API Keys.
+//! Keyward's web console: first-run setup, sign-in, and Organization Settings → API Keys.
+//!
+//! Server-rendered pages with plain forms: everything works without JavaScript, which adds comfort only. The console
+//! calls the use cases of the domain, never Keyward's own API, and knows no database. It stands behind the front door,
+//! which sets the headers that every answer of Keyward carries and names each request.
+//!
+//! | to read about | look at |
+//! |---|---|
+//! | which address leads where | `routes` |
+//! | what each page shows and does | `pages`, one file per page, with its template of the same name |
+//! | who may see a page | `viewer` |
+//! | which requests are believed | `same_origin`, `session_cookie`, `forms`, `local_path` |
+//! | what every answer carries | `headers` |
+//! | what goes wrong, and the page that says so | `refusal` |
+//! | style, script and icon | `assets` |
+
+mod assets;
+mod forms;
+mod headers;
+mod links;
+mod local_path;
+mod pages;
+mod public_url;
+mod refusal;
+mod request_source;
+mod routes;
+mod same_origin;
+mod session_cookie;
+mod viewer;
+
+use std::sync::Arc;
+
+use keyward_domain::keys::PersonalKeys;
+use keyward_domain::ports::Memberships;
+use keyward_domain::sign_in::{Setup, SignIn};
+use poem::Endpoint;
+
+pub use pages::error::error_page;
+pub use public_url::{InvalidPublicUrl, PublicUrl};
+
+/// The console and what it works with.
+#[derive(Clone)]
+pub struct Console {
+    /// The first run.
+    pub setup: Setup,
+    /// Signing in and out, and who is signed in.
+    pub sign_in: SignIn,
+    /// Who belongs to which organization.
+    pub memberships: Arc<dyn Memberships>,
+    /// Personal keys.
+    pub keys: PersonalKeys,
+    /// Where people reach this installation.
+    pub public_url: PublicUrl,
+}
+
+impl Console {
+    /// Serves every path of the console, and a page that says "not found" everywhere else.
+    pub fn endpoint(self) -> impl Endpoint {
+        routes::endpoint(Arc::new(self))
+    }
+}

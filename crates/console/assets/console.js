@@ -1,0 +1,110 @@
+// Comfort for the console's pages. Everything works without it.
+
+// Copying, with a word about how it went.
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const source = document.getElementById(button.dataset.copy);
+    const said = button.closest("section").querySelector("[data-copied]");
+    try {
+      await navigator.clipboard.writeText(source.value ?? source.textContent);
+      said.textContent = "Copied to the clipboard.";
+    } catch {
+      if (source.select) source.select();
+      else getSelection().selectAllChildren(source);
+      said.textContent = "It is selected now: copy it with Ctrl+C or ⌘C.";
+    }
+  });
+}
+
+// A token leaves with its page: neither going back nor the browser's page cache shows it again.
+addEventListener("pagehide", () => {
+  for (const secret of document.querySelectorAll("[data-forget]")) secret.replaceChildren();
+});
+addEventListener("pageshow", (event) => {
+  if (event.persisted && document.querySelector("[data-forget]")) location.reload();
+});
+
+// Times as people say them; the exact one stays on hover, in their own time zone.
+const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+for (const time of document.querySelectorAll("time[datetime]")) {
+  const moment = new Date(time.dateTime);
+  const seconds = (moment - Date.now()) / 1000;
+  time.title = moment.toLocaleString("en-GB", { dateStyle: "long", timeStyle: "long" });
+  if (Math.abs(seconds) > 30 * 86400) {
+    time.textContent = moment.toLocaleDateString("en-GB", { dateStyle: "medium" });
+  } else {
+    const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
+    time.textContent = unit === "second" ? "just now" : relative.format(Math.round(seconds / length), unit);
+  }
+}
+
+// A form is sent once, however often its button is pressed.
+const sent = new WeakSet();
+document.addEventListener("submit", (event) => {
+  if (event.target.method !== "post") return;
+  if (sent.has(event.target)) event.preventDefault();
+  sent.add(event.target);
+});
+addEventListener("pageshow", (event) => {
+  if (event.persisted) for (const form of document.forms) sent.delete(form);
+});
+
+// What was announced once is not announced again by a reload.
+if (document.querySelector("[data-notice]")) {
+  const address = new URL(location);
+  for (const name of ["revoked", "others", "already-created"]) address.searchParams.delete(name);
+  history.replaceState(null, "", address);
+}
+
+// The page behind a link as a dialog of this one. If that fails, the link is followed.
+for (const link of document.querySelectorAll("[data-dialog]")) {
+  link.addEventListener("click", async (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    try {
+      const answer = await fetch(link.href);
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const content = page.querySelector("[data-dialog-content]");
+      if (!answer.ok || answer.redirected || !content) throw new Error("no dialog there");
+      const dialog = document.createElement("dialog");
+      dialog.setAttribute("aria-labelledby", content.querySelector("h1").id);
+      dialog.append(content);
+      dialog.addEventListener("close", () => { dialog.remove(); link.focus(); });
+      dialog.querySelector("[data-close]")?.addEventListener("click", (event) => {
+        event.preventDefault();
+        dialog.close();
+      });
+      document.body.append(dialog);
+      dialog.showModal();
+    } catch {
+      location.assign(link.href);
+    }
+  });
+}
+
+// The menu closes like a menu.
+for (const menu of document.querySelectorAll("details.menu")) {
+  document.addEventListener("click", (event) => { if (!menu.contains(event.target)) menu.open = false; });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+}
+
+// A long new password may be looked at before it is sent.
+for (const input of document.querySelectorAll("input[autocomplete=new-password]")) {
+  const toggle = document.createElement("button");
+  toggle.type = "button";
+  toggle.className = "button toggle-password";
+  const show = (shown) => {
+    input.type = shown ? "text" : "password";
+    toggle.textContent = shown ? "Hide password" : "Show password";
+  };
+  show(false);
+  toggle.addEventListener("click", () => show(input.type === "password"));
+  input.form.addEventListener("submit", () => show(false));
+  input.after(toggle);
+}

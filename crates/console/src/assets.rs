@@ -1,0 +1,107 @@
+//! Style, script and icon, each under a name that changes with its content, so that browsers may keep it for ever.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use poem::http::{HeaderValue, StatusCode, header};
+use poem::web::Path;
+use poem::{Request, Response, handler};
+use rust_embed::Embed;
+
+use crate::refusal::Refusal;
+
+#[derive(Embed)]
+#[folder = "assets/"]
+struct Embedded;
+
+/// A file and how it is served.
+struct Asset {
+    file_name: Cow<'static, str>,
+    /// Its address: `/assets/console-0123456789abcdef.css`.
+    address: String,
+    etag: HeaderValue,
+    content_type: HeaderValue,
+    content: Cow<'static, [u8]>,
+}
+
+static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| Embedded::iter().filter_map(asset).collect());
+
+fn asset(file_name: Cow<'static, str>) -> Option<Asset> {
+    const DIGEST_BYTES: usize = 8;
+    let file = Embedded::get(&file_name)?;
+    let (stem, extension) = file_name.rsplit_once('.')?;
+    let content_type = match extension {
+        "css" => "text/css; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "svg" => "image/svg+xml",
+        _ => return None,
+    };
+    let digest =
+        file.metadata
+            .sha256_hash()
+            .iter()
+            .take(DIGEST_BYTES)
+            .fold(String::new(), |mut digest, byte| {
+                // Writing to a String cannot fail.
+                let _ = write!(digest, "{byte:02x}");
+                digest
+            });
+    Some(Asset {
+        address: format!("/assets/{stem}-{digest}.{extension}"),
+        etag: HeaderValue::from_str(&format!("\"{digest}\"")).ok()?,
+        content_type: HeaderValue::from_static(content_type),
+        content: file.data,
+        file_name,
+    })
+}
+
+/// The address of an embedded file, for templates.
+pub(crate) fn address(file_name: &str) -> &'static str {
+    ASSETS
+        .iter()
+        .find(|asset| asset.file_name == file_name)
+        .map_or("", |asset| &asset.address)
+}
+
+#[handler]
+pub(crate) fn serve(request: &Request, Path(_): Path<String>) -> Result<Response, Refusal> {
+    let asset = ASSETS
+        .iter()
+        .find(|asset| asset.address == request.uri().path())
+        .ok_or(Refusal::NotFound)?;
+    let is_current = request
+        .headers()
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|tag| tag.trim().trim_start_matches("W/") == asset.etag);
+    let response = Response::builder()
+        .header(header::ETAG, asset.etag.clone())
+        .header(header::CACHE_CONTROL, "public, max-age=31536000, immutable");
+    Ok(if is_current {
+        response.status(StatusCode::NOT_MODIFIED).finish()
+    } else {
+        response
+            .header(header::CONTENT_TYPE, asset.content_type.clone())
+            .body(asset.content.to_vec())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_embedded_file_has_an_address_with_its_digest() {
+        for file in ["console.css", "console.js", "icon.svg"] {
+            assert!(address(file).starts_with("/assets/"), "{file}");
+        }
+        assert_eq!(
+            Embedded::iter().count(),
+            ASSETS.len(),
+            "a file of an unknown type"
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! Forms and queries as browsers send them, read strictly.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io;
+
+use percent_encoding::percent_decode_str;
+use poem::error::ReadBodyError;
+use poem::http::header;
+use poem::{FromRequest, Request, RequestBody};
+
+use crate::refusal::Refusal;
+
+/// The most bytes of a form.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// The fields of a form or query, each at most once.
+pub(crate) struct Fields(HashMap<String, String>);
+
+impl Fields {
+    /// Reads `application/x-www-form-urlencoded` text (WHATWG URL §5.1), but refuses what a browser never sends: a
+    /// field twice, or bytes that are no UTF-8.
+    fn parse(text: &str) -> Result<Self, Refusal> {
+        let mut fields = HashMap::new();
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match fields.entry(decoded(name)?) {
+                Entry::Occupied(_) => return Err(Refusal::BadForm("A field was sent twice.")),
+                Entry::Vacant(free) => free.insert(decoded(value)?),
+            };
+        }
+        Ok(Self(fields))
+    }
+
+    /// A field that the page always sends, possibly empty.
+    pub(crate) fn required(&self, name: &str) -> Result<&str, Refusal> {
+        self.optional(name)
+            .ok_or(Refusal::BadForm("A field of the form is missing."))
+    }
+
+    /// A field that may be absent: an unticked box, or part of a query.
+    pub(crate) fn optional(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+}
+
+fn decoded(text: &str) -> Result<String, Refusal> {
+    let text = text.replace('+', " ");
+    match percent_decode_str(&text).decode_utf8() {
+        Ok(decoded) => Ok(decoded.into_owned()),
+        Err(_) => Err(Refusal::BadForm("A field is not text.")),
+    }
+}
+
+/// The form in a request's body.
+pub(crate) struct Form(pub(crate) Fields);
+
+impl<'a> FromRequest<'a> for Form {
+    async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
+        if !is_urlencoded(request) {
+            return Err(Refusal::UnsupportedForm.into());
+        }
+        let bytes = match body.take()?.into_bytes_limit(MAX_BYTES).await {
+            Ok(bytes) => bytes,
+            Err(error) => return Err(unreadable(error).into()),
+        };
+        let text = std::str::from_utf8(&bytes).map_err(|_| Refusal::BadForm("The form is not text."))?;
+        Ok(Self(Fields::parse(text)?))
+    }
+}
+
+fn is_urlencoded(request: &Request) -> bool {
+    let mut types = request.headers().get_all(header::CONTENT_TYPE).iter();
+    let (Some(value), None) = (types.next(), types.next()) else {
+        return false;
+    };
+    let essence = value
+        .to_str()
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
+    essence
+        .trim()
+        .eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+fn unreadable(error: ReadBodyError) -> Refusal {
+    match error {
+        ReadBodyError::PayloadTooLarge => Refusal::FormTooLarge,
+        ReadBodyError::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => Refusal::FormTooLarge,
+        ReadBodyError::Io(error) if error.kind() == io::ErrorKind::TimedOut => Refusal::FormTooSlow,
+        ReadBodyError::Io(_) | ReadBodyError::Utf8(_) | ReadBodyError::BodyHasBeenTaken => {
+            Refusal::BadForm("The form did not arrive whole.")
+        }
+    }
+}
+
+/// The query in a request's address.
+pub(crate) struct Query(pub(crate) Fields);
+
+impl<'a> FromRequest<'a> for Query {
+    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        Ok(Self(Fields::parse(request.uri().query().unwrap_or_default())?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_decoded_as_browsers_encode_them() {
+        let fields = Fields::parse("name=a+b%20%C3%A9%2B&empty=&bare")
+            .ok()
+            .expect("fields");
+        assert_eq!(fields.optional("name"), Some("a b é+"));
+        assert_eq!(fields.optional("empty"), Some(""));
+        assert_eq!(fields.optional("bare"), Some(""));
+        assert_eq!(fields.optional("absent"), None);
+        assert!(fields.required("absent").is_err());
+    }
+
+    #[test]
+    fn repeated_fields_and_broken_text_are_refused() {
+        for text in ["a=1&a=2", "a=1&%61=2", "a=%ff", "%ff=a"] {
+            assert!(Fields::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What every answer of the console carries, errors and redirects included.
+
+use poem::http::{HeaderMap, HeaderName, HeaderValue, header};
+
+/// Nothing but our own files, no inline script or style, no frames, no forms to elsewhere.
+const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
+     connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+);
+
+/// `no-referrer` would turn the `Origin` of our own forms into `null` (Fetch §3.2), which older browsers have nothing
+/// else to prove themselves with.
+const REFERRER_POLICY: HeaderValue = HeaderValue::from_static("same-origin");
+
+/// Sets them. The front door adds those that every answer of Keyward has.
+pub(crate) fn set(headers: &mut HeaderMap) {
+    headers.insert(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY);
+    headers.insert(header::REFERRER_POLICY, REFERRER_POLICY);
+    insert_unless_present(headers, header::CACHE_CONTROL, "no-store");
+}
+
+/// Pages are private and change; only assets say otherwise.
+fn insert_unless_present(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
+    headers.entry(name).or_insert(HeaderValue::from_static(value));
+}

@@ -1,0 +1,284 @@
+//! Organization Settings → API Keys: the viewer's own keys.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use askama::Template;
+use keyward_domain::api_key::{ApiKey, Origin, Revocation, RevocationReason};
+use keyward_domain::holder::Holder;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::keys::{PersonalKeys, ReadKeyError};
+use keyward_domain::organization::Slug;
+use keyward_domain::page::{Page, PageRequest, PageSize};
+use keyward_domain::ports::{KeyFilter, StatusFilter};
+use poem::http::StatusCode;
+use poem::web::Data;
+use poem::{Response, handler};
+
+use crate::forms::{Fields, Query};
+use crate::pages::html;
+use crate::pages::moment::Moment;
+use crate::pages::settings::{Section, SectionLink, Settings};
+use crate::public_url::PublicUrl;
+use crate::refusal::Refusal;
+use crate::viewer::Insider;
+use crate::{Console, links};
+
+#[derive(Template)]
+#[template(path = "api_keys.html")]
+struct ApiKeysPage<'a> {
+    settings: Settings,
+    public_url: &'a PublicUrl,
+    list: String,
+    create: String,
+    notice: Option<Notice>,
+    /// The holder has never had a key.
+    is_first_visit: bool,
+    search: &'a str,
+    status: StatusFilter,
+    statuses: Vec<SectionLink>,
+    rows: Vec<Row>,
+    newest: Option<String>,
+    older: Option<String>,
+}
+
+/// What has just happened to a key of this list. It is looked up, so that no link can claim it.
+enum Notice {
+    Revoked { name: String, others: u16 },
+    AlreadyCreated { name: String, hint: String },
+}
+
+/// A key in the table.
+struct Row {
+    name: String,
+    description: String,
+    hint: String,
+    created: Moment,
+    /// The key that created it, if a key did.
+    parent: Option<Parent>,
+    revoked: Option<Revoked>,
+    revoke: String,
+}
+
+#[derive(Clone)]
+struct Parent {
+    name: String,
+    hint: String,
+}
+
+struct Revoked {
+    at: Moment,
+    why: &'static str,
+}
+
+/// The query of the list's address.
+struct Listing<'a> {
+    status: StatusFilter,
+    search: &'a str,
+    after: Option<ApiKeyId>,
+}
+
+/// The list as it is after a key was revoked, saying so.
+pub(super) fn after_revocation(organization: &Slug, key: ApiKeyId, others: usize) -> String {
+    let others = (others > 0).then(|| others.to_string());
+    links::with_query(
+        &links::api_keys(organization),
+        [
+            ("status", Some(StatusFilter::All.as_str())),
+            ("revoked", Some(&*key.to_string())),
+            ("others", others.as_deref()),
+        ],
+    )
+}
+
+/// The list as it is after a form was sent again that had created a key before.
+pub(super) fn after_repeated_form(organization: &Slug, key: ApiKeyId) -> String {
+    links::with_query(
+        &links::api_keys(organization),
+        [("already-created", Some(&*key.to_string()))],
+    )
+}
+
+#[handler]
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    insider: Insider,
+    Query(query): Query,
+) -> Result<Response, Refusal> {
+    let listing = Listing::parse(&query)?;
+    let holder = insider.member.as_holder();
+    let slug = &insider.member.organization.slug;
+    let request = PageRequest {
+        size: PageSize::DEFAULT,
+        after: listing.after,
+    };
+    let filter = KeyFilter::new(listing.status, Some(listing.search));
+    let found = console.keys.list(&holder, filter, request).await?;
+    let is_first_visit = found.items.is_empty() && has_no_key(&console.keys, &holder).await?;
+    let page = ApiKeysPage {
+        settings: Settings::new(&insider, Section::ApiKeys),
+        public_url: &console.public_url,
+        list: links::api_keys(slug),
+        create: links::new_api_key(slug),
+        notice: notice(&console.keys, &holder, &query).await?,
+        is_first_visit,
+        search: listing.search,
+        status: listing.status,
+        statuses: listing.statuses(slug),
+        newest: listing.after.map(|_| listing.address(slug, listing.status, None)),
+        older: found
+            .next
+            .map(|next| listing.address(slug, listing.status, Some(next))),
+        rows: rows(&console.keys, &holder, slug, found).await?,
+    };
+    html(StatusCode::OK, &page)
+}
+
+impl<'a> Listing<'a> {
+    fn parse(query: &'a Fields) -> Result<Self, Refusal> {
+        let status = match query.optional("status") {
+            None => StatusFilter::default(),
+            Some(word) => StatusFilter::from_word(word).ok_or(Refusal::BadAddress)?,
+        };
+        let after = match query.optional("after") {
+            None => None,
+            Some(id) => Some(id.parse().map_err(|_| Refusal::BadAddress)?),
+        };
+        Ok(Self {
+            status,
+            search: query.optional("search").unwrap_or_default().trim(),
+            after,
+        })
+    }
+
+    fn address(&self, slug: &Slug, status: StatusFilter, after: Option<ApiKeyId>) -> String {
+        let after = after.map(|id| id.to_string());
+        links::with_query(
+            &links::api_keys(slug),
+            [
+                (
+                    "status",
+                    (status != StatusFilter::default()).then_some(status.as_str()),
+                ),
+                ("search", (!self.search.is_empty()).then_some(self.search)),
+                ("after", after.as_deref()),
+            ],
+        )
+    }
+
+    fn statuses(&self, slug: &Slug) -> Vec<SectionLink> {
+        [
+            (StatusFilter::Valid, "Valid"),
+            (StatusFilter::Revoked, "Revoked"),
+            (StatusFilter::All, "All"),
+        ]
+        .map(|(status, label)| SectionLink {
+            label,
+            address: self.address(slug, status, None),
+            is_current: status == self.status,
+        })
+        .into()
+    }
+}
+
+async fn has_no_key(keys: &PersonalKeys, holder: &Holder) -> Result<bool, Refusal> {
+    let any = KeyFilter::new(StatusFilter::All, None);
+    let request = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    Ok(keys.list(holder, any, request).await?.items.is_empty())
+}
+
+async fn notice(keys: &PersonalKeys, holder: &Holder, query: &Fields) -> Result<Option<Notice>, Refusal> {
+    if let Some(key) = named_key(keys, holder, query.optional("revoked")).await?
+        && !key.is_valid()
+    {
+        let others = query.optional("others").and_then(|others| others.parse().ok());
+        return Ok(Some(Notice::Revoked {
+            name: key.name.to_string(),
+            others: others.unwrap_or(0),
+        }));
+    }
+    let key = named_key(keys, holder, query.optional("already-created")).await?;
+    Ok(key.map(|key| Notice::AlreadyCreated {
+        name: key.name.to_string(),
+        hint: key.hint.to_string(),
+    }))
+}
+
+async fn named_key(
+    keys: &PersonalKeys,
+    holder: &Holder,
+    id: Option<&str>,
+) -> Result<Option<ApiKey>, Refusal> {
+    match id.and_then(|id| id.parse().ok()) {
+        Some(id) => find(keys, holder, id).await,
+        None => Ok(None),
+    }
+}
+
+async fn find(keys: &PersonalKeys, holder: &Holder, id: ApiKeyId) -> Result<Option<ApiKey>, Refusal> {
+    match keys.read(holder, id).await {
+        Ok(key) => Ok(Some(key)),
+        Err(ReadKeyError::NotFound) => Ok(None),
+        Err(ReadKeyError::Storage(error)) => Err(error.into()),
+    }
+}
+
+async fn rows(
+    keys: &PersonalKeys,
+    holder: &Holder,
+    slug: &Slug,
+    page: Page<ApiKey, ApiKeyId>,
+) -> Result<Vec<Row>, Refusal> {
+    let mut known: HashMap<ApiKeyId, Parent> =
+        page.items.iter().map(|key| (key.id, Parent::from(key))).collect();
+    // Parents are few, and most are on the same page.
+    for parent in page.items.iter().filter_map(ApiKey::parent) {
+        if !known.contains_key(&parent)
+            && let Some(key) = find(keys, holder, parent).await?
+        {
+            known.insert(parent, Parent::from(&key));
+        }
+    }
+    Ok(page.items.iter().map(|key| row(key, slug, &known)).collect())
+}
+
+fn row(key: &ApiKey, slug: &Slug, known: &HashMap<ApiKeyId, Parent>) -> Row {
+    Row {
+        name: key.name.to_string(),
+        description: key.description.to_string(),
+        hint: key.hint.to_string(),
+        created: Moment(key.created_at),
+        parent: match key.origin {
+            Origin::Console(_) => None,
+            Origin::Key(parent) => known.get(&parent).cloned(),
+        },
+        revoked: key.revocation.map(Revoked::from),
+        revoke: links::revoke_api_key(slug, key.id),
+    }
+}
+
+impl From<&ApiKey> for Parent {
+    fn from(key: &ApiKey) -> Self {
+        Self {
+            name: key.name.to_string(),
+            hint: key.hint.to_string(),
+        }
+    }
+}
+
+impl From<Revocation> for Revoked {
+    fn from(revocation: Revocation) -> Self {
+        Self {
+            at: Moment(revocation.at),
+            why: match revocation.reason {
+                RevocationReason::Holder => "by you",
+                RevocationReason::Owner => "by an owner",
+                RevocationReason::Leak => "because its token leaked",
+                RevocationReason::Administrator => "by an administrator",
+            },
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `/`: leads on to where the visitor can do something.
+
+use std::sync::Arc;
+
+use askama::Template;
+use poem::http::StatusCode;
+use poem::web::Data;
+use poem::{Response, handler};
+
+use crate::pages::{html, redirect};
+use crate::refusal::Refusal;
+use crate::viewer::Visitor;
+use crate::{Console, links};
+
+/// Nobody has completed the first run.
+#[derive(Template)]
+#[template(path = "not_set_up.html")]
+struct NotSetUp;
+
+/// The user belongs to no organization (any more).
+#[derive(Template)]
+#[template(path = "no_organization.html")]
+struct NoOrganization {
+    username: String,
+    sign_out: &'static str,
+}
+
+#[handler]
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    Visitor(visitor): Visitor,
+) -> Result<Response, Refusal> {
+    let Some(viewer) = visitor else {
+        return if console.setup.is_complete().await? {
+            Ok(redirect(links::SIGN_IN))
+        } else {
+            html(StatusCode::OK, &NotSetUp)
+        };
+    };
+    let organizations = console.memberships.organizations_of(viewer.user.id).await?;
+    match organizations.first() {
+        Some(organization) => Ok(redirect(&links::api_keys(&organization.slug))),
+        None => html(
+            StatusCode::OK,
+            &NoOrganization {
+                username: viewer.user.username.to_string(),
+                sign_out: links::SIGN_OUT,
+            },
+        ),
+    }
+}

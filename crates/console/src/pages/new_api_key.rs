@@ -1,0 +1,111 @@
+//! The form that creates a key.
+
+use std::sync::Arc;
+
+use askama::Template;
+use keyward_domain::api_key::{KeyDescription, KeyName};
+use keyward_domain::keys::{FormNonce, IssueKeyError, KeyDraft};
+use keyward_domain::ports::KeyLimit;
+use poem::http::StatusCode;
+use poem::web::Data;
+use poem::{Response, handler};
+
+use crate::forms::{Fields, Form};
+use crate::pages::api_keys::after_repeated_form;
+use crate::pages::field::{Field, focus_first_error};
+use crate::pages::issued_api_key::IssuedApiKeyPage;
+use crate::pages::settings::{Section, Settings};
+use crate::pages::{html, redirect};
+use crate::refusal::Refusal;
+use crate::request_source::Source;
+use crate::viewer::Insider;
+use crate::{Console, links};
+
+#[derive(Template)]
+#[template(path = "new_api_key.html")]
+struct NewApiKeyPage {
+    settings: Settings,
+    list: String,
+    nonce: FormNonce,
+    name: Field,
+    description: Field,
+    /// The holder has as many valid keys as they may.
+    limit_reached: Option<KeyLimit>,
+    has_errors: bool,
+}
+
+#[handler]
+pub(crate) async fn show(Data(console): Data<&Arc<Console>>, insider: Insider) -> Result<Response, Refusal> {
+    let mut page = NewApiKeyPage::new(&insider, console.keys.form_nonce());
+    page.name.focused = true;
+    html(StatusCode::OK, &page)
+}
+
+#[handler]
+pub(crate) async fn submit(
+    Data(console): Data<&Arc<Console>>,
+    insider: Insider,
+    Source(source): Source,
+    Form(form): Form,
+) -> Result<Response, Refusal> {
+    let nonce = FormNonce::parse(form.required("nonce")?)
+        .map_err(|_| Refusal::BadForm("The form's own mark is damaged. Open the form again."))?;
+    let mut page = NewApiKeyPage::filled_in(&insider, nonce, &form)?;
+    let Some(draft) = page.draft() else {
+        page.has_errors = true;
+        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    };
+    let holder = insider.member.as_holder();
+    match console.keys.issue(&holder, draft, Some(nonce), source).await {
+        Ok(issued) => {
+            let page = IssuedApiKeyPage::new(&insider, &issued, &console.public_url);
+            html(StatusCode::OK, &page)
+        }
+        Err(IssueKeyError::AlreadyCreated(key)) => Ok(redirect(&after_repeated_form(
+            &insider.member.organization.slug,
+            key,
+        ))),
+        Err(IssueKeyError::LimitReached(limit)) => {
+            page.limit_reached = Some(limit);
+            page.has_errors = true;
+            html(StatusCode::CONFLICT, &page)
+        }
+        Err(IssueKeyError::HolderGone) => Err(Refusal::NotFound),
+        Err(IssueKeyError::Storage(error)) => Err(error.into()),
+    }
+}
+
+impl NewApiKeyPage {
+    fn new(insider: &Insider, nonce: FormNonce) -> Self {
+        Self {
+            settings: Settings::new(insider, Section::ApiKeys),
+            list: links::api_keys(&insider.member.organization.slug),
+            nonce,
+            name: Field::default(),
+            description: Field::default(),
+            limit_reached: None,
+            has_errors: false,
+        }
+    }
+
+    fn filled_in(insider: &Insider, nonce: FormNonce, form: &Fields) -> Result<Self, Refusal> {
+        Ok(Self {
+            name: Field::with_value(form.required("name")?),
+            description: Field::with_value(form.required("description")?),
+            ..Self::new(insider, nonce)
+        })
+    }
+
+    /// What is asked for; if something is wrong with it, the fields say so.
+    fn draft(&mut self) -> Option<KeyDraft> {
+        let name = KeyName::parse(&self.name.value);
+        let name = self.name.check("Name", name);
+        let description = KeyDescription::parse(&self.description.value);
+        let description = self.description.check("Description", description);
+        focus_first_error(&mut [&mut self.name, &mut self.description]);
+        Some(KeyDraft {
+            name: name?,
+            description: description?,
+        })
+    }
+}

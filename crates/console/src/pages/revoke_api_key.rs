@@ -1,0 +1,126 @@
+//! Revoking a key, deliberately. The script shows this page's form in a dialog on the list.
+
+use std::sync::Arc;
+
+use askama::Template;
+use keyward_domain::api_key::ApiKey;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::keys::{ReadKeyError, RevokeKeyError};
+use keyward_domain::ports::DescendantKeys;
+use poem::http::StatusCode;
+use poem::web::{Data, Path};
+use poem::{Response, handler};
+
+use crate::forms::Form;
+use crate::pages::api_keys::after_revocation;
+use crate::pages::moment::Moment;
+use crate::pages::settings::{Section, Settings};
+use crate::pages::{html, redirect};
+use crate::refusal::Refusal;
+use crate::request_source::Source;
+use crate::viewer::Insider;
+use crate::{Console, links};
+
+#[derive(Template)]
+#[template(path = "revoke_api_key.html")]
+struct RevokeApiKeyPage {
+    settings: Settings,
+    list: String,
+    address: String,
+    key: KeyInQuestion,
+    descendants: Vec<KeyInQuestion>,
+    /// What was chosen before the form came back.
+    revoke_descendants: bool,
+    confirmation_missing: bool,
+}
+
+/// A key as the page names it.
+struct KeyInQuestion {
+    name: String,
+    hint: String,
+    created: Moment,
+    revoked: Option<Moment>,
+}
+
+#[handler]
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    insider: Insider,
+    Path((_, id)): Path<(String, String)>,
+) -> Result<Response, Refusal> {
+    let page = page(console, &insider, key_id(&id)?).await?;
+    html(StatusCode::OK, &page)
+}
+
+#[handler]
+pub(crate) async fn submit(
+    Data(console): Data<&Arc<Console>>,
+    insider: Insider,
+    Path((_, id)): Path<(String, String)>,
+    Source(source): Source,
+    Form(form): Form,
+) -> Result<Response, Refusal> {
+    let id = key_id(&id)?;
+    let descendants = match form.optional("descendants") {
+        Some("revoke") => DescendantKeys::Revoke,
+        None => DescendantKeys::Keep,
+        Some(_) => return Err(Refusal::BadForm("The choice about the other keys is damaged.")),
+    };
+    if form.optional("confirm") != Some("yes") {
+        let page = RevokeApiKeyPage {
+            revoke_descendants: descendants == DescendantKeys::Revoke,
+            confirmation_missing: true,
+            ..page(console, &insider, id).await?
+        };
+        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    }
+    let holder = insider.member.as_holder();
+    match console.keys.revoke(&holder, id, descendants, source).await {
+        Ok(revoked) => {
+            let others = revoked.iter().filter(|revoked| **revoked != id).count();
+            Ok(redirect(&after_revocation(
+                &insider.member.organization.slug,
+                id,
+                others,
+            )))
+        }
+        Err(RevokeKeyError::NotFound) => Err(Refusal::NotFound),
+        Err(RevokeKeyError::Storage(error)) => Err(error.into()),
+    }
+}
+
+async fn page(console: &Console, insider: &Insider, id: ApiKeyId) -> Result<RevokeApiKeyPage, Refusal> {
+    let holder = insider.member.as_holder();
+    let key = match console.keys.read(&holder, id).await {
+        Ok(key) => key,
+        Err(ReadKeyError::NotFound) => return Err(Refusal::NotFound),
+        Err(ReadKeyError::Storage(error)) => return Err(error.into()),
+    };
+    let descendants = console.keys.valid_descendants(&holder, id).await?;
+    let slug = &insider.member.organization.slug;
+    Ok(RevokeApiKeyPage {
+        settings: Settings::new(insider, Section::ApiKeys),
+        list: links::api_keys(slug),
+        address: links::revoke_api_key(slug, id),
+        key: KeyInQuestion::from(&key),
+        descendants: descendants.iter().map(KeyInQuestion::from).collect(),
+        revoke_descendants: false,
+        confirmation_missing: false,
+    })
+}
+
+/// What is no id names no key.
+fn key_id(text: &str) -> Result<ApiKeyId, Refusal> {
+    text.parse().map_err(|_| Refusal::NotFound)
+}
+
+impl From<&ApiKey> for KeyInQuestion {
+    fn from(key: &ApiKey) -> Self {
+        Self {
+            name: key.name.to_string(),
+            hint: key.hint.to_string(),
+            created: Moment(key.created_at),
+            revoked: key.revocation.map(|revocation| Moment(revocation.at)),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! `/sign-in`: username and password for a session.
+
+use std::sync::Arc;
+
+use askama::Template;
+use chrono::TimeDelta;
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::session::{SessionToken, SignInAttempt, SignInError};
+use keyward_domain::sign_in::throttle::Throttled;
+use poem::http::{StatusCode, header};
+use poem::web::Data;
+use poem::{Request, Response, handler};
+
+use crate::forms::{Fields, Form, Query};
+use crate::links::SignInNotice;
+use crate::local_path::LocalPath;
+use crate::pages::{html, redirect};
+use crate::refusal::Refusal;
+use crate::request_source::Source;
+use crate::session_cookie::SessionCookie;
+use crate::viewer::Visitor;
+use crate::{Console, links};
+
+#[derive(Template, Default)]
+#[template(path = "sign_in.html")]
+struct SignInPage {
+    next: Option<LocalPath>,
+    notice: Option<&'static str>,
+    username: String,
+    error: Option<String>,
+}
+
+#[handler]
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    Visitor(visitor): Visitor,
+    Query(query): Query,
+) -> Result<Response, Refusal> {
+    let next = wanted_page(&query);
+    if visitor.is_some() {
+        return Ok(lead_on(next.as_ref()));
+    }
+    if !console.setup.is_complete().await? {
+        return Ok(redirect(links::HOME));
+    }
+    let page = SignInPage {
+        next,
+        notice: query
+            .optional("notice")
+            .and_then(SignInNotice::from_word)
+            .map(words),
+        ..SignInPage::default()
+    };
+    html(StatusCode::OK, &page)
+}
+
+#[handler]
+pub(crate) async fn submit(
+    Data(console): Data<&Arc<Console>>,
+    Source(source): Source,
+    request: &Request,
+    Form(form): Form,
+) -> Result<Response, Refusal> {
+    let next = wanted_page(&form);
+    let username = form.required("username")?;
+    let cookie = SessionCookie::of(&console.public_url);
+    let attempt = SignInAttempt {
+        username,
+        password: Password::attempt(form.required("password")?),
+        previous: cookie.read(request.headers()),
+        source,
+    };
+    let page = |error: String| SignInPage {
+        next: next.clone(),
+        username: username.to_owned(),
+        error: Some(error),
+        ..SignInPage::default()
+    };
+    match console.sign_in.sign_in(attempt).await {
+        Ok(token) => Ok(with_session(lead_on(next.as_ref()), cookie, &token)),
+        Err(error @ SignInError::WrongCredentials) => {
+            let page = page(format!("{}.", capitalized(&error.to_string())));
+            html(StatusCode::UNPROCESSABLE_ENTITY, &page)
+        }
+        Err(SignInError::Throttled(throttled)) => too_many(&page(patience(throttled)), throttled),
+        Err(SignInError::Hashing(error)) => Err(error.into()),
+        Err(SignInError::Storage(error)) => Err(error.into()),
+    }
+}
+
+/// Gives the browser a new session.
+pub(super) fn with_session(mut response: Response, cookie: SessionCookie, token: &SessionToken) -> Response {
+    response
+        .headers_mut()
+        .insert(header::SET_COOKIE, cookie.set(token));
+    response
+}
+
+fn wanted_page(fields: &Fields) -> Option<LocalPath> {
+    fields.optional("next").and_then(LocalPath::parse)
+}
+
+fn lead_on(next: Option<&LocalPath>) -> Response {
+    redirect(next.map_or(links::HOME, LocalPath::as_str))
+}
+
+fn words(notice: SignInNotice) -> &'static str {
+    match notice {
+        SignInNotice::SetUp => "Keyward is set up. Sign in with the username and password you chose.",
+        SignInNotice::SignedOut => "You are signed out.",
+        SignInNotice::FormNotSent => {
+            "You were signed out, so the form you sent was not saved. Sign in, then fill it in and send it again."
+        }
+    }
+}
+
+fn too_many(page: &SignInPage, throttled: Throttled) -> Result<Response, Refusal> {
+    let mut response = html(StatusCode::TOO_MANY_REQUESTS, page)?;
+    let seconds = whole_seconds(throttled.retry_after);
+    response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    Ok(response)
+}
+
+fn whole_seconds(wait: TimeDelta) -> i64 {
+    wait.num_seconds().max(0) + i64::from(wait.subsec_nanos() > 0)
+}
+
+/// How long to wait, in the unit that a person would use.
+fn patience(throttled: Throttled) -> String {
+    let seconds = whole_seconds(throttled.retry_after).max(1);
+    let (amount, unit) = if seconds > 90 {
+        ((seconds + 59) / 60, "minute")
+    } else {
+        (seconds, "second")
+    };
+    let plural = if amount == 1 { "" } else { "s" };
+    format!("Too many attempts. Try again in {amount} {unit}{plural}.")
+}
+
+fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map(|first| first.to_uppercase().chain(characters).collect())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_is_told_in_seconds_or_minutes_rounded_up() {
+        let told = |milliseconds| {
+            patience(Throttled {
+                retry_after: TimeDelta::milliseconds(milliseconds),
+            })
+        };
+        assert_eq!(told(1), "Too many attempts. Try again in 1 second.");
+        assert_eq!(told(60_000), "Too many attempts. Try again in 60 seconds.");
+        assert_eq!(told(121_000), "Too many attempts. Try again in 3 minutes.");
+    }
+}

@@ -1,0 +1,146 @@
+//! Why a request gets no page of its own, and the answer it gets instead.
+
+use std::error::Error;
+
+use keyward_domain::keys::ListKeysError;
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::password::HashingError;
+use poem::Response;
+use poem::error::ResponseError;
+use poem::http::{StatusCode, header};
+
+use crate::links::{self, SignInNotice};
+use crate::local_path::LocalPath;
+use crate::pages::error::{ErrorPage, error_page};
+use crate::pages::redirect;
+
+/// Why a request gets no page of its own.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    /// There is nothing here, or not for this user, who must not be able to tell.
+    #[error("not found")]
+    NotFound,
+    /// The path takes other methods only.
+    #[error("the method is not allowed")]
+    MethodNotAllowed {
+        /// Those it takes.
+        allow: &'static str,
+    },
+    /// Nobody is signed in: the request leads to the sign-in page.
+    #[error("not signed in")]
+    SignedOut {
+        /// Where to go on afterwards.
+        next: Option<LocalPath>,
+        /// What to say there.
+        notice: Option<SignInNotice>,
+    },
+    /// The request does not come from a page of this installation.
+    #[error("the request comes from another site")]
+    CrossSite,
+    /// No form of ours looks like this.
+    #[error("unreadable form: {0}")]
+    BadForm(&'static str),
+    /// The address was mistyped or cut off.
+    #[error("unreadable address")]
+    BadAddress,
+    /// The body is no form.
+    #[error("the content type is not that of a form")]
+    UnsupportedForm,
+    /// The form is larger than any of ours.
+    #[error("the form is too large")]
+    FormTooLarge,
+    /// The form did not arrive in time.
+    #[error("the form did not arrive in time")]
+    FormTooSlow,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// A password could not be hashed or checked.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
+    /// A template failed.
+    #[error("a page could not be rendered")]
+    Rendering(#[from] askama::Error),
+}
+
+impl From<ListKeysError> for Refusal {
+    fn from(error: ListKeysError) -> Self {
+        match error {
+            ListKeysError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl ResponseError for Refusal {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::SignedOut { .. } => StatusCode::SEE_OTHER,
+            Self::CrossSite => StatusCode::FORBIDDEN,
+            Self::BadForm(_) | Self::BadAddress => StatusCode::BAD_REQUEST,
+            Self::UnsupportedForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::FormTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::FormTooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::Storage(StorageError::Unavailable(_) | StorageError::OutcomeUnknown(_))
+            | Self::Hashing(HashingError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Storage(StorageError::Corrupt { .. } | StorageError::Defect(_))
+            | Self::Hashing(HashingError::Failed(_))
+            | Self::Rendering(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+impl Refusal {
+    /// The answer to the request that was refused.
+    pub(crate) fn into_response(self, request_id: &str) -> Response {
+        let status = self.status();
+        self.log(status);
+        match self {
+            Self::SignedOut { next, notice } => redirect(&links::sign_in(next.as_ref(), notice)),
+            Self::MethodNotAllowed { allow } => {
+                let mut response = error_page(status, request_id);
+                response
+                    .headers_mut()
+                    .insert(header::ALLOW, poem::http::HeaderValue::from_static(allow));
+                response
+            }
+            Self::CrossSite => ErrorPage::new(status)
+                .saying(
+                    "This form came from somewhere else",
+                    "Keyward acts only on forms from its own pages, so nothing was changed. If you sent the form \
+                     here, open Keyward at its public address and send it again.",
+                )
+                .into_response(request_id),
+            Self::BadForm(problem) => ErrorPage::new(status)
+                .saying("This form could not be read", problem)
+                .into_response(request_id),
+            Self::Storage(StorageError::OutcomeUnknown(_)) => ErrorPage::new(status)
+                .saying(
+                    "It is not certain whether this was done",
+                    "Keyward lost touch with its storage while it was saving. Look whether the change is there before \
+                     you make it again. A key whose token you did not see is of no use: revoke it and create another.",
+                )
+                .into_response(request_id),
+            Self::NotFound
+            | Self::BadAddress
+            | Self::UnsupportedForm
+            | Self::FormTooLarge
+            | Self::FormTooSlow
+            | Self::Storage(_)
+            | Self::Hashing(_)
+            | Self::Rendering(_) => error_page(status, request_id),
+        }
+    }
+
+    /// What the operator should know of; the others are the visitor's own business.
+    fn log(&self, status: StatusCode) {
+        if status.is_server_error() {
+            tracing::error!(
+                error = self as &dyn Error,
+                status = status.as_u16(),
+                "a page could not be served"
+            );
+        }
+    }
+}

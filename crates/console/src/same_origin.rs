@@ -1,0 +1,40 @@
+//! Which requests come from the console's own pages (cross-site request forgery, CWE-352).
+
+use poem::Request;
+use poem::http::{HeaderMap, HeaderName, Method, header};
+
+use crate::public_url::PublicUrl;
+
+/// Who asked for the request (W3C Fetch Metadata §2.3); no page can set or remove it.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Whether a request may change something: it is safe by its method, or comes from a page of this installation.
+///
+/// Browsers say so in `Sec-Fetch-Site`; older ones without it in `Origin`. A request with neither is refused: it is not
+/// from a form. Sign-in and setup are no exceptions, or a stranger could sign somebody in as themselves.
+pub(crate) fn is_allowed(request: &Request, public_url: &PublicUrl) -> bool {
+    is_safe(request.method()) || is_same_origin(request.headers(), public_url)
+}
+
+/// Methods that change nothing (RFC 9110 §9.2.1), here as everywhere.
+fn is_safe(method: &Method) -> bool {
+    *method == Method::GET || *method == Method::HEAD || *method == Method::OPTIONS
+}
+
+fn is_same_origin(headers: &HeaderMap, public_url: &PublicUrl) -> bool {
+    let only = |name: HeaderName| {
+        let mut values = headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Ok(None),
+            (Some(value), None) => value.to_str().map(Some).map_err(|_| ()),
+            (Some(_), Some(_)) => Err(()),
+        }
+    };
+    match only(SEC_FETCH_SITE) {
+        Ok(Some(site)) => site == "same-origin",
+        Ok(None) => {
+            matches!(only(header::ORIGIN), Ok(Some(origin)) if public_url.is_origin(origin))
+        }
+        Err(()) => false,
+    }
+}

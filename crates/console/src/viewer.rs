@@ -1,0 +1,94 @@
+//! Who asks for a page, decided anew at every request.
+
+use std::sync::Arc;
+
+use keyward_domain::membership::Member;
+use keyward_domain::organization::{Organization, Slug};
+use keyward_domain::sign_in::session::SignedIn;
+use poem::http::Method;
+use poem::{FromRequest, Request, RequestBody};
+
+use crate::Console;
+use crate::links::SignInNotice;
+use crate::local_path::LocalPath;
+use crate::refusal::Refusal;
+use crate::session_cookie::SessionCookie;
+
+/// Somebody, signed in or not.
+pub(crate) struct Visitor(pub(crate) Option<SignedIn>);
+
+impl<'a> FromRequest<'a> for Visitor {
+    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        let console = console(request)?;
+        let cookie = SessionCookie::of(&console.public_url);
+        let Some(token) = cookie.read(request.headers()) else {
+            return Ok(Self(None));
+        };
+        let signed_in = console.sign_in.signed_in(&token).await.map_err(Refusal::from)?;
+        Ok(Self(signed_in))
+    }
+}
+
+/// Somebody who is signed in. Others are led to the sign-in page and from there back here; if they sent a form, they
+/// are told that it was not read.
+pub(crate) struct Viewer(pub(crate) SignedIn);
+
+impl<'a> FromRequest<'a> for Viewer {
+    async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
+        let Visitor(signed_in) = Visitor::from_request(request, body).await?;
+        Ok(Self(signed_in.ok_or_else(|| signed_out(request))?))
+    }
+}
+
+fn signed_out(request: &Request) -> Refusal {
+    let sent_a_form = *request.method() == Method::POST;
+    Refusal::SignedOut {
+        next: request
+            .uri()
+            .path_and_query()
+            .and_then(|path| LocalPath::parse(path.as_str())),
+        notice: sent_a_form.then_some(SignInNotice::FormNotSent),
+    }
+}
+
+/// Somebody who is signed in and belongs to the organization in the path. To all others it does not exist.
+pub(crate) struct Insider {
+    /// The viewer in this organization.
+    pub(crate) member: Member,
+    /// All organizations they belong to.
+    pub(crate) organizations: Vec<Organization>,
+}
+
+impl<'a> FromRequest<'a> for Insider {
+    async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
+        let console = console(request)?;
+        let Viewer(viewer) = Viewer::from_request(request, body).await?;
+        let slug = request
+            .raw_path_param("slug")
+            .and_then(|slug| Slug::parse(slug).ok())
+            .ok_or(Refusal::NotFound)?;
+        let member = console
+            .memberships
+            .find_live(viewer.user.id, &slug)
+            .await
+            .map_err(Refusal::from)?
+            .ok_or(Refusal::NotFound)?;
+        let organizations = console
+            .memberships
+            .organizations_of(viewer.user.id)
+            .await
+            .map_err(Refusal::from)?;
+        Ok(Self {
+            member,
+            organizations,
+        })
+    }
+}
+
+fn console(request: &Request) -> poem::Result<&Arc<Console>> {
+    let data: poem::web::Data<&Arc<Console>> = request
+        .data()
+        .map(poem::web::Data)
+        .ok_or_else(|| poem::error::GetDataError(std::any::type_name::<Arc<Console>>()))?;
+    Ok(data.0)
+}

@@ -1,0 +1,1 @@
+//! The console over a real socket, with in-memory adapters.
