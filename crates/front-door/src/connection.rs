@@ -1,18 +1,30 @@
 //! One connection from its first byte to its close.
 
-use std::{convert::Infallible, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    io,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use poem::{Endpoint, http::Request};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, Sleep, sleep_until, timeout},
+};
 use tracing::debug;
 
 use crate::{
     activity::Activity,
     config::Limits,
-    deadline_stream::DeadlineStream,
     exchange::{Exchanges, Origin},
+    watched_socket::WatchedSocket,
 };
 
 /// How long to go on throwing away what a refused client still sends, so that it reads the answer: closing a socket
@@ -22,7 +34,8 @@ const LINGER: Duration = Duration::from_secs(5);
 /// What is thrown away at most in that time.
 const LINGER_BYTES: usize = 1024 * 1024;
 
-/// hyper's HTTP/1 with the limits. Its deadlines are off: [`DeadlineStream`] has them.
+/// hyper's HTTP/1 with the limits. Its deadline for headers is off: it would count the time between two requests in, and
+/// there is none for answers. [`Activity`] has them all.
 pub(crate) fn http1_builder(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
@@ -45,7 +58,10 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     // Without it, small answers wait for the client's delayed acknowledgement. If it fails they still arrive.
     _ = socket.set_nodelay(true);
     let activity = Arc::new(Activity::new(exchanges.config.deadlines));
-    let stream = TokioIo::new(DeadlineStream::new(socket, activity.clone()));
+    let stream = TokioIo::new(WatchedSocket {
+        socket,
+        activity: activity.clone(),
+    });
     let mut house = exchanges.house.clone();
     let origin = Origin {
         peer,
@@ -54,16 +70,21 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     };
     let service = service_fn(move |request: Request<Incoming>| {
         let (exchanges, origin) = (exchanges.clone(), origin.clone());
-        Box::pin(async move { Ok::<_, Infallible>(exchanges.answer(request, origin).await) })
+        async move { Ok::<_, Infallible>(exchanges.answer(request, origin).await) }
     });
     let mut connection = builder.serve_connection(stream, service);
 
     house.mark_changed();
+    let mut alarm = pin!(sleep_until(Instant::now()));
     let outcome = loop {
         let house = tokio::select! {
             biased;
             // Sends what is buffered and closes our half before it ends.
             outcome = &mut connection => break outcome,
+            () = poll_fn(|context| poll_overdue(&activity, alarm.as_mut(), context)) => {
+                debug!(%peer, "connection closed at its deadline");
+                return;
+            }
             Ok(()) = house.changed() => *house.borrow_and_update(),
         };
         // Who waits for its first answer in a crowded house still gets it (and is then asked to go).
@@ -72,7 +93,7 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         }
     };
 
-    let socket = connection.into_parts().io.into_inner().into_socket();
+    let socket = connection.into_parts().io.into_inner().socket;
     match outcome {
         Ok(()) if activity.has_unread_body() => linger(socket).await,
         Ok(()) => {}
@@ -83,6 +104,18 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
             }
         }
     }
+}
+
+/// Ready when the client should have moved. Only what happens while hyper is polled moves the deadline, so that it is up
+/// to date when this is polled after it.
+fn poll_overdue(activity: &Activity, mut alarm: Pin<&mut Sleep>, context: &mut Context<'_>) -> Poll<()> {
+    let Some(deadline) = activity.deadline() else {
+        return Poll::Pending;
+    };
+    if alarm.deadline() != deadline {
+        alarm.as_mut().reset(deadline);
+    }
+    alarm.poll(context)
 }
 
 /// Reads until the client closes its half, too.

@@ -38,7 +38,7 @@
 //! | `house` | [`Readiness`], and what all connections must know: crowded, draining |
 //! | `connection` | one connection from its first byte to its close |
 //! | `activity` | what a connection is doing, and until when it may |
-//! | `deadline_stream` | the socket, failing at those deadlines |
+//! | `watched_socket` | the socket, telling it so |
 //! | `exchange` | one request and its answer |
 //! | `admission` | which requests are let in: methods, `Host`, announced length |
 //! | `request_body` | the body with its deadline and cap |
@@ -54,7 +54,6 @@ mod admission;
 mod client_address;
 mod config;
 mod connection;
-mod deadline_stream;
 mod door;
 mod exchange;
 mod forwarded;
@@ -66,6 +65,7 @@ mod request_body;
 mod request_id;
 mod request_log;
 mod security_headers;
+mod watched_socket;
 
 pub use client_address::{ForwardedHeader, TrustedProxies};
 pub use config::{ConfigError, Deadlines, FrontDoorConfig, Limits, RequestIds};

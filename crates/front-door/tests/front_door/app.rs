@@ -2,15 +2,20 @@
 
 use std::{
     io,
+    pin::Pin,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    task::{Context, Poll},
 };
 
 use keyward_front_door::{REQUEST_ID, Readiness};
 use poem::{Body, Endpoint, IntoResponse, Request, Response, error::ReadBodyError, http::StatusCode};
-use tokio::sync::Semaphore;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, ReadBuf},
+    sync::Semaphore,
+};
 
 use crate::client::eventually;
 
@@ -65,6 +70,15 @@ impl Stage {
 pub(crate) struct App {
     pub(crate) stage: Stage,
     pub(crate) readiness: Readiness,
+}
+
+/// Nothing more, and no end.
+struct Never;
+
+impl AsyncRead for Never {
+    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
 }
 
 struct Abandoned<'a>(&'a AtomicUsize);
@@ -130,6 +144,10 @@ impl Endpoint for App {
                     .into_response());
             }
             "/missing" => return Err(poem::error::NotFoundError.into()),
+            "/unending" => {
+                let beginning = &b"once upon a time"[..];
+                return Ok(Body::from_async_read(beginning.chain(Never)).into());
+            }
             "/large" => return Ok(Body::from_vec(vec![b'x'; LARGE]).into()),
             _ => {}
         }

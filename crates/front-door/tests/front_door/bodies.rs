@@ -31,7 +31,12 @@ async fn a_body_at_the_cap_is_read() {
         let mut client = door.client().await;
         client.send(request).await;
         let answer = client.answer().await;
-        assert_eq!((answer.status, answer.body), (200, CAP.to_string()));
+        assert_eq!(
+            (answer.status, answer.body.as_str()),
+            (200, CAP.to_string().as_str())
+        );
+        assert!(answer.header("connection").is_empty(), "{answer:?}");
+        assert_eq!(client.get("/").await.status, 200);
     }
 }
 

@@ -270,3 +270,23 @@ async fn a_client_that_does_not_read_its_answer_makes_room_at_the_response_deadl
     door.stage.is_asked("/large").await;
     assert_eq!(door.client().await.get("/").await.status, 200);
 }
+
+#[tokio::test]
+async fn an_answer_that_does_not_end_is_cut_at_the_response_deadline() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            response: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    client
+        .send("GET /unending HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    let answer = String::from_utf8(client.closed().await).unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.contains("once upon a time"),
+        "{answer}"
+    );
+}
