@@ -135,6 +135,27 @@ async fn an_idle_connection_is_closed_at_the_keep_alive_deadline() {
 }
 
 #[tokio::test]
+async fn an_idle_connection_is_closed_after_several_and_slow_requests_too() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            keep_alive: SHORT,
+            ..PATIENT
+        }
+    })
+    .await;
+    let mut client = door.client().await;
+    for path in ["/", "/gated"] {
+        client
+            .send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+            .await;
+        door.stage.is_asked(path).await;
+        door.stage.open_gate();
+        assert_eq!(client.answer().await.status, 200);
+    }
+    assert_eq!(client.closed().await, b"");
+}
+
+#[tokio::test]
 async fn a_slow_body_ends_for_the_handler_with_timed_out() {
     let door = Running::with(|config| {
         config.deadlines = Deadlines {
