@@ -24,6 +24,8 @@ pub mod membership;
 pub mod organization;
 pub mod page;
 pub mod ports;
+#[cfg(test)]
+mod property_tests;
 pub mod random;
 pub mod sign_in;
 #[cfg(feature = "testing")]

@@ -49,9 +49,16 @@ pub(crate) fn lines(raw: &str, max: usize) -> Result<String, TextError> {
 }
 
 /// The text in the form that searching compares: lower case, normalized.
+///
+/// Each letter is folded by itself, so that a part of a word folds like the whole word: the two small sigmas of Greek,
+/// one of which only ends words, are one letter here.
 #[must_use]
 pub fn folded(text: &str) -> String {
-    text.nfkc().collect::<String>().to_lowercase().nfkc().collect()
+    text.nfkc()
+        .flat_map(char::to_lowercase)
+        .map(|c| if c == 'ς' { 'σ' } else { c })
+        .nfkc()
+        .collect()
 }
 
 fn normalized(raw: &str) -> String {
@@ -116,3 +123,121 @@ macro_rules! text_type {
     };
 }
 pub(crate) use text_type;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{TextError, folded, lines, one_line};
+
+    #[test]
+    fn text_is_trimmed_and_normalized() {
+        assert_eq!(one_line("  e\u{301}tude \u{3000}\n", 10).unwrap(), "\u{e9}tude");
+        assert_eq!(lines("\r\n a\r\nb \n", 10).unwrap(), "a\nb");
+    }
+
+    #[test]
+    fn only_a_description_may_be_empty_and_have_lines() {
+        for empty in ["", " ", "\t\n", "\u{3000}"] {
+            assert_eq!(one_line(empty, 10), Err(TextError::Empty));
+            assert_eq!(lines(empty, 10).unwrap(), "");
+        }
+        for line_break in [
+            "\n", "\r", "\r\n", "\u{0B}", "\u{0C}", "\u{85}", "\u{2028}", "\u{2029}",
+        ] {
+            let text = format!("a{line_break}b");
+            assert_eq!(one_line(&text, 10), Err(TextError::SeveralLines), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn length_is_counted_in_code_points_after_normalization() {
+        assert_eq!(one_line(&"🦀".repeat(5), 5).unwrap().chars().count(), 5);
+        assert_eq!(one_line(&"e\u{301}".repeat(5), 5).unwrap().chars().count(), 5);
+        assert_eq!(
+            one_line(&"x".repeat(6), 5),
+            Err(TextError::TooLong { max: 5, actual: 6 })
+        );
+        assert_eq!(lines("a\r\nb", 3).unwrap().chars().count(), 3);
+    }
+
+    #[test]
+    fn control_characters_and_bidirectional_overrides_are_refused() {
+        let controls = (0..=0x1f).chain(0x7f..=0x9f).filter(|&c| c != 0x0a);
+        let overrides = (0x202a..=0x202e).chain(0x2066..=0x2069);
+        for code_point in controls.chain(overrides) {
+            let text = format!("a{}b", char::from_u32(code_point).unwrap());
+            assert_eq!(
+                lines(&text, 10),
+                Err(TextError::ForbiddenCharacter { code_point }),
+                "U+{code_point:04X}"
+            );
+            assert!(one_line(&text, 10).is_err(), "U+{code_point:04X}");
+        }
+    }
+
+    #[test]
+    fn every_script_and_emoji_is_welcome() {
+        for text in [
+            "Größe",
+            "שלום עולם",
+            "مرحبا بالعالم",
+            "नमस्ते",
+            "日本語",
+            "👩‍👩‍👧‍👦",
+            "a\u{200f}b",
+            "<script>",
+        ] {
+            assert_eq!(one_line(text, 100).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn refusals_say_what_to_change() {
+        let said = |refused: Result<String, TextError>| refused.unwrap_err().to_string();
+        assert_eq!(said(one_line("", 5)), "must not be empty");
+        assert_eq!(said(one_line("a\nb", 5)), "must be a single line");
+        assert_eq!(
+            said(one_line("123456", 5)),
+            "must be at most 5 characters long, not 6"
+        );
+        assert_eq!(said(one_line("a\0b", 5)), "must not contain the character U+0000");
+        assert_eq!(
+            said(lines("a\u{202e}b", 5)),
+            "must not contain the character U+202E"
+        );
+    }
+
+    #[test]
+    fn folding_ignores_case_and_width() {
+        assert_eq!(folded("Straße ＡＢＣ Ключ"), "straße abc ключ");
+        assert_eq!(folded("E\u{301}"), folded("é"));
+    }
+
+    #[test]
+    fn folding_does_not_depend_on_where_a_word_ends() {
+        assert!(folded("ΟΔΟΣΗΜΑΝΣΗ").contains(&folded("ΟΔΟΣ")));
+        assert!(folded("ΟΔΟΣ").contains(&folded("οδοσ")));
+        assert!(folded("οδός").contains(&folded("ΌΣ")));
+    }
+
+    proptest! {
+        #![proptest_config(crate::property_tests::config())]
+
+        #[test]
+        fn what_was_read_once_reads_the_same_again(raw in any::<String>()) {
+            if let Ok(text) = one_line(&raw, 50) {
+                prop_assert_eq!(one_line(&text, 50), Ok(text));
+            }
+            if let Ok(text) = lines(&raw, 50) {
+                prop_assert_eq!(lines(&text, 50), Ok(text));
+            }
+        }
+
+        #[test]
+        fn what_was_folded_once_folds_the_same_again(raw in "\\PC{0,20}") {
+            let once = folded(&raw);
+            prop_assert_eq!(folded(&once), once);
+        }
+    }
+}
