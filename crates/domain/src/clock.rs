@@ -18,3 +18,18 @@ pub fn whole_milliseconds(moment: DateTime<Utc>) -> DateTime<Utc> {
         .duration_trunc(TimeDelta::milliseconds(1))
         .unwrap_or(moment)
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, Utc};
+
+    use super::whole_milliseconds;
+
+    #[test]
+    fn moments_are_cut_down_to_milliseconds() {
+        let moment: DateTime<Utc> = "2026-01-01T00:00:00.123999999Z".parse().unwrap();
+        let cut: DateTime<Utc> = "2026-01-01T00:00:00.123Z".parse().unwrap();
+        assert_eq!(whole_milliseconds(moment), cut);
+        assert_eq!(whole_milliseconds(cut), cut);
+    }
+}

@@ -74,7 +74,7 @@ identifiers! {
 /// Identifies a consumer, the identity a key acts as, which is exactly one membership.
 pub type ConsumerId = MembershipId;
 
-/// Only the form that identifiers are shown in: other spellings of a UUID name nothing here.
+/// Only the hyphenated form that identifiers are shown in, in either case: other spellings of a UUID name nothing here.
 fn canonical_uuid(text: &str) -> Result<Uuid, InvalidId> {
     const HYPHENATED: usize = 36;
     if text.len() != HYPHENATED {
@@ -178,3 +178,107 @@ macro_rules! from_new_id {
 }
 
 from_new_id! { OrganizationId UserId MembershipId ApiKeyId AuditEventId SessionId }
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use proptest::prelude::*;
+    use uuid::{Uuid, Variant};
+
+    use super::{ApiKeyId, InvalidId, Position, TAIL_LIMIT};
+    use crate::clock::Clock;
+    use crate::testing::Builder;
+
+    #[test]
+    fn identifiers_are_version_7_and_carry_their_millisecond() {
+        let make = Builder::new(1);
+        for _ in 0..100 {
+            make.clock.advance(TimeDelta::milliseconds(1));
+            let uuid = make.ids.next::<ApiKeyId>().as_uuid();
+            assert_eq!(uuid.get_version_num(), 7);
+            assert_eq!(uuid.get_variant(), Variant::RFC4122);
+            let milliseconds = u64::try_from(make.clock.now().timestamp_millis()).unwrap();
+            assert_eq!(u64::try_from(uuid.as_u128() >> 80).unwrap(), milliseconds);
+        }
+    }
+
+    #[test]
+    fn identifiers_rise_within_one_millisecond() {
+        let make = Builder::new(1);
+        let ids: Vec<ApiKeyId> = (0..10_000).map(|_| make.ids.next()).collect();
+        assert!(ids.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn identifiers_rise_when_the_clock_steps_back() {
+        let make = Builder::new(1);
+        let mut last: ApiKeyId = make.ids.next();
+        for step in [1, -5, -3_600_000, 2, 0, 3_600_000, -1] {
+            make.clock.advance(TimeDelta::milliseconds(step));
+            let next = make.ids.next();
+            assert!(next > last, "after a step of {step} ms");
+            last = next;
+        }
+    }
+
+    #[test]
+    fn a_full_millisecond_flows_over_into_the_next() {
+        let full = Position {
+            milliseconds: 7,
+            tail: TAIL_LIMIT - 1,
+        };
+        let next = full.followed_by(7, 0);
+        assert_eq!(next.milliseconds, 8);
+        assert!(next.to_uuid() > full.to_uuid());
+    }
+
+    #[test]
+    fn an_identifier_is_read_back_as_it_is_shown() {
+        let id: ApiKeyId = Builder::new(1).ids.next();
+        let shown = id.to_string();
+        assert_eq!(shown.parse(), Ok(id));
+        assert_eq!(ApiKeyId::from_uuid(id.as_uuid()), id);
+        // Some languages write all UUIDs in upper case.
+        assert_eq!(shown.to_uppercase().parse(), Ok(id));
+    }
+
+    #[test]
+    fn other_spellings_of_a_uuid_are_refused() {
+        let uuid = Uuid::from_u128(1 << 100);
+        for text in [
+            uuid.simple().to_string(),
+            uuid.braced().to_string(),
+            uuid.urn().to_string(),
+            format!(" {uuid}"),
+            format!("{uuid} "),
+            "current".to_owned(),
+            String::new(),
+            "g".repeat(36),
+            "é".repeat(18),
+        ] {
+            assert_eq!(text.parse::<ApiKeyId>(), Err(InvalidId), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(crate::property_tests::config())]
+
+        #[test]
+        fn positions_always_rise(
+            milliseconds in 0_u64..1 << 47,
+            tail in 0..TAIL_LIMIT,
+            now in 0_u64..1 << 47,
+            random in any::<u128>(),
+        ) {
+            let position = Position { milliseconds, tail };
+            let next = position.followed_by(now, random);
+            prop_assert!(next > position);
+            prop_assert!(next.to_uuid() > position.to_uuid());
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in any::<String>()) {
+            prop_assert_eq!(text.parse::<ApiKeyId>(), Err(InvalidId));
+        }
+    }
+}

@@ -98,3 +98,77 @@ impl fmt::Display for Slug {
         f.write_str(&self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{OrganizationName, Slug};
+
+    fn slug_of(name: &str) -> String {
+        let name = OrganizationName::parse(name).unwrap();
+        Slug::from_name(&name).as_str().to_owned()
+    }
+
+    #[test]
+    fn a_slug_is_made_of_the_names_latin_letters_and_digits() {
+        for (name, slug) in [
+            ("Acme", "acme"),
+            ("Acme, Inc. – R&D", "acme-inc-r-d"),
+            ("Crème Brûlée", "creme-brulee"),
+            ("  --x--  ", "x"),
+            ("４２ Ｃo", "42-co"),
+            ("Ключ", "organization"),
+            ("株式会社 Foo", "foo"),
+            ("🦀", "organization"),
+            ("a_b", "a-b"),
+        ] {
+            assert_eq!(slug_of(name), slug, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_long_name_is_cut_to_a_slug_without_a_hyphen_at_its_end() {
+        assert_eq!(slug_of(&"x".repeat(100)), "x".repeat(40));
+        assert_eq!(slug_of(&format!("{} tail", "x".repeat(39))), "x".repeat(39));
+        assert_eq!(
+            slug_of(&format!("{} tail", "x".repeat(38))),
+            format!("{}-t", "x".repeat(38))
+        );
+    }
+
+    #[test]
+    fn only_slugs_are_read_as_slugs() {
+        for text in ["a", "a-b", "42", "organization", &"x".repeat(40)] {
+            assert_eq!(Slug::parse(text).unwrap().as_str(), text);
+        }
+        for text in [
+            "",
+            "-",
+            "a-",
+            "-a",
+            "a--b",
+            "A",
+            "a_b",
+            "a b",
+            "é",
+            "a/b",
+            "..",
+            &"x".repeat(41),
+        ] {
+            assert!(Slug::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(crate::property_tests::config())]
+
+        #[test]
+        fn every_name_has_a_slug(raw in "\\PC{1,100}") {
+            if let Ok(name) = OrganizationName::parse(&raw) {
+                let slug = Slug::from_name(&name);
+                prop_assert_eq!(Slug::parse(slug.as_str()), Ok(slug));
+            }
+        }
+    }
+}

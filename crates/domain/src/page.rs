@@ -68,3 +68,37 @@ impl<T, Id> Page<T, Id> {
         Self { items, next }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Page, PageSize};
+
+    #[test]
+    fn a_page_has_1_to_100_items() {
+        assert_eq!(PageSize::default().items(), 50);
+        for (items, is_size) in [
+            (0, false),
+            (1, true),
+            (100, true),
+            (101, false),
+            (u16::MAX, false),
+        ] {
+            assert_eq!(PageSize::new(items).is_ok(), is_size, "{items}");
+        }
+        let said = PageSize::new(0).unwrap_err().to_string();
+        assert_eq!(said, "must be a number from 1 to 100");
+    }
+
+    #[test]
+    fn one_item_more_than_asked_for_says_that_there_is_a_next_page() {
+        let size = PageSize::new(2).unwrap();
+        for (items, shown, next) in [
+            (vec![], vec![], None),
+            (vec![9, 8], vec![9, 8], None),
+            (vec![9, 8, 7], vec![9, 8], Some(8)),
+        ] {
+            let page = Page::from_one_more(items, size, |item| *item);
+            assert_eq!(page, Page { items: shown, next });
+        }
+    }
+}

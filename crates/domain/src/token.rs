@@ -191,3 +191,170 @@ impl fmt::Display for TokenHint {
         f.write_str(&self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::{ALPHABET, MalformedToken, PREFIX, Token, TokenDigest, TokenHint, evenly_chosen_digit};
+    use crate::testing::SeededRandom;
+
+    const VALID: &str = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL";
+
+    fn refusal(text: &str) -> Option<MalformedToken> {
+        Token::parse(text).err()
+    }
+
+    #[test]
+    fn a_new_token_has_the_published_form() {
+        let random = SeededRandom::new(1);
+        for _ in 0..100 {
+            let token = Token::generate(&random);
+            let rest = token.expose().strip_prefix("kwp_").unwrap();
+            assert_eq!(rest.len(), 38);
+            assert!(rest.bytes().all(|b| b.is_ascii_alphanumeric()));
+            assert_eq!(Token::parse(token.expose()).unwrap().expose(), token.expose());
+        }
+    }
+
+    #[test]
+    fn tokens_differ() {
+        let random = SeededRandom::new(1);
+        assert_ne!(
+            Token::generate(&random).expose(),
+            Token::generate(&random).expose()
+        );
+    }
+
+    #[test]
+    fn every_digit_is_equally_likely() {
+        let mut chosen: HashMap<char, u32> = HashMap::new();
+        for digit in (0..=u8::MAX).filter_map(evenly_chosen_digit) {
+            *chosen.entry(digit).or_default() += 1;
+        }
+        assert_eq!(chosen.len(), ALPHABET.len());
+        assert!(chosen.values().all(|&times| times == 4), "{chosen:?}");
+    }
+
+    #[test]
+    fn a_text_of_another_shape_is_refused() {
+        for text in [
+            "",
+            "kwp_",
+            &VALID[..41],
+            &format!("{VALID}0"),
+            &format!(" {VALID}"),
+            &format!("{VALID}\n"),
+            &VALID.replace("kwp_", "KWP_"),
+            &VALID.replace("kwp_", "kwp-"),
+            &VALID.replace("kwp_", "ghp_"),
+            &VALID.replace('5', "-"),
+            &VALID.replace("56", "é"),
+            &VALID.replace("567", "５"),
+            &VALID.replace('0', "\0"),
+        ] {
+            assert_eq!(refusal(text), Some(MalformedToken::Shape), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_checksum_that_does_not_match_is_refused() {
+        for text in [
+            "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdM",
+            "kwp_1023456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL",
+            "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1GGZDL",
+            "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUVzzzzzz",
+        ] {
+            assert_eq!(refusal(text), Some(MalformedToken::Checksum), "{text:?}");
+        }
+        assert_eq!(refusal(VALID), None);
+    }
+
+    #[test]
+    fn the_digest_is_sha_256_of_the_whole_token() {
+        let digest = Token::parse(VALID).unwrap().digest();
+        let hex: String = digest.as_bytes().iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(
+            hex,
+            "ef244c49c68170cf23c41e48cce6fb6b1c4530989f132c6a9f1abc4de56d9a9d"
+        );
+        assert_eq!(TokenDigest::from_bytes(*digest.as_bytes()), digest);
+        let mut other = *digest.as_bytes();
+        other[31] ^= 1;
+        assert_ne!(TokenDigest::from_bytes(other), digest);
+    }
+
+    #[test]
+    fn a_hint_shows_the_last_four_characters_and_is_no_token() {
+        let hint = Token::parse(VALID).unwrap().hint();
+        assert_eq!(hint.as_str(), "kwp_…gZdL");
+        assert_eq!(hint.last_four(), "gZdL");
+        assert_eq!(refusal(hint.as_str()), Some(MalformedToken::Shape));
+        assert_eq!(TokenHint::parse(hint.as_str()), Ok(hint));
+        for text in [
+            "",
+            "gZdL",
+            "kwp_gZdL",
+            "kwp_…gZd",
+            "kwp_…gZdLL",
+            "kwp_…gZ-L",
+            VALID,
+        ] {
+            assert!(TokenHint::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn debug_output_shows_no_secret() {
+        let token = Token::parse(VALID).unwrap();
+        assert_eq!(format!("{token:?}"), "Token(redacted)");
+        assert_eq!(format!("{:?}", token.digest()), "TokenDigest(redacted)");
+    }
+
+    proptest! {
+        #![proptest_config(crate::property_tests::config())]
+
+        #[test]
+        fn a_token_survives_being_sent(seed in any::<u64>()) {
+            let token = Token::generate(&SeededRandom::new(seed));
+            let read = Token::parse(token.expose()).unwrap();
+            prop_assert_eq!(read.expose(), token.expose());
+            prop_assert_eq!(read.digest(), token.digest());
+            prop_assert_eq!(read.hint(), token.hint());
+        }
+
+        // CRC-32 finds every error within 32 consecutive bits, so this holds always, not just mostly.
+        #[test]
+        fn one_wrong_character_is_always_refused(seed in any::<u64>(), at in 0_usize..42, with in "[0-9A-Za-z]") {
+            let token = Token::generate(&SeededRandom::new(seed));
+            let mut mistyped = token.expose().to_owned();
+            mistyped.replace_range(at..=at, &with);
+            prop_assume!(mistyped != token.expose());
+            let expected = if at < PREFIX.len() { MalformedToken::Shape } else { MalformedToken::Checksum };
+            prop_assert_eq!(refusal(&mistyped), Some(expected));
+        }
+
+        #[test]
+        fn two_neighbours_swapped_are_always_refused(seed in any::<u64>(), at in 0_usize..41) {
+            let token = Token::generate(&SeededRandom::new(seed));
+            let mut swapped = token.expose().as_bytes().to_vec();
+            swapped.swap(at, at + 1);
+            prop_assume!(swapped != token.expose().as_bytes());
+            prop_assert!(refusal(std::str::from_utf8(&swapped).unwrap()).is_some());
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in any::<String>()) {
+            prop_assert!(Token::parse(&text).is_err());
+        }
+
+        #[test]
+        fn text_that_looks_like_a_token_is_read_or_refused(text in "kwp_\\PC{30,40}|kwp_[0-9A-Za-z]{38}") {
+            if let Ok(token) = Token::parse(&text) {
+                prop_assert_eq!(token.expose(), text);
+            }
+        }
+    }
+}

@@ -69,3 +69,31 @@ impl fmt::Display for Username {
         f.write_str(&self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Username;
+
+    #[test]
+    fn only_usernames_are_read_as_usernames() {
+        for text in ["a", "0", "ada", "ada.l-o_v", "0x", "a..", &"x".repeat(39)] {
+            assert_eq!(Username::parse(text).unwrap().as_str(), text);
+        }
+        for text in [
+            "",
+            ".a",
+            "-a",
+            "_a",
+            "Ada",
+            "a b",
+            "a@b",
+            "é",
+            "ａ",
+            " a",
+            "a\n",
+            &"x".repeat(40),
+        ] {
+            assert!(Username::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -53,3 +53,33 @@ impl fmt::Debug for FormNonce {
         write!(f, "FormNonce({self})")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FormNonce;
+    use crate::testing::SeededRandom;
+
+    #[test]
+    fn a_nonce_survives_being_sent() {
+        let random = SeededRandom::new(1);
+        let nonce = FormNonce::generate(&random);
+        assert_eq!(FormNonce::parse(&nonce.to_string()), Ok(nonce));
+        assert_ne!(FormNonce::generate(&random), nonce);
+    }
+
+    #[test]
+    fn only_32_hexadecimal_digits_are_a_nonce() {
+        let first = FormNonce::parse(&format!("{:032x}", 1)).unwrap();
+        assert_eq!(first.to_bytes(), 1_u128.to_be_bytes());
+        for text in [
+            String::new(),
+            "0".repeat(31),
+            "0".repeat(33),
+            "g".repeat(32),
+            format!("+{}", "0".repeat(31)),
+            "é".repeat(16),
+        ] {
+            assert!(FormNonce::parse(&text).is_err(), "{text:?}");
+        }
+    }
+}

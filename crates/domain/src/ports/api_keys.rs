@@ -207,3 +207,85 @@ pub enum RevokeKeyError {
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{KeyFilter, StatusFilter};
+    use crate::api_key::{ApiKey, KeyDescription, Revocation, RevocationReason};
+    use crate::audit::Actor;
+    use crate::clock::Clock;
+    use crate::membership::Role;
+    use crate::testing::{Builder, TestInstallation};
+
+    fn key() -> ApiKey {
+        let installation = TestInstallation::new();
+        let organization = installation.organization("Acme");
+        let ada = installation.member(&organization, "ada", Role::Owner);
+        let (new, _) = Builder::new(2).new_key(&ada.as_holder(), "Deploy Bot");
+        ApiKey {
+            description: KeyDescription::parse("nightly\nКлюч").unwrap(),
+            ..new.key
+        }
+    }
+
+    #[test]
+    fn a_list_shows_valid_keys_if_nothing_else_is_asked() {
+        assert_eq!(KeyFilter::default(), KeyFilter::new(StatusFilter::Valid, None));
+    }
+
+    #[test]
+    fn a_status_filter_accepts_keys_of_its_state() {
+        let valid = key();
+        let revoked = ApiKey {
+            revocation: Some(Revocation {
+                at: Builder::new(1).clock.now(),
+                by: Actor::Administrator,
+                reason: RevocationReason::Leak,
+            }),
+            ..valid.clone()
+        };
+        for (status, shows_valid, shows_revoked) in [
+            (StatusFilter::Valid, true, false),
+            (StatusFilter::Revoked, false, true),
+            (StatusFilter::All, true, true),
+        ] {
+            let filter = KeyFilter::new(status, None);
+            assert_eq!(filter.accepts(&valid), shows_valid);
+            assert_eq!(filter.accepts(&revoked), shows_revoked);
+            assert_eq!(StatusFilter::from_word(status.as_str()), Some(status));
+        }
+        assert_eq!(StatusFilter::from_word("Valid"), None);
+    }
+
+    #[test]
+    fn a_term_is_trimmed_and_folded_and_may_be_empty() {
+        let term = |text| {
+            KeyFilter::new(StatusFilter::Valid, Some(text))
+                .term()
+                .map(str::to_owned)
+        };
+        assert_eq!(term("  DEPLOY Bot\n"), Some("deploy bot".to_owned()));
+        assert_eq!(term("%_\\"), Some("%_\\".to_owned()));
+        assert_eq!(term(""), None);
+        assert_eq!(term(" \t"), None);
+    }
+
+    #[test]
+    fn a_term_is_found_in_name_description_and_last_four_characters() {
+        let key = key();
+        for (term, found) in [
+            ("deploy", true),
+            ("Y B", true),
+            ("NIGHTLY", true),
+            ("ключ", true),
+            (key.hint.last_four(), true),
+            ("kwp_", false),
+            ("…", false),
+            ("%", false),
+            ("deploy%", false),
+        ] {
+            let filter = KeyFilter::new(StatusFilter::Valid, Some(term));
+            assert_eq!(filter.accepts(&key), found, "{term}");
+        }
+    }
+}

@@ -171,3 +171,140 @@ pub trait PasswordHasher: Send + Sync {
     /// answer does not tell who exists.
     async fn verify_nothing(&self, password: &Password) -> Result<(), HashingError>;
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{COMMON, Password, PasswordHash, WeakPassword};
+    use crate::testing::SeededRandom;
+    use crate::user::Username;
+
+    fn choose(typed: &str) -> Result<Password, WeakPassword> {
+        Password::choose(typed, &Username::parse("ada").unwrap())
+    }
+
+    fn refusal(typed: &str) -> Option<WeakPassword> {
+        choose(typed).err()
+    }
+
+    #[test]
+    fn length_counts_instead_of_composition() {
+        for typed in [
+            "quiet otters read maps",
+            "correct donkey charger paperclip",
+            "съешь ещё этих булок",
+            "🦀🐢🦊🐼🐙🦉🐝🦋🐳🐘🦒🦔🐧🐨🦁",
+        ] {
+            assert_eq!(refusal(typed), None, "{typed}");
+        }
+        let letters: String = ('a'..='z').collect();
+        assert_eq!(refusal(&letters[..14]), Some(WeakPassword::TooShort));
+        assert_eq!(refusal("Tr0ub4dor&3"), Some(WeakPassword::TooShort));
+        assert_eq!(refusal(""), Some(WeakPassword::TooShort));
+    }
+
+    #[test]
+    fn length_is_counted_in_code_points_after_normalization() {
+        let composed: String = ('à'..='ö').collect();
+        assert_eq!(composed.chars().count(), 23);
+        assert_eq!(refusal(&composed), None);
+        let decomposed = "qe\u{301}we\u{301}rte\u{301}y zxcv";
+        assert_eq!(decomposed.chars().count(), 16);
+        assert_eq!(refusal(decomposed), Some(WeakPassword::TooShort));
+    }
+
+    #[test]
+    fn a_password_has_an_end() {
+        let words = "seven brisk cranes over a lake; ".repeat(10);
+        assert_eq!(refusal(&words[..256]), None);
+        assert_eq!(refusal(&words[..257]), Some(WeakPassword::TooLong));
+        let attempt = Password::attempt(&words.repeat(1_000));
+        assert_eq!(attempt.expose().chars().count(), 257, "and its work is bounded");
+    }
+
+    #[test]
+    fn what_many_people_use_is_refused_in_any_case() {
+        for common in COMMON.lines() {
+            for typed in [common.to_owned(), common.to_uppercase()] {
+                assert!(refusal(&typed).is_some(), "{typed}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_list_of_common_passwords_is_folded_and_of_use() {
+        for common in COMMON.lines() {
+            assert!(
+                common.chars().count() >= Password::MIN,
+                "{common} is too short anyway"
+            );
+            assert_eq!(common.to_lowercase(), common);
+        }
+    }
+
+    #[test]
+    fn a_short_piece_over_and_over_is_refused() {
+        for typed in [
+            "aaaaaaaaaaaaaaaa",
+            "abababababababab",
+            "AbCabcaBCabcabc",
+            "passwor".repeat(3).as_str(),
+        ] {
+            assert_eq!(refusal(typed), Some(WeakPassword::TooCommon), "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_is_made_of_the_username_is_refused() {
+        for typed in [
+            "adaadaadaadaadaada",
+            "ada-ada-ada-ada-ada",
+            "AdaADAadaAda2026!",
+            "ada            ada",
+        ] {
+            assert_eq!(refusal(typed), Some(WeakPassword::TooCommon), "{typed}");
+        }
+    }
+
+    #[test]
+    fn keyboards_that_compose_letters_differently_type_the_same_password() {
+        assert_eq!(
+            Password::attempt("cafe\u{301}").expose(),
+            Password::attempt("caf\u{e9}").expose()
+        );
+    }
+
+    #[test]
+    fn a_generated_password_may_be_chosen() {
+        let random = SeededRandom::new(1);
+        for _ in 0..100 {
+            let generated = Password::generate(&random);
+            assert_eq!(generated.expose().len(), 29);
+            assert_eq!(refusal(generated.expose()), None, "{}", generated.expose());
+        }
+        assert_ne!(
+            Password::generate(&random).expose(),
+            Password::generate(&random).expose()
+        );
+    }
+
+    #[test]
+    fn debug_output_shows_no_secret() {
+        assert_eq!(format!("{:?}", Password::attempt("secret")), "Password(redacted)");
+        let hash = PasswordHash::from_phc_string("$argon2id$secret".to_owned());
+        assert_eq!(format!("{hash:?}"), "PasswordHash(redacted)");
+    }
+
+    proptest! {
+        #![proptest_config(crate::property_tests::config())]
+
+        #[test]
+        fn what_was_chosen_can_be_typed_again(typed in any::<String>()) {
+            if let Ok(chosen) = choose(&typed) {
+                let attempt = Password::attempt(&typed);
+                prop_assert_eq!(attempt.expose(), chosen.expose());
+            }
+        }
+    }
+}

@@ -271,3 +271,75 @@ impl SignIn {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::{Session, SessionToken};
+    use crate::clock::Clock;
+    use crate::testing::{Builder, SeededRandom};
+
+    const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
+
+    fn session() -> Session {
+        let make = Builder::new(1);
+        Session {
+            id: make.ids.next(),
+            user_id: make.ids.next(),
+            started_at: make.clock.now(),
+            last_seen_at: make.clock.now(),
+        }
+    }
+
+    #[test]
+    fn a_session_lives_12_hours_without_use() {
+        let session = session();
+        let end = session.last_seen_at + TimeDelta::hours(12);
+        assert!(session.is_live(session.started_at));
+        assert!(session.is_live(end - MILLISECOND));
+        assert!(!session.is_live(end));
+    }
+
+    #[test]
+    fn a_session_lives_14_days_however_much_it_is_used() {
+        let mut session = session();
+        let end = session.started_at + TimeDelta::days(14);
+        session.last_seen_at = end - MILLISECOND;
+        assert!(session.is_live(end - MILLISECOND));
+        assert!(!session.is_live(end));
+    }
+
+    #[test]
+    fn use_is_written_down_once_a_minute() {
+        let session = session();
+        let due = session.last_seen_at + TimeDelta::minutes(1);
+        assert!(!session.is_due_to_be_seen(due - MILLISECOND));
+        assert!(session.is_due_to_be_seen(due));
+    }
+
+    #[test]
+    fn a_session_token_survives_being_sent_and_shows_itself_to_nobody() {
+        let random = SeededRandom::new(1);
+        let token = SessionToken::generate(&random);
+        let sent = SessionToken::parse(token.expose()).unwrap();
+        assert_eq!(sent.digest(), token.digest());
+        assert_ne!(SessionToken::generate(&random).digest(), token.digest());
+        assert_eq!(format!("{token:?}"), "SessionToken(redacted)");
+        assert_eq!(format!("{:?}", token.digest()), "SessionDigest(redacted)");
+    }
+
+    #[test]
+    fn only_64_lower_case_hexadecimal_digits_are_a_session_token() {
+        for text in [
+            String::new(),
+            "0".repeat(63),
+            "0".repeat(65),
+            "A".repeat(64),
+            "g".repeat(64),
+            "é".repeat(32),
+        ] {
+            assert!(SessionToken::parse(&text).is_none(), "{text:?}");
+        }
+    }
+}

@@ -108,3 +108,109 @@ pub struct Throttled {
     /// How long to wait.
     pub retry_after: TimeDelta,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use chrono::{DateTime, TimeDelta, Utc};
+
+    use super::{ThrottleBucket, Throttled};
+    use crate::clock::Clock;
+    use crate::testing::FixedClock;
+
+    /// A bucket as a store keeps it.
+    struct Stored {
+        bucket: ThrottleBucket,
+        empty_at: Option<DateTime<Utc>>,
+    }
+
+    impl Stored {
+        fn new(bucket: ThrottleBucket) -> Self {
+            Self {
+                bucket,
+                empty_at: None,
+            }
+        }
+
+        fn take(&mut self, now: DateTime<Utc>) -> Result<(), Throttled> {
+            self.empty_at = Some(self.bucket.take(self.empty_at, now)?);
+            Ok(())
+        }
+
+        fn passing(&mut self, now: DateTime<Utc>) -> usize {
+            (0..1_000).take_while(|_| self.take(now).is_ok()).count()
+        }
+    }
+
+    fn address(text: &str) -> ThrottleBucket {
+        ThrottleBucket::address(text.parse::<IpAddr>().unwrap())
+    }
+
+    #[test]
+    fn an_account_takes_10_attempts_and_one_more_each_minute() {
+        let mut stored = Stored::new(ThrottleBucket::account("ada"));
+        let now = FixedClock::default().now();
+        assert_eq!(stored.passing(now), 10);
+        let refused = stored.take(now).unwrap_err();
+        assert_eq!(refused.retry_after, TimeDelta::minutes(1));
+
+        let almost = now + TimeDelta::minutes(1) - TimeDelta::milliseconds(1);
+        assert_eq!(
+            stored.take(almost).unwrap_err().retry_after,
+            TimeDelta::milliseconds(1)
+        );
+        assert_eq!(stored.passing(now + TimeDelta::minutes(1)), 1);
+        assert_eq!(stored.passing(now + TimeDelta::minutes(4)), 3);
+        assert_eq!(stored.passing(now + TimeDelta::days(1)), 10);
+    }
+
+    #[test]
+    fn an_address_takes_50_attempts_and_one_more_every_10_seconds() {
+        let mut stored = Stored::new(address("192.0.2.7"));
+        let now = FixedClock::default().now();
+        assert_eq!(stored.passing(now), 50);
+        assert_eq!(stored.passing(now + TimeDelta::seconds(10)), 1);
+        assert_eq!(stored.passing(now + TimeDelta::seconds(30)), 2);
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_gives_nothing_away() {
+        let mut stored = Stored::new(ThrottleBucket::account("ada"));
+        let now = FixedClock::default().now();
+        assert_eq!(stored.passing(now), 10);
+        let earlier = now - TimeDelta::seconds(30);
+        assert_eq!(
+            stored.take(earlier).unwrap_err().retry_after,
+            TimeDelta::seconds(90)
+        );
+    }
+
+    #[test]
+    fn a_bucket_that_ran_empty_may_be_forgotten() {
+        let bucket = ThrottleBucket::account("ada");
+        let now = FixedClock::default().now();
+        for past in [now, now - TimeDelta::seconds(1), now - TimeDelta::days(400)] {
+            assert_eq!(bucket.take(Some(past), now), bucket.take(None, now));
+        }
+    }
+
+    #[test]
+    fn an_ipv6_network_shares_a_bucket_and_an_ipv4_address_has_its_own() {
+        assert_eq!(address("2001:db8::1"), address("2001:db8::ffff:0:0:2"));
+        assert_ne!(address("2001:db8::1"), address("2001:db8:0:1::1"));
+        assert_ne!(address("192.0.2.7"), address("192.0.2.8"));
+        assert_eq!(address("::ffff:192.0.2.7"), address("192.0.2.7"));
+        assert_ne!(address("::ffff:192.0.2.7"), address("::ffff:192.0.2.8"));
+    }
+
+    #[test]
+    fn a_username_that_looks_like_an_address_has_a_bucket_of_its_own() {
+        let account = ThrottleBucket::account("192.0.2.7");
+        assert_ne!(account.as_bytes(), address("192.0.2.7").as_bytes());
+        assert_ne!(
+            account.as_bytes(),
+            ThrottleBucket::account("192.0.2.8").as_bytes()
+        );
+    }
+}
