@@ -1,1 +1,26 @@
 //! Keyward's HTTP API v1: resources, bearer authentication, problem details and the OpenAPI document.
+//!
+//! [`HttpApi::endpoint`] serves `/api/v1/…`, `/openapi.json` and the pages `/problems/{code}`. It expects to stand
+//! behind the front door: the header `x-request-id` is the request's id, and the remote address is the client's.
+//!
+//! | to read about | look at |
+//! |---|---|
+//! | what operations there are, and what they answer | `resources` |
+//! | who sends a request | `authentication` |
+//! | how bodies and query parameters are read | `request` |
+//! | errors: their codes, answers and pages | `problem` |
+//! | the OpenAPI document | `document` |
+
+mod authentication;
+mod document;
+mod json;
+mod problem;
+mod request;
+mod request_id;
+mod resources;
+mod routes;
+mod service;
+
+pub use document::document;
+pub use problem::problem_response;
+pub use service::HttpApi;

@@ -1,0 +1,140 @@
+//! Who sends a request: the bearer scheme.
+
+use keyward_domain::access::{Authenticate, AuthenticateError, Caller};
+use poem::http::header;
+use poem::{Request, RequestBody};
+use poem_openapi::registry::{MetaSecurityScheme, Registry};
+use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
+
+use crate::problem::{Code, Problem};
+
+/// The caller of an operation: the first parameter of each, so that nothing else of a request is looked at before it
+/// is known who sends it.
+///
+/// The token is read from the `Authorization` header only (RFC 6750 §2.1). A request with a scheme other than `Bearer`
+/// has no credentials (§3.1: "attempted using an unsupported authentication method"); one with several `Authorization`
+/// headers has malformed ones.
+pub(crate) struct Authenticated(pub(crate) Caller);
+
+/// The scheme's name in the document.
+const SCHEME: &str = "bearer";
+
+impl<'a> ApiExtractor<'a> for Authenticated {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::SecurityScheme];
+
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn register(registry: &mut Registry) {
+        registry.create_security_scheme(
+            SCHEME,
+            MetaSecurityScheme {
+                ty: "http",
+                description: Some(
+                    "An API key, in the header `Authorization: Bearer <API key>`. The first key is created in the \
+                     console, under Organization Settings, API Keys. A key works until it is revoked or its user \
+                     leaves the organization.",
+                ),
+                name: None,
+                key_in: None,
+                scheme: Some("bearer"),
+                bearer_format: None,
+                flows: None,
+                openid_connect_url: None,
+            },
+        );
+    }
+
+    fn security_schemes() -> Vec<&'static str> {
+        vec![SCHEME]
+    }
+
+    async fn from_request(
+        request: &'a Request,
+        _body: &mut RequestBody,
+        _options: ExtractParamOptions<()>,
+    ) -> poem::Result<Self> {
+        let token = bearer_token(request)?;
+        let authenticate = request
+            .data::<Authenticate>()
+            .ok_or_else(|| Problem::internal("the endpoint was built without Authenticate"))?;
+        match authenticate.caller(token).await {
+            Ok(caller) => Ok(Self(caller)),
+            Err(AuthenticateError::InvalidToken) => Err(Problem::from(Code::InvalidToken).into()),
+            Err(AuthenticateError::Storage(error)) => Err(Problem::from(error).into()),
+        }
+    }
+}
+
+/// What stands where the token belongs. It goes to the domain at once and nowhere else.
+fn bearer_token(request: &Request) -> Result<&str, Problem> {
+    let mut headers = request.headers().get_all(header::AUTHORIZATION).iter();
+    let value = headers.next().ok_or(Code::CredentialsMissing)?.as_bytes();
+    if headers.next().is_some() {
+        return Err(Code::InvalidToken.into());
+    }
+    let is_white_space = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let (scheme, rest) = value.split_at(
+        value
+            .iter()
+            .position(|byte| is_white_space(byte))
+            .unwrap_or(value.len()),
+    );
+    if !scheme.eq_ignore_ascii_case(b"bearer") {
+        return Err(Code::CredentialsMissing.into());
+    }
+    let token = std::str::from_utf8(rest).map_err(|_| Code::InvalidToken)?;
+    Ok(token.trim_start_matches(' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use poem::Request;
+    use poem::http::HeaderValue;
+    use serde_json::Value;
+
+    use super::bearer_token;
+    use crate::problem::Code;
+
+    fn token_of(headers: &[&[u8]]) -> Result<String, Value> {
+        let mut request = Request::builder();
+        for value in headers {
+            request = request.header("authorization", HeaderValue::from_bytes(value).unwrap());
+        }
+        let request = request.finish();
+        bearer_token(&request)
+            .map(str::to_owned)
+            .map_err(|problem| problem.to_json("")["code"].clone())
+    }
+
+    fn code(code: Code) -> Value {
+        code.facts().word.into()
+    }
+
+    #[test]
+    fn the_scheme_is_read_without_regard_to_case() {
+        for header in ["Bearer abc", "bearer abc", "BEARER   abc"] {
+            assert_eq!(token_of(&[header.as_bytes()]), Ok("abc".to_owned()), "{header}");
+        }
+    }
+
+    #[test]
+    fn another_scheme_is_no_credentials() {
+        for header in ["", "Basic dXNlcjpwYXNz", "Bearerabc", "kwp_abc"] {
+            assert_eq!(
+                token_of(&[header.as_bytes()]),
+                Err(code(Code::CredentialsMissing)),
+                "{header}"
+            );
+        }
+        assert_eq!(token_of(&[]), Err(code(Code::CredentialsMissing)));
+    }
+
+    #[test]
+    fn several_headers_or_bytes_that_are_no_text_are_malformed_credentials() {
+        let malformed = Err(code(Code::InvalidToken));
+        assert_eq!(token_of(&[b"Bearer abc", b"Bearer abc"]), malformed);
+        assert_eq!(token_of(&[b"Basic abc", b"Bearer abc"]), malformed);
+        assert_eq!(token_of(&[b"Bearer \xff"]), malformed);
+    }
+}

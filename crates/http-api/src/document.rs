@@ -1,0 +1,40 @@
+//! The OpenAPI document: what poem-openapi makes of the operations, put right.
+
+mod normalise;
+mod problems;
+
+use poem_openapi::{LicenseObject, OpenApiService, ServerObject};
+use serde_json::Value;
+
+use crate::resources::{API, Api};
+
+/// The version of the API, not of the software that serves it.
+const API_VERSION: &str = "1.0.0";
+
+const DESCRIPTION: &str = "\
+Keyward issues, verifies and revokes personal API keys for the members of an organization.
+
+Every request is authenticated with an API key as a bearer token. The first key is created in the console, under \
+Organization Settings, API Keys; further ones here.
+
+Every error is a problem document (RFC 9457). Switch on its `code`; its `type` is the path of a page that says what \
+it means and what to do. Identifiers are opaque strings. Times are RFC 3339 in UTC. Unknown fields and unknown query \
+parameters are refused. New operations, optional fields in answers and codes may come within version 1.";
+
+/// The OpenAPI document of the API in JSON, as `/openapi.json` serves it: indented, with a line feed at its end.
+#[must_use]
+pub fn document() -> String {
+    // It is the same at every call. It is only read back from what was just written, so it is JSON.
+    let mut document: Value = serde_json::from_str(&service().spec()).unwrap_or_default();
+    normalise::normalise(&mut document);
+    problems::add_problems(&mut document);
+    format!("{document:#}\n")
+}
+
+/// The operations, as poem-openapi serves them.
+pub(crate) fn service() -> OpenApiService<Api, ()> {
+    OpenApiService::new(API, "Keyward API", API_VERSION)
+        .description(DESCRIPTION)
+        .license(LicenseObject::new("MIT OR Apache-2.0"))
+        .server(ServerObject::new("/").description("The service that serves this document"))
+}

@@ -1,0 +1,158 @@
+//! Problems: every error of the API, in the form of RFC 9457.
+
+mod answer;
+mod code;
+mod page;
+
+use keyward_domain::ports::StorageError;
+use poem::error::ResponseError;
+use poem::http::StatusCode;
+use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, Registry};
+use poem_openapi::types::{ToJSON, Type};
+use poem_openapi::{ApiResponse, Object};
+
+pub(crate) use answer::ProblemAnswers;
+pub use answer::problem_response;
+pub(crate) use code::Code;
+pub(crate) use page::problem_page;
+
+/// The media type of problems.
+pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
+
+/// An error on its way to the client.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {detail}", .code.facts().word)]
+pub(crate) struct Problem {
+    code: Code,
+    detail: String,
+    errors: Vec<FieldError>,
+    /// For the log only.
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// What is wrong with one field of a request's body.
+#[derive(Debug, Clone, PartialEq, Eq, Object)]
+pub(crate) struct FieldError {
+    /// JSON Pointer (RFC 6901) to the field in the body.
+    pub(crate) pointer: String,
+    /// What is wrong with it, for people.
+    pub(crate) detail: String,
+}
+
+/// An error (RFC 9457).
+#[derive(Object)]
+#[oai(rename = "Problem", rename_all = "camelCase", skip_serializing_if_is_none)]
+pub(crate) struct ProblemDocument {
+    /// The path of a page of this service that says what the problem means and what to do.
+    #[oai(rename = "type")]
+    kind: String,
+    /// The kind of problem in a few words, for people.
+    title: String,
+    /// The status of the answer.
+    status: i32,
+    /// What went wrong this time, for people.
+    detail: String,
+    /// The kind of problem in one stable word, to switch on. New codes may come.
+    code: String,
+    /// Names this request in the logs of the service.
+    request_id: String,
+    /// For `invalid_fields`: what is wrong with each field of the body.
+    errors: Option<Vec<FieldError>>,
+}
+
+impl Problem {
+    pub(crate) fn with_detail(code: Code, detail: impl Into<String>) -> Self {
+        Self {
+            code,
+            detail: detail.into(),
+            errors: Vec::new(),
+            source: None,
+        }
+    }
+
+    pub(crate) fn invalid_fields(errors: Vec<FieldError>) -> Self {
+        Self {
+            errors,
+            ..Self::from(Code::InvalidFields)
+        }
+    }
+
+    /// A defect. Clients learn nothing of its cause.
+    pub(crate) fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self {
+            source: Some(source.into()),
+            ..Self::from(Code::Internal)
+        }
+    }
+
+    /// The answer for a key that does not exist, or belongs to somebody else: nobody can tell these apart.
+    pub(crate) fn no_such_key() -> Self {
+        Self::with_detail(Code::NotFound, "There is no such API key.")
+    }
+
+    pub(crate) fn document(&self, request_id: &str) -> ProblemDocument {
+        let facts = self.code.facts();
+        ProblemDocument {
+            kind: format!("/problems/{}", facts.word),
+            title: facts.title.to_owned(),
+            status: i32::from(facts.status.as_u16()),
+            detail: self.detail.clone(),
+            code: facts.word.to_owned(),
+            request_id: request_id.to_owned(),
+            errors: (!self.errors.is_empty()).then(|| self.errors.clone()),
+        }
+    }
+
+    /// The problem as a client reads it.
+    pub(crate) fn to_json(&self, request_id: &str) -> serde_json::Value {
+        self.document(request_id).to_json().unwrap_or_default()
+    }
+}
+
+impl From<Code> for Problem {
+    fn from(code: Code) -> Self {
+        Self::with_detail(code, code.facts().meaning)
+    }
+}
+
+impl From<StorageError> for Problem {
+    fn from(error: StorageError) -> Self {
+        let code = match &error {
+            StorageError::Unavailable(_) => Code::Unavailable,
+            StorageError::OutcomeUnknown(_) => Code::OutcomeUnknown,
+            StorageError::Corrupt { .. } | StorageError::Defect(_) => Code::Internal,
+        };
+        Self {
+            source: Some(error.into()),
+            ..Self::from(code)
+        }
+    }
+}
+
+impl ResponseError for Problem {
+    fn status(&self) -> StatusCode {
+        self.code.facts().status
+    }
+}
+
+/// Every operation can fail with a defect. `document` adds the other problems that an operation can answer with.
+impl ApiResponse for Problem {
+    fn meta() -> MetaResponses {
+        MetaResponses {
+            responses: vec![MetaResponse {
+                description: Code::Internal.facts().meaning,
+                status: Some(Code::Internal.facts().status.as_u16()),
+                status_range: None,
+                content: vec![MetaMediaType {
+                    content_type: MEDIA_TYPE,
+                    schema: ProblemDocument::schema_ref(),
+                }],
+                headers: vec![],
+            }],
+        }
+    }
+
+    fn register(registry: &mut Registry) {
+        ProblemDocument::register(registry);
+    }
+}

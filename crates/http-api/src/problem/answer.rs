@@ -1,0 +1,129 @@
+//! How problems, and the errors of the framework, become answers.
+
+use poem::error::{MethodNotAllowedError, NotFoundError, ParsePathError};
+use poem::http::{HeaderValue, StatusCode, header};
+use poem::{Endpoint, IntoResponse, Request, Response};
+use poem_openapi::error::ParsePathError as ParseOperationPathError;
+
+use super::{Code, MEDIA_TYPE, Problem};
+use crate::request_id::request_id;
+use crate::routes::Routes;
+
+/// Seconds after which a client may try again. Storage that failed over is back by then.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
+
+/// The problem for an error that was found outside the API, where only its status is known.
+///
+/// The answer has the status, the body and the headers that belong to the problem. A 503 says `outcome_unknown`,
+/// because nobody knows how far the request came.
+#[must_use]
+pub fn problem_response(status: StatusCode, request_id: &str) -> Response {
+    Problem::from(Code::of_status(status)).into_answer(request_id)
+}
+
+/// Answers every error of an endpoint with a problem, the framework's own errors included.
+pub(crate) struct ProblemAnswers<E> {
+    inner: E,
+    routes: Routes,
+}
+
+impl<E: Endpoint> ProblemAnswers<E> {
+    pub(crate) const fn new(inner: E, routes: Routes) -> Self {
+        Self { inner, routes }
+    }
+}
+
+impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        let request_id = request_id(&request).to_owned();
+        let path = request.uri().path().to_owned();
+        let error = match self.inner.call(request).await {
+            Ok(answer) => return Ok(answer.into_response()),
+            Err(error) => error,
+        };
+        let allow = error
+            .is::<MethodNotAllowedError>()
+            .then(|| self.routes.allowed_methods(&path));
+        let problem = Problem::from_framework(error);
+        problem.log(&request_id);
+        let mut answer = problem.into_answer(&request_id);
+        if let Some(Ok(allow)) = allow.as_deref().map(HeaderValue::from_str) {
+            answer.headers_mut().insert(header::ALLOW, allow);
+        }
+        Ok(answer)
+    }
+}
+
+impl Problem {
+    fn from_framework(error: poem::Error) -> Self {
+        let error = match error.downcast::<Self>() {
+            Ok(problem) => return problem,
+            Err(error) => error,
+        };
+        if error.is::<ParseOperationPathError>() {
+            // The only path parameter is a key's identifier. A malformed one is as unknown as any other.
+            return Self::no_such_key();
+        }
+        if error.is::<NotFoundError>() || error.is::<ParsePathError>() {
+            return Self::from(Code::NotFound);
+        }
+        match Code::of_status(error.status()) {
+            Code::Internal => Self::internal(error.to_string()),
+            code => Self::from(code),
+        }
+    }
+
+    /// Clients are told only the kind of a failure; whoever runs the service finds its cause here.
+    fn log(&self, request_id: &str) {
+        let Some(source) = &self.source else { return };
+        let mut causes = source.to_string();
+        let mut next = source.source();
+        while let Some(cause) = next {
+            causes.push_str(": ");
+            causes.push_str(&cause.to_string());
+            next = cause.source();
+        }
+        tracing::error!(
+            request_id,
+            code = self.code.facts().word,
+            error = causes,
+            "request failed"
+        );
+    }
+
+    fn into_answer(self, request_id: &str) -> Response {
+        let mut answer = Response::builder()
+            .status(self.code.facts().status)
+            .content_type(MEDIA_TYPE)
+            .header(header::CACHE_CONTROL, "no-store")
+            .body(self.to_json(request_id).to_string());
+        let headers = answer.headers_mut();
+        match self.code {
+            Code::CredentialsMissing => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Code::InvalidToken => {
+                let challenge = HeaderValue::from_static("Bearer error=\"invalid_token\"");
+                headers.insert(header::WWW_AUTHENTICATE, challenge);
+            }
+            Code::Unavailable | Code::OutcomeUnknown => {
+                headers.insert(header::RETRY_AFTER, RETRY_AFTER);
+            }
+            Code::MalformedRequest
+            | Code::MalformedQuery
+            | Code::NotFound
+            | Code::MethodNotAllowed
+            | Code::RequestTimeout
+            | Code::KeyLimitReached
+            | Code::KeyRevoked
+            | Code::AlreadyCreated
+            | Code::BodyTooLarge
+            | Code::UnsupportedMediaType
+            | Code::InvalidFields
+            | Code::Internal => {}
+        }
+        answer
+    }
+}

@@ -1,0 +1,215 @@
+//! The codes of problems: what clients switch on.
+
+use poem::http::StatusCode;
+
+/// What went wrong, in one stable word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    MalformedRequest,
+    MalformedQuery,
+    CredentialsMissing,
+    InvalidToken,
+    NotFound,
+    MethodNotAllowed,
+    RequestTimeout,
+    KeyLimitReached,
+    KeyRevoked,
+    AlreadyCreated,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    InvalidFields,
+    Internal,
+    Unavailable,
+    OutcomeUnknown,
+}
+
+/// What is known about a code, whatever the request.
+pub(crate) struct Facts {
+    /// The word itself.
+    pub(crate) word: &'static str,
+    pub(crate) status: StatusCode,
+    pub(crate) title: &'static str,
+    /// What it means, in a sentence or two; the `detail` of a problem that knows nothing more precise.
+    pub(crate) meaning: &'static str,
+    /// What to do about it.
+    pub(crate) advice: &'static str,
+}
+
+impl Code {
+    pub(crate) const ALL: [Self; 16] = [
+        Self::MalformedRequest,
+        Self::MalformedQuery,
+        Self::CredentialsMissing,
+        Self::InvalidToken,
+        Self::NotFound,
+        Self::MethodNotAllowed,
+        Self::RequestTimeout,
+        Self::KeyLimitReached,
+        Self::KeyRevoked,
+        Self::AlreadyCreated,
+        Self::BodyTooLarge,
+        Self::UnsupportedMediaType,
+        Self::InvalidFields,
+        Self::Internal,
+        Self::Unavailable,
+        Self::OutcomeUnknown,
+    ];
+
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.facts().word == word)
+    }
+
+    /// The code of an error of which only the status is known.
+    pub(crate) fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::UNAUTHORIZED => Self::InvalidToken,
+            StatusCode::NOT_FOUND => Self::NotFound,
+            StatusCode::METHOD_NOT_ALLOWED => Self::MethodNotAllowed,
+            StatusCode::REQUEST_TIMEOUT => Self::RequestTimeout,
+            StatusCode::PAYLOAD_TOO_LARGE => Self::BodyTooLarge,
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => Self::UnsupportedMediaType,
+            // Whoever knows only the status cannot promise that nothing was changed.
+            StatusCode::SERVICE_UNAVAILABLE => Self::OutcomeUnknown,
+            other if other.is_client_error() => Self::MalformedRequest,
+            _ => Self::Internal,
+        }
+    }
+
+    pub(crate) const fn facts(self) -> Facts {
+        match self {
+            Self::MalformedRequest => Facts {
+                word: "malformed_request",
+                status: StatusCode::BAD_REQUEST,
+                title: "Malformed request",
+                meaning: "The request cannot be read.",
+                advice: "Send one JSON object in UTF-8, without repeated members, nested at most 16 levels deep, \
+                         and nothing after it. Every request needs exactly one Host header.",
+            },
+            Self::MalformedQuery => Facts {
+                word: "malformed_query",
+                status: StatusCode::BAD_REQUEST,
+                title: "Malformed query",
+                meaning: "A query parameter is unknown, repeated, or has a value that it cannot have.",
+                advice: "Compare the query parameters with the operation in /openapi.json. A cursor goes with the \
+                         list that returned it: send it back unchanged, and leave the filters out or as they were.",
+            },
+            Self::CredentialsMissing => Facts {
+                word: "credentials_missing",
+                status: StatusCode::UNAUTHORIZED,
+                title: "Credentials missing",
+                meaning: "This operation needs an API key, and the request has none.",
+                advice: "Send the key in the header `Authorization: Bearer <API key>`. The first key is created in \
+                         the console, under Organization Settings, API Keys. A key anywhere else than in this \
+                         header is ignored, and so are cookies.",
+            },
+            Self::InvalidToken => Facts {
+                word: "invalid_token",
+                status: StatusCode::UNAUTHORIZED,
+                title: "API key not accepted",
+                meaning: "The API key is not accepted: it is malformed, unknown or revoked, or its user left the \
+                          organization.",
+                advice: "Check that the whole key was copied; `keyward token check` tells a mistyped one. Otherwise \
+                         create a new key in the console. Sending the same request again will not help.",
+            },
+            Self::NotFound => Facts {
+                word: "not_found",
+                status: StatusCode::NOT_FOUND,
+                title: "Not found",
+                meaning: "There is nothing at this address.",
+                advice: "Check the path and the identifier. Only the keys of the calling key's own consumer can be \
+                         reached.",
+            },
+            Self::MethodNotAllowed => Facts {
+                word: "method_not_allowed",
+                status: StatusCode::METHOD_NOT_ALLOWED,
+                title: "Method not allowed",
+                meaning: "This address does not support the method of the request.",
+                advice: "Use one of the methods that the header `Allow` of the answer lists.",
+            },
+            Self::RequestTimeout => Facts {
+                word: "request_timeout",
+                status: StatusCode::REQUEST_TIMEOUT,
+                title: "Request too slow",
+                meaning: "The body of the request did not arrive in time. Nothing was changed.",
+                advice: "Send the request again.",
+            },
+            Self::KeyLimitReached => Facts {
+                word: "key_limit_reached",
+                status: StatusCode::CONFLICT,
+                title: "Key limit reached",
+                meaning: "The consumer has as many valid keys as it may.",
+                advice: "Revoke a key that is not needed any more, then create the new one.",
+            },
+            Self::KeyRevoked => Facts {
+                word: "key_revoked",
+                status: StatusCode::CONFLICT,
+                title: "Key revoked",
+                meaning: "The key is revoked. A revoked key stays as it was.",
+                advice: "Change a valid key, or create a new one.",
+            },
+            Self::AlreadyCreated => Facts {
+                word: "already_created",
+                status: StatusCode::CONFLICT,
+                title: "Already created",
+                meaning: "The same request has created its key before. The token is not shown again.",
+                advice: "Look for the key in the list. If its token is lost, revoke it and create another.",
+            },
+            Self::BodyTooLarge => Facts {
+                word: "body_too_large",
+                status: StatusCode::PAYLOAD_TOO_LARGE,
+                title: "Body too large",
+                meaning: "The body of a request may have at most 64 KiB.",
+                advice: "Send less.",
+            },
+            Self::UnsupportedMediaType => Facts {
+                word: "unsupported_media_type",
+                status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                title: "Unsupported media type",
+                meaning: "The body of a request must be JSON.",
+                advice: "Send the header `Content-Type: application/json`.",
+            },
+            Self::InvalidFields => Facts {
+                word: "invalid_fields",
+                status: StatusCode::UNPROCESSABLE_ENTITY,
+                title: "Invalid fields",
+                meaning: "Some fields of the body are missing, unknown, or have a value that they cannot have.",
+                advice: "Correct every field that the member `errors` of the answer lists. Each `pointer` is a JSON \
+                         Pointer (RFC 6901) into the body.",
+            },
+            Self::Internal => Facts {
+                word: "internal",
+                status: StatusCode::INTERNAL_SERVER_ERROR,
+                title: "Internal error",
+                meaning: "Keyward failed to answer. This is a defect, not a mistake in the request.",
+                advice: "Tell the people who run Keyward, with the `requestId` of the answer: its log says more.",
+            },
+            Self::Unavailable => Facts {
+                word: "unavailable",
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                title: "Temporarily unavailable",
+                meaning: "Keyward cannot reach its storage at the moment. Nothing was changed.",
+                advice: "Send the request again after the seconds that the header `Retry-After` says.",
+            },
+            Self::OutcomeUnknown => Facts {
+                word: "outcome_unknown",
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                title: "Outcome unknown",
+                meaning: "Keyward did not finish in time. A change that was asked for may or may not have been made.",
+                advice: "Look first whether the change was made, then ask for it again if it was not. Revoking a key \
+                         can be repeated without harm.",
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Code;
+
+    #[test]
+    fn every_code_is_found_by_its_word() {
+        for code in Code::ALL {
+            assert_eq!(Code::from_word(code.facts().word), Some(code));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The fields of a request's body, all of whose errors are found in one go.
+
+use keyward_domain::text::TextError;
+use serde_json::{Map, Value};
+
+use crate::problem::{FieldError, Problem};
+
+/// A body may have thousands of unknown fields: an answer lists only so many errors.
+const MOST_ERRORS: usize = 50;
+
+/// The fields of a body that were not read yet, and the errors found so far.
+pub(crate) struct Fields {
+    unread: Map<String, Value>,
+    errors: Vec<FieldError>,
+}
+
+impl Fields {
+    pub(crate) const fn new(body: Map<String, Value>) -> Self {
+        Self {
+            unread: body,
+            errors: Vec::new(),
+        }
+    }
+
+    /// A text that must be there. `None` if it has an error.
+    pub(crate) fn required<T>(&mut self, name: &str, read: TextRule<T>) -> Option<T> {
+        if let Some(value) = self.unread.shift_remove(name) {
+            return self.text(name, &value, read);
+        }
+        self.refuse(name, "is required".to_owned())
+    }
+
+    /// A text that is empty if it is absent. `None` if it has an error.
+    pub(crate) fn or_empty<T>(&mut self, name: &str, read: TextRule<T>) -> Option<T> {
+        let value = self.unread.shift_remove(name);
+        self.text(name, &value.unwrap_or_else(|| "".into()), read)
+    }
+
+    /// A text that may be absent. `None` if it is there and has an error.
+    pub(crate) fn optional<T>(&mut self, name: &str, read: TextRule<T>) -> Option<Option<T>> {
+        match self.unread.shift_remove(name) {
+            Some(value) => self.text(name, &value, read).map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// What was read, unless some field has an error or was not asked for.
+    ///
+    /// # Errors
+    /// Says what is wrong with every field.
+    pub(crate) fn finish<T>(mut self, read: Option<T>) -> Result<T, Problem> {
+        let unknown = self.unread.keys().map(|name| FieldError {
+            pointer: pointer(name),
+            detail: "is not a field of this request".to_owned(),
+        });
+        self.errors.extend(unknown.take(MOST_ERRORS));
+        match read {
+            Some(read) if self.errors.is_empty() => Ok(read),
+            Some(_) | None => Err(Problem::invalid_fields(self.errors)),
+        }
+    }
+
+    fn text<T>(&mut self, name: &str, value: &Value, read: TextRule<T>) -> Option<T> {
+        let Value::String(text) = value else {
+            return self.refuse(name, "must be a string".to_owned());
+        };
+        match read(text) {
+            Ok(text) => Some(text),
+            Err(error) => self.refuse(name, error.to_string()),
+        }
+    }
+
+    fn refuse<T>(&mut self, name: &str, detail: String) -> Option<T> {
+        let pointer = pointer(name);
+        self.errors.push(FieldError { pointer, detail });
+        None
+    }
+}
+
+/// How the domain reads a text.
+type TextRule<T> = fn(&str) -> Result<T, TextError>;
+
+/// RFC 6901 §3.
+fn pointer(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pointer;
+
+    #[test]
+    fn pointers_escape_what_they_are_made_of() {
+        assert_eq!(pointer("name"), "/name");
+        assert_eq!(pointer(""), "/");
+        assert_eq!(pointer("a/b~c"), "/a~1b~0c");
+    }
+}

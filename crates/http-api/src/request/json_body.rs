@@ -1,0 +1,108 @@
+//! A request's body: one JSON object.
+
+use std::io;
+
+use poem::error::ReadBodyError;
+use poem::http::header;
+use poem::{Request, RequestBody};
+use poem_openapi::registry::{MetaMediaType, MetaRequest, Registry};
+use poem_openapi::types::Type;
+use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
+use serde_json::Value;
+
+use super::{Fields, strict_json};
+use crate::json;
+use crate::problem::{Code, FieldError, Problem};
+
+/// The most bytes of a body, however it is sent.
+const MOST_BYTES: usize = 64 * 1024;
+
+/// A body as the document describes it, and how to read it.
+pub(crate) trait ReadFields: Type {
+    /// What it says, in the domain's words.
+    type Read: Send;
+
+    /// Reads every field, also after one with an error, so that all errors are found. `None` if there was one.
+    fn read(fields: &mut Fields) -> Option<Self::Read>;
+}
+
+/// The body of a request, read.
+pub(crate) struct JsonBody<T: ReadFields>(pub(crate) T::Read);
+
+impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
+    const PARAM_IS_REQUIRED: bool = true;
+
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn register(registry: &mut Registry) {
+        T::register(registry);
+    }
+
+    fn request_meta() -> Option<MetaRequest> {
+        Some(MetaRequest {
+            description: None,
+            content: vec![MetaMediaType {
+                content_type: json::MEDIA_TYPE,
+                schema: T::schema_ref(),
+            }],
+            required: true,
+        })
+    }
+
+    async fn from_request(
+        request: &'a Request,
+        body: &mut RequestBody,
+        _options: ExtractParamOptions<()>,
+    ) -> poem::Result<Self> {
+        if !is_json(request) {
+            return Err(Problem::from(Code::UnsupportedMediaType).into());
+        }
+        let bytes = body
+            .take()?
+            .into_bytes_limit(MOST_BYTES)
+            .await
+            .map_err(unreadable)?;
+        let value = strict_json::parse(&bytes).map_err(|error| {
+            let detail = format!("The body is not acceptable JSON: {error}.");
+            Problem::with_detail(Code::MalformedRequest, detail)
+        })?;
+        let Value::Object(members) = value else {
+            return Err(not_an_object().into());
+        };
+        let mut fields = Fields::new(members);
+        let read = T::read(&mut fields);
+        Ok(Self(fields.finish(read)?))
+    }
+}
+
+/// Whether the media type is exactly `application/json`, with whatever parameters.
+fn is_json(request: &Request) -> bool {
+    let mut headers = request.headers().get_all(header::CONTENT_TYPE).iter();
+    let (Some(value), None) = (headers.next(), headers.next()) else {
+        return false;
+    };
+    let media_type = value.to_str().ok().and_then(|value| value.split(';').next());
+    media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(json::MEDIA_TYPE))
+}
+
+fn unreadable(error: ReadBodyError) -> Problem {
+    match error {
+        ReadBodyError::PayloadTooLarge => Code::BodyTooLarge.into(),
+        ReadBodyError::Io(error) => match error.kind() {
+            io::ErrorKind::TimedOut => Code::RequestTimeout.into(),
+            io::ErrorKind::FileTooLarge => Code::BodyTooLarge.into(),
+            _ => Problem::with_detail(Code::MalformedRequest, "The body did not arrive as a whole."),
+        },
+        ReadBodyError::Utf8(_) => Code::MalformedRequest.into(),
+        ReadBodyError::BodyHasBeenTaken => Problem::internal(error),
+    }
+}
+
+fn not_an_object() -> Problem {
+    Problem::invalid_fields(vec![FieldError {
+        pointer: String::new(),
+        detail: "must be an object".to_owned(),
+    }])
+}

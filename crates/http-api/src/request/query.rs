@@ -1,0 +1,101 @@
+//! Query parameters: known, given once, with a value that they can have.
+
+use std::collections::BTreeSet;
+
+use poem::{FromRequest, Request, RequestBody};
+use poem_openapi::registry::{MetaParamIn, MetaSchema, MetaSchemaRef};
+use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
+
+use crate::problem::{Code, Problem};
+
+/// What a query parameter can be.
+pub(crate) trait QueryValue: Sized + Send {
+    /// What the document says of its values.
+    fn schema() -> MetaSchema;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// Says what the value must be, in words that can follow the parameter's name.
+    fn read(text: &str) -> Result<Self, String>;
+}
+
+/// One query parameter of an operation, which nobody has to give.
+pub(crate) struct QueryParameter<T>(pub(crate) Option<T>);
+
+impl<'a, T: QueryValue> ApiExtractor<'a> for QueryParameter<T> {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::Parameter];
+
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn param_in() -> Option<MetaParamIn> {
+        Some(MetaParamIn::Query)
+    }
+
+    fn param_schema_ref() -> Option<MetaSchemaRef> {
+        Some(MetaSchemaRef::Inline(Box::new(T::schema())))
+    }
+
+    async fn from_request(
+        request: &'a Request,
+        _body: &mut RequestBody,
+        options: ExtractParamOptions<()>,
+    ) -> poem::Result<Self> {
+        let given = pairs(request)?.into_iter().find(|(name, _)| name == options.name);
+        let value = given.map(|(name, value)| {
+            T::read(&value).map_err(|fault| malformed(format!("The query parameter `{name}` {fault}.")))
+        });
+        Ok(Self(value.transpose()?))
+    }
+}
+
+/// The names of the query parameters that were given, each once.
+pub(crate) struct QueryNames(BTreeSet<String>);
+
+impl QueryNames {
+    /// Refuses parameters that an operation does not have: a mistyped `descendants` must not leave keys valid.
+    ///
+    /// # Errors
+    /// There is another one.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), Problem> {
+        if self.0.iter().all(|name| known.contains(&name.as_str())) {
+            return Ok(());
+        }
+        Err(malformed(if known.is_empty() {
+            "This operation has no query parameters.".to_owned()
+        } else {
+            format!(
+                "This operation has only these query parameters: {}.",
+                known.join(", ")
+            )
+        }))
+    }
+}
+
+impl<'a> FromRequest<'a> for QueryNames {
+    async fn from_request(request: &'a Request, _body: &mut RequestBody) -> poem::Result<Self> {
+        let mut names = BTreeSet::new();
+        for (name, _) in pairs(request)? {
+            if !names.insert(name) {
+                return Err(malformed("A query parameter is given more than once.".to_owned()).into());
+            }
+        }
+        Ok(Self(names))
+    }
+}
+
+fn pairs(request: &Request) -> Result<Vec<(String, String)>, Problem> {
+    let pairs: Vec<(String, String)> = request.params().map_err(|error| malformed(error.to_string()))?;
+    // Decoding puts this character where bytes are not UTF-8.
+    let is_text = |text: &str| !text.contains(char::REPLACEMENT_CHARACTER);
+    if pairs.iter().all(|(name, value)| is_text(name) && is_text(value)) {
+        Ok(pairs)
+    } else {
+        Err(malformed("The query is not UTF-8.".to_owned()))
+    }
+}
+
+pub(crate) fn malformed(detail: String) -> Problem {
+    Problem::with_detail(Code::MalformedQuery, detail)
+}

@@ -1,0 +1,152 @@
+//! JSON that means one thing only.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// The most levels of arrays and objects.
+const MOST_LEVELS: u8 = 16;
+
+/// Reads one JSON value and nothing after it.
+///
+/// # Errors
+/// The bytes are not UTF-8 or not JSON, an object repeats a member, a string has half of a surrogate pair, or values
+/// are nested over 16 levels deep.
+pub(crate) fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = StrictValue {
+        levels_left: MOST_LEVELS,
+    }
+    .deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
+}
+
+#[derive(Clone, Copy)]
+struct StrictValue {
+    levels_left: u8,
+}
+
+impl StrictValue {
+    fn one_level_down<E: Error>(self) -> Result<Self, E> {
+        let levels_left = self
+            .levels_left
+            .checked_sub(1)
+            .ok_or_else(|| E::custom(format_args!("nested over {MOST_LEVELS} levels deep")))?;
+        Ok(Self { levels_left })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for StrictValue {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for StrictValue {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Value, A::Error> {
+        let inner = self.one_level_down()?;
+        let mut values = Vec::new();
+        while let Some(value) = array.next_element_seed(inner)? {
+            values.push(value);
+        }
+        Ok(Value::Array(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
+        let inner = self.one_level_down()?;
+        let mut members = Map::new();
+        while let Some(name) = object.next_key::<String>()? {
+            let value = object.next_value_seed(inner)?;
+            if members.insert(name, value).is_some() {
+                return Err(A::Error::custom("an object repeats a member"));
+            }
+        }
+        Ok(Value::Object(members))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::parse;
+
+    #[test]
+    fn ordinary_json_is_read_as_it_is() {
+        let text = r#"{"b": [1, -2, 0.5, true, null], "a": {"x": "\ud83d\ude00"}}"#;
+        assert_eq!(
+            parse(text.as_bytes()).unwrap(),
+            json!({"b": [1, -2, 0.5, true, null], "a": {"x": "😀"}})
+        );
+    }
+
+    #[test]
+    fn what_could_mean_two_things_is_refused() {
+        for text in [
+            "",
+            " ",
+            "{} {}",
+            "{}x",
+            r#"{"a": 1, "a": 1}"#,
+            r#"{"a": 1, "\u0061": 1}"#,
+            r#"[{"a": {"b": 1, "b": 2}}]"#,
+            r#"{"a": "\ud83d"}"#,
+            r#"{"a": "\ude00"}"#,
+            "{\"a\": \"\n\"}",
+            "{'a': 1}",
+            r#"{"a": 1,}"#,
+            "NaN",
+            "1e999",
+            "\u{feff}{}",
+        ] {
+            assert!(parse(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(parse(b"\"\xff\"").is_err());
+        assert!(parse(b"\"\xed\xa0\x80\"").is_err());
+    }
+
+    #[test]
+    fn sixteen_levels_are_enough() {
+        let nested = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(parse(nested(16).as_bytes()).is_ok());
+        assert!(parse(nested(17).as_bytes()).is_err());
+        assert!(parse(nested(30_000).as_bytes()).is_err());
+        assert!(parse(format!("{}1{}", r#"{"a":"#.repeat(17), "}".repeat(17)).as_bytes()).is_err());
+    }
+}

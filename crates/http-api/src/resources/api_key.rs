@@ -1,0 +1,163 @@
+//! `/api/v1/user/api-keys/{id}`
+
+use keyward_domain::access::Caller;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::keys::{EditKeyError, PersonalKeys, ReadKeyError, RevokeKeyError};
+use keyward_domain::ports::DescendantKeys;
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::registry::MetaSchema;
+use poem_openapi::{ApiResponse, OpenApi};
+
+use super::representations::ApiKeyItem;
+use super::request_bodies::UpdateApiKeyRequest;
+use super::{PREFIX, Tag};
+use crate::authentication::Authenticated;
+use crate::json::Json;
+use crate::problem::{Code, Problem};
+use crate::request::{JsonBody, QueryNames, QueryParameter, QueryValue};
+use crate::request_id::Source;
+
+pub(crate) struct ApiKeyResource;
+
+#[derive(ApiResponse)]
+pub(crate) enum GotKey {
+    /// The key, without its token.
+    #[oai(status = 200)]
+    Found(Json<ApiKeyItem>),
+}
+
+#[derive(ApiResponse)]
+pub(crate) enum UpdatedKey {
+    /// The key as it is now.
+    #[oai(status = 200)]
+    Updated(Json<ApiKeyItem>),
+}
+
+#[derive(ApiResponse)]
+pub(crate) enum DeletedKey {
+    /// The key is revoked: it works nowhere any more.
+    #[oai(status = 204)]
+    Deleted,
+}
+
+#[OpenApi(prefix_path = PREFIX, tag = "Tag::ApiKeys")]
+impl ApiKeyResource {
+    /// Get an API key
+    ///
+    /// One of the keys of the calling key's consumer, valid or revoked.
+    #[oai(path = "/user/api-keys/:id", method = "get", operation_id = "getApiKey")]
+    async fn get(
+        &self,
+        authenticated: Authenticated,
+        query: QueryNames,
+        Data(keys): Data<&PersonalKeys>,
+        /// The key's `id`, or `current` for the calling key.
+        id: Path<String>,
+    ) -> Result<GotKey, Problem> {
+        query.only(&[])?;
+        let id = key_named(&id, &authenticated.0)?;
+        let holder = authenticated.0.as_holder();
+        let key = keys.read(&holder, id).await.map_err(not_read)?;
+        Ok(GotKey::Found(Json(ApiKeyItem::new(&key, holder.consumer()))))
+    }
+
+    /// Rename or describe an API key
+    ///
+    /// Changes the fields that are given. A revoked key cannot be changed.
+    #[oai(path = "/user/api-keys/:id", method = "patch", operation_id = "updateApiKey")]
+    async fn update(
+        &self,
+        authenticated: Authenticated,
+        query: QueryNames,
+        Data(keys): Data<&PersonalKeys>,
+        source: Source,
+        /// The key's `id`, or `current` for the calling key.
+        id: Path<String>,
+        edit: JsonBody<UpdateApiKeyRequest>,
+    ) -> Result<UpdatedKey, Problem> {
+        query.only(&[])?;
+        let id = key_named(&id, &authenticated.0)?;
+        let holder = authenticated.0.as_holder();
+        let key = keys
+            .edit(&holder, id, edit.0, source.0)
+            .await
+            .map_err(not_edited)?;
+        Ok(UpdatedKey::Updated(Json(ApiKeyItem::new(
+            &key,
+            holder.consumer(),
+        ))))
+    }
+
+    /// Revoke an API key
+    ///
+    /// For good. Revoking a key that is revoked already succeeds and changes nothing. The keys that were created with
+    /// the key stay valid unless `descendants=revoke` is given; any other query parameter is refused.
+    #[oai(path = "/user/api-keys/:id", method = "delete", operation_id = "deleteApiKey")]
+    async fn delete(
+        &self,
+        authenticated: Authenticated,
+        query: QueryNames,
+        Data(keys): Data<&PersonalKeys>,
+        source: Source,
+        /// The key's `id`, or `current` for the calling key.
+        id: Path<String>,
+        /// `revoke` to revoke all keys that were created with this one, directly or not, as well.
+        descendants: QueryParameter<DescendantKeys>,
+    ) -> Result<DeletedKey, Problem> {
+        query.only(&["descendants"])?;
+        let id = key_named(&id, &authenticated.0)?;
+        let holder = authenticated.0.as_holder();
+        let descendants = descendants.0.unwrap_or(DescendantKeys::Keep);
+        keys.revoke(&holder, id, descendants, source.0)
+            .await
+            .map_err(not_revoked)?;
+        Ok(DeletedKey::Deleted)
+    }
+}
+
+/// The key that a path names. A text that is no identifier names none.
+fn key_named(id: &str, caller: &Caller) -> Result<ApiKeyId, Problem> {
+    if id == "current" {
+        return Ok(caller.api_key.id);
+    }
+    id.parse().map_err(|_| Problem::no_such_key())
+}
+
+impl QueryValue for DescendantKeys {
+    fn schema() -> MetaSchema {
+        MetaSchema {
+            enum_items: vec!["revoke".into()],
+            ..MetaSchema::new("string")
+        }
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "revoke" => Ok(Self::Revoke),
+            _ => Err("must be `revoke`, or absent".to_owned()),
+        }
+    }
+}
+
+fn not_read(error: ReadKeyError) -> Problem {
+    match error {
+        ReadKeyError::NotFound => Problem::no_such_key(),
+        ReadKeyError::Storage(error) => error.into(),
+    }
+}
+
+fn not_edited(error: EditKeyError) -> Problem {
+    match error {
+        EditKeyError::NotFound => Problem::no_such_key(),
+        EditKeyError::Revoked => Code::KeyRevoked.into(),
+        EditKeyError::Storage(error) => error.into(),
+    }
+}
+
+fn not_revoked(error: RevokeKeyError) -> Problem {
+    match error {
+        RevokeKeyError::NotFound => Problem::no_such_key(),
+        RevokeKeyError::Storage(error) => error.into(),
+    }
+}

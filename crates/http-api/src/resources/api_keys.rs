@@ -1,0 +1,159 @@
+//! `/api/v1/user/api-keys`
+
+use keyward_domain::keys::{IssueKeyError, ListKeysError, PersonalKeys};
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::ports::{KeyFilter, StatusFilter};
+use poem::web::Data;
+use poem_openapi::{ApiResponse, OpenApi};
+
+use super::cursor::Cursor;
+use super::list_filter::SearchTerm;
+use super::representations::{ApiKeyItem, ApiKeyPage, CreatedApiKey};
+use super::request_bodies::CreateApiKeyRequest;
+use super::{API_KEYS, PREFIX, Tag};
+use crate::authentication::Authenticated;
+use crate::json::Json;
+use crate::problem::{Code, Problem};
+use crate::request::{JsonBody, QueryNames, QueryParameter};
+use crate::request_id::Source;
+
+pub(crate) struct ApiKeysResource;
+
+#[derive(ApiResponse)]
+pub(crate) enum CreatedKey {
+    /// The new key, with its token in `key` and, the same, in `fullKey`. The token is shown this once.
+    #[oai(status = 201)]
+    Created(
+        Json<CreatedApiKey>,
+        /// The path of the new key.
+        #[oai(header = "Location")]
+        String,
+        /// `no-store`, as the answer shows a secret.
+        #[oai(header = "Cache-Control")]
+        String,
+    ),
+}
+
+#[derive(ApiResponse)]
+pub(crate) enum ListedKeys {
+    /// A page of keys, newest first.
+    #[oai(status = 200)]
+    Page(
+        Json<ApiKeyPage>,
+        /// The path of the next page, with `rel="next"` (RFC 8288). Absent on the last page.
+        #[oai(header = "Link")]
+        Option<String>,
+    ),
+}
+
+#[OpenApi(prefix_path = PREFIX, tag = "Tag::ApiKeys")]
+impl ApiKeysResource {
+    /// Create an API key
+    ///
+    /// The new key acts as the same consumer as the calling key, which becomes its parent. A consumer has at most 100
+    /// valid keys, unless the installation says otherwise.
+    #[oai(path = "/user/api-keys", method = "post", operation_id = "createApiKey")]
+    async fn create(
+        &self,
+        authenticated: Authenticated,
+        query: QueryNames,
+        Data(keys): Data<&PersonalKeys>,
+        source: Source,
+        draft: JsonBody<CreateApiKeyRequest>,
+    ) -> Result<CreatedKey, Problem> {
+        query.only(&[])?;
+        let holder = authenticated.0.as_holder();
+        let issued = keys
+            .issue(&holder, draft.0, None, source.0)
+            .await
+            .map_err(not_issued)?;
+        Ok(CreatedKey::Created(
+            Json(CreatedApiKey::new(&issued, holder.consumer())),
+            format!("{API_KEYS}/{}", issued.key.id),
+            "no-store".to_owned(),
+        ))
+    }
+
+    /// List API keys
+    ///
+    /// The keys of the calling key's consumer, newest first, without their tokens. Repeated and unknown query
+    /// parameters are refused.
+    #[oai(path = "/user/api-keys", method = "get", operation_id = "listApiKeys")]
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
+    async fn list(
+        &self,
+        authenticated: Authenticated,
+        query: QueryNames,
+        Data(keys): Data<&PersonalKeys>,
+        /// The most keys on the page.
+        limit: QueryParameter<PageSize>,
+        /// The `nextCursor` of the page before. It carries `status` and `search`: leave those out, or as they were.
+        cursor: QueryParameter<Cursor>,
+        /// Which keys to show.
+        status: QueryParameter<StatusFilter>,
+        /// Shows only keys with this text in their name, their description or the last four characters of their token.
+        /// Upper and lower case are the same.
+        search: QueryParameter<SearchTerm>,
+    ) -> Result<ListedKeys, Problem> {
+        query.only(&["limit", "cursor", "status", "search"])?;
+        if let Some(cursor) = &cursor.0
+            && !cursor.agrees_with(status.0, search.0.as_ref())
+        {
+            return Err(Problem::with_detail(
+                Code::MalformedQuery,
+                "The cursor belongs to a list with another `status` or `search`: leave these out, or as they were.",
+            ));
+        }
+        let (status, search, after) = match cursor.0 {
+            Some(cursor) => (cursor.status, cursor.search, Some(cursor.after)),
+            None => (status.0.unwrap_or_default(), search.0, None),
+        };
+        let filter = KeyFilter::new(status, search.as_ref().map(SearchTerm::as_str));
+        let page = PageRequest {
+            size: limit.0.unwrap_or_default(),
+            after,
+        };
+        let holder = authenticated.0.as_holder();
+        let page = keys.list(&holder, filter, page).await.map_err(not_listed)?;
+
+        let next_cursor = page.next.map(|after| {
+            Cursor {
+                status,
+                search,
+                after,
+            }
+            .encode()
+        });
+        let link = next_cursor.as_ref().map(|cursor| {
+            let limit = limit
+                .0
+                .map_or(String::new(), |size| format!("limit={}&", size.items()));
+            format!("<{API_KEYS}?{limit}cursor={cursor}>; rel=\"next\"")
+        });
+        let items = page
+            .items
+            .iter()
+            .map(|key| ApiKeyItem::new(key, holder.consumer()))
+            .collect();
+        Ok(ListedKeys::Page(Json(ApiKeyPage { items, next_cursor }), link))
+    }
+}
+
+fn not_issued(error: IssueKeyError) -> Problem {
+    match error {
+        // Since the request was authenticated, its key was revoked or its user left.
+        IssueKeyError::HolderGone => Code::InvalidToken.into(),
+        IssueKeyError::AlreadyCreated(_) => Code::AlreadyCreated.into(),
+        IssueKeyError::LimitReached(limit) => Problem::with_detail(
+            Code::KeyLimitReached,
+            format!("At most {} valid keys are allowed: revoke one first.", limit.0),
+        ),
+        IssueKeyError::Storage(error) => error.into(),
+    }
+}
+
+fn not_listed(error: ListKeysError) -> Problem {
+    match error {
+        ListKeysError::Storage(error) => error.into(),
+    }
+}

@@ -1,0 +1,267 @@
+//! What answers show of keys and users.
+
+use chrono::{DateTime, Utc};
+use keyward_domain::access::Caller;
+use keyward_domain::api_key::{ApiKey, KeyState};
+use keyward_domain::holder::Consumer;
+use keyward_domain::keys::IssuedKey;
+use poem_openapi::types::Example;
+use poem_openapi::{Enum, Object};
+
+use crate::json::{moment, moment_if_any};
+
+/// A personal key. Its token is never shown again.
+#[derive(Object)]
+#[oai(
+    rename = "ApiKey",
+    rename_all = "camelCase",
+    skip_serializing_if_is_none,
+    example
+)]
+pub(crate) struct ApiKeyItem {
+    /// Identifies the key. It authenticates nothing.
+    id: String,
+    /// What people recognize the token by: its prefix and its last four characters.
+    hint: String,
+    /// The name given by its holder; not unique.
+    name: String,
+    /// What it is for; empty if nothing was said.
+    description: String,
+    /// Whether it still works.
+    status: ApiKeyStatus,
+    /// When it was created.
+    #[oai(serialize_with = "moment")]
+    created_at: DateTime<Utc>,
+    /// The key that created it, its parent. Absent if a person created it in the console.
+    created_by_key_id: Option<String>,
+    /// When it was revoked. Absent unless it was.
+    #[oai(serialize_with = "moment_if_any")]
+    revoked_at: Option<DateTime<Utc>>,
+    /// Why it was revoked: by its `holder`, by an `owner`, because of a `leak`, by an `administrator`. More reasons
+    /// may come. Absent unless it was revoked.
+    revoked_reason: Option<String>,
+    /// The consumer that the key acts as: one user's stay in one organization.
+    consumer_id: String,
+    /// The username of that consumer.
+    consumer_username: String,
+}
+
+/// Whether a key still works.
+#[derive(Enum)]
+#[oai(rename_all = "lowercase")]
+pub(crate) enum ApiKeyStatus {
+    /// It works until it is revoked or its user leaves the organization.
+    Valid,
+    /// It never works again.
+    Revoked,
+}
+
+impl ApiKeyItem {
+    pub(crate) fn new(key: &ApiKey, consumer: &Consumer) -> Self {
+        let (status, revoked_at, revoked_reason) = match key.state() {
+            KeyState::Valid => (ApiKeyStatus::Valid, None, None),
+            KeyState::Revoked { at, by: _, reason } => {
+                (ApiKeyStatus::Revoked, Some(at), Some(reason.as_str().to_owned()))
+            }
+        };
+        Self {
+            id: key.id.to_string(),
+            hint: key.hint.to_string(),
+            name: key.name.to_string(),
+            description: key.description.to_string(),
+            status,
+            created_at: key.created_at,
+            created_by_key_id: key.parent().map(|parent| parent.to_string()),
+            revoked_at,
+            revoked_reason,
+            consumer_id: key.consumer_id.to_string(),
+            consumer_username: consumer.username.to_string(),
+        }
+    }
+}
+
+/// A page of personal keys, newest first.
+#[derive(Object)]
+#[oai(
+    rename = "ApiKeyPage",
+    rename_all = "camelCase",
+    skip_serializing_if_is_none,
+    example
+)]
+pub(crate) struct ApiKeyPage {
+    /// The keys, newest first.
+    pub(crate) items: Vec<ApiKeyItem>,
+    /// What to send as `cursor` to get the next page. Absent on the last page.
+    pub(crate) next_cursor: Option<String>,
+}
+
+/// A new personal key with its token, which is shown this once.
+#[derive(Object)]
+#[oai(rename = "CreatedApiKey", rename_all = "camelCase", example)]
+pub(crate) struct CreatedApiKey {
+    /// Identifies the key. It authenticates nothing.
+    id: String,
+    /// The token. Keep it secret; it is never shown again.
+    key: String,
+    /// The token once more, the same as `key`.
+    full_key: String,
+    /// The name as it was kept.
+    name: String,
+    /// The description as it was kept; empty if none was given.
+    description: String,
+    /// When it was created.
+    #[oai(serialize_with = "moment")]
+    created_at: DateTime<Utc>,
+    /// The consumer that the key acts as: the calling key's own.
+    consumer_id: String,
+    /// The username of that consumer.
+    consumer_username: String,
+}
+
+impl CreatedApiKey {
+    pub(crate) fn new(issued: &IssuedKey, consumer: &Consumer) -> Self {
+        let token = issued.token.expose();
+        Self {
+            id: issued.key.id.to_string(),
+            key: token.to_owned(),
+            full_key: token.to_owned(),
+            name: issued.key.name.to_string(),
+            description: issued.key.description.to_string(),
+            created_at: issued.key.created_at,
+            consumer_id: issued.key.consumer_id.to_string(),
+            consumer_username: consumer.username.to_string(),
+        }
+    }
+}
+
+/// Whom the calling key acts as.
+#[derive(Object)]
+#[oai(rename = "User", rename_all = "camelCase", example)]
+pub(crate) struct UserItem {
+    /// Identifies the user.
+    user_id: String,
+    /// The name the user signs in with.
+    username: String,
+    /// The consumer: this user's stay in this organization.
+    consumer_id: String,
+    /// The organization.
+    organization: OrganizationSummary,
+    /// The calling key. The whole of it is at `/api/v1/user/api-keys/current`.
+    api_key: CallingApiKey,
+}
+
+/// An organization, in short.
+#[derive(Object)]
+#[oai(rename = "OrganizationSummary")]
+pub(crate) struct OrganizationSummary {
+    /// Identifies the organization.
+    id: String,
+    /// Its place in console addresses. It never changes.
+    slug: String,
+    /// Its name.
+    name: String,
+}
+
+/// The key of the request, in short.
+#[derive(Object)]
+#[oai(rename = "CallingApiKey", rename_all = "camelCase")]
+pub(crate) struct CallingApiKey {
+    /// Identifies the key.
+    id: String,
+    /// When it was created.
+    #[oai(serialize_with = "moment")]
+    created_at: DateTime<Utc>,
+}
+
+impl From<&Caller> for UserItem {
+    fn from(caller: &Caller) -> Self {
+        Self {
+            user_id: caller.consumer.user_id.to_string(),
+            username: caller.consumer.username.to_string(),
+            consumer_id: caller.consumer.id.to_string(),
+            organization: OrganizationSummary {
+                id: caller.organization.id.to_string(),
+                slug: caller.organization.slug.to_string(),
+                name: caller.organization.name.to_string(),
+            },
+            api_key: CallingApiKey {
+                id: caller.api_key.id.to_string(),
+                created_at: caller.api_key.created_at,
+            },
+        }
+    }
+}
+
+const EXAMPLE_KEY_ID: &str = "019b76da-a800-7c3e-8f21-5d1c3a9e4b70";
+const EXAMPLE_PARENT_ID: &str = "019b76d2-11c0-7d4a-9b02-6e8f1c2d3a45";
+const EXAMPLE_CONSUMER_ID: &str = "019b76cf-0a00-7b11-a3c4-d5e6f7081929";
+/// Its body and checksum are one of the published vectors. No key has it.
+const EXAMPLE_TOKEN: &str = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL";
+const EXAMPLE_NAME: &str = "Nightly backup";
+const EXAMPLE_DESCRIPTION: &str = "Copies the build artifacts to the archive.";
+
+fn example_moment() -> DateTime<Utc> {
+    // 2026-01-01T00:00:00.000Z
+    DateTime::from_timestamp_nanos(1_767_225_600_000_000_000)
+}
+
+impl Example for ApiKeyItem {
+    fn example() -> Self {
+        Self {
+            id: EXAMPLE_KEY_ID.to_owned(),
+            hint: "kwp_…gZdL".to_owned(),
+            name: EXAMPLE_NAME.to_owned(),
+            description: EXAMPLE_DESCRIPTION.to_owned(),
+            status: ApiKeyStatus::Valid,
+            created_at: example_moment(),
+            created_by_key_id: Some(EXAMPLE_PARENT_ID.to_owned()),
+            revoked_at: None,
+            revoked_reason: None,
+            consumer_id: EXAMPLE_CONSUMER_ID.to_owned(),
+            consumer_username: "ada".to_owned(),
+        }
+    }
+}
+
+impl Example for ApiKeyPage {
+    fn example() -> Self {
+        Self {
+            items: vec![ApiKeyItem::example()],
+            next_cursor: Some("MTp2YWxpZDowMTliNzZkYS1hODAwLTdjM2UtOGYyMS01ZDFjM2E5ZTRiNzA6".to_owned()),
+        }
+    }
+}
+
+impl Example for CreatedApiKey {
+    fn example() -> Self {
+        Self {
+            id: EXAMPLE_KEY_ID.to_owned(),
+            key: EXAMPLE_TOKEN.to_owned(),
+            full_key: EXAMPLE_TOKEN.to_owned(),
+            name: EXAMPLE_NAME.to_owned(),
+            description: EXAMPLE_DESCRIPTION.to_owned(),
+            created_at: example_moment(),
+            consumer_id: EXAMPLE_CONSUMER_ID.to_owned(),
+            consumer_username: "ada".to_owned(),
+        }
+    }
+}
+
+impl Example for UserItem {
+    fn example() -> Self {
+        Self {
+            user_id: "019b76ce-f000-7a10-9d3e-4f5a6b7c8d9e".to_owned(),
+            username: "ada".to_owned(),
+            consumer_id: EXAMPLE_CONSUMER_ID.to_owned(),
+            organization: OrganizationSummary {
+                id: "019b76ce-e000-7f0e-8c2d-3e4f5a6b7c8d".to_owned(),
+                slug: "analytical-engines".to_owned(),
+                name: "Analytical Engines".to_owned(),
+            },
+            api_key: CallingApiKey {
+                id: EXAMPLE_PARENT_ID.to_owned(),
+                created_at: example_moment(),
+            },
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What requests say about keys.
+
+use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName};
+use keyward_domain::keys::KeyDraft;
+use poem_openapi::Object;
+use poem_openapi::types::Example;
+
+use crate::request::{Fields, ReadFields};
+
+/// A key to be created.
+#[derive(Object)]
+#[oai(rename = "CreateApiKeyRequest", example)]
+pub(crate) struct CreateApiKeyRequest {
+    /// A name for people, in any script: one line of 1 to 100 code points after normalization (NFC) and trimming. It
+    /// need not be unique. Control characters and bidirectional overrides are refused.
+    #[oai(validator(min_length = 1, max_length = 100))]
+    name: String,
+    /// What the key is for: up to 500 code points; line feeds are allowed. Empty if absent.
+    #[oai(validator(max_length = 500))]
+    description: Option<String>,
+}
+
+impl ReadFields for CreateApiKeyRequest {
+    type Read = KeyDraft;
+
+    fn read(fields: &mut Fields) -> Option<KeyDraft> {
+        let name = fields.required("name", KeyName::parse);
+        let description = fields.or_empty("description", KeyDescription::parse);
+        Some(KeyDraft {
+            name: name?,
+            description: description?,
+        })
+    }
+}
+
+/// What to change on a key. What is absent stays as it is.
+#[derive(Object)]
+#[oai(rename = "UpdateApiKeyRequest", example)]
+pub(crate) struct UpdateApiKeyRequest {
+    /// The new name, under the rules of a new key's.
+    #[oai(validator(min_length = 1, max_length = 100))]
+    name: Option<String>,
+    /// The new description, under the rules of a new key's. Send an empty one to remove it.
+    #[oai(validator(max_length = 500))]
+    description: Option<String>,
+}
+
+impl ReadFields for UpdateApiKeyRequest {
+    type Read = KeyEdit;
+
+    fn read(fields: &mut Fields) -> Option<KeyEdit> {
+        let name = fields.optional("name", KeyName::parse);
+        let description = fields.optional("description", KeyDescription::parse);
+        Some(KeyEdit {
+            name: name?,
+            description: description?,
+        })
+    }
+}
+
+impl Example for CreateApiKeyRequest {
+    fn example() -> Self {
+        Self {
+            name: "Nightly backup".to_owned(),
+            description: Some("Copies the build artifacts to the archive.".to_owned()),
+        }
+    }
+}
+
+impl Example for UpdateApiKeyRequest {
+    fn example() -> Self {
+        Self {
+            name: Some("Hourly backup".to_owned()),
+            description: None,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! `/api/v1/user`
+
+use poem_openapi::{ApiResponse, OpenApi};
+
+use super::representations::UserItem;
+use super::{PREFIX, Tag};
+use crate::authentication::Authenticated;
+use crate::json::Json;
+use crate::problem::Problem;
+use crate::request::QueryNames;
+
+pub(crate) struct UserResource;
+
+#[derive(ApiResponse)]
+pub(crate) enum GotUser {
+    /// Whom the calling key acts as.
+    #[oai(status = 200)]
+    Found(Json<UserItem>),
+}
+
+#[OpenApi(prefix_path = PREFIX, tag = "Tag::User")]
+impl UserResource {
+    /// Tell whom a key acts as
+    ///
+    /// The user, the organization and the consumer behind the calling key.
+    #[oai(path = "/user", method = "get", operation_id = "getUser")]
+    async fn get(&self, authenticated: Authenticated, query: QueryNames) -> Result<GotUser, Problem> {
+        query.only(&[])?;
+        Ok(GotUser::Found(Json(UserItem::from(&authenticated.0))))
+    }
+}

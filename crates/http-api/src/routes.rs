@@ -1,0 +1,74 @@
+//! Which methods an address supports.
+
+use std::collections::BTreeSet;
+
+use poem_openapi::OpenApi;
+
+/// The addresses of the API, as its operations declare them, and of the pages beside it.
+pub(crate) struct Routes(Vec<Route>);
+
+struct Route {
+    template: String,
+    methods: BTreeSet<String>,
+}
+
+impl Routes {
+    /// The addresses of an API, and others that only answer `GET`.
+    pub(crate) fn of<Api: OpenApi>(_api: &Api, others: &[&str]) -> Self {
+        let operations = Api::meta()
+            .into_iter()
+            .flat_map(|api| api.paths)
+            .map(|path| Route {
+                template: path.path,
+                methods: path
+                    .operations
+                    .iter()
+                    .map(|operation| operation.method.to_string())
+                    .collect(),
+            });
+        let others = others.iter().map(|template| Route {
+            template: (*template).to_owned(),
+            methods: BTreeSet::from(["GET".to_owned()]),
+        });
+        Self(operations.chain(others).collect())
+    }
+
+    /// The value of `Allow` for a path.
+    pub(crate) fn allowed_methods(&self, path: &str) -> String {
+        let matching = self.0.iter().filter(|route| matches(&route.template, path));
+        let mut methods: BTreeSet<&str> = matching
+            .flat_map(|route| &route.methods)
+            .map(String::as_str)
+            .collect();
+        if methods.contains("GET") {
+            methods.insert("HEAD");
+        }
+        methods.into_iter().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Whether a path is one of a template's, such as `/problems/{code}`.
+fn matches(template: &str, path: &str) -> bool {
+    let mut expected = template.split('/');
+    let mut actual = path.split('/');
+    loop {
+        match (expected.next(), actual.next()) {
+            (None, None) => return true,
+            (Some(expected), Some(actual)) if expected == actual || expected.starts_with('{') => {}
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_template_matches_segment_by_segment() {
+        assert!(matches("/keys/{id}", "/keys/7"));
+        assert!(!matches("/keys/{id}", "/keys"));
+        assert!(!matches("/keys/{id}", "/keys/7/more"));
+        assert!(!matches("/keys", "/users"));
+    }
+}

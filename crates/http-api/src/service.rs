@@ -1,0 +1,84 @@
+//! The API as one endpoint.
+
+use keyward_domain::access::Authenticate;
+use keyward_domain::keys::PersonalKeys;
+use poem::http::{HeaderValue, header};
+use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
+
+use crate::document::{self, document};
+use crate::json;
+use crate::problem::{ProblemAnswers, problem_page};
+use crate::resources::{API, PREFIX};
+use crate::routes::Routes;
+
+/// The API over its use cases.
+#[derive(Clone)]
+pub struct HttpApi {
+    /// Says who sends a token.
+    pub authenticate: Authenticate,
+    /// What callers can do with their keys.
+    pub keys: PersonalKeys,
+}
+
+impl HttpApi {
+    /// The endpoint that serves `/api/v1/…`, `/openapi.json` and `/problems/{code}`.
+    ///
+    /// It answers every request: with a problem (RFC 9457) if nothing else.
+    pub fn endpoint(self) -> impl Endpoint<Output = Response> + 'static {
+        let operations = document::service()
+            .data(self.authenticate)
+            .data(self.keys)
+            .map_to_response()
+            .after(|answer| async { answer.map(never_cached) });
+        let pages = Route::new()
+            .at("/openapi.json", get(OpenApiJson(document())))
+            .at("/problems/:code", get(problem_page));
+        ProblemAnswers::new(
+            OperationsAndPages { operations, pages },
+            Routes::of(&API, &["/openapi.json", "/problems/{code}"]),
+        )
+    }
+}
+
+/// poem's own nesting would refuse a path that is not UTF-8 before the caller is known.
+struct OperationsAndPages<O, P> {
+    operations: O,
+    pages: P,
+}
+
+impl<O, P> Endpoint for OperationsAndPages<O, P>
+where
+    O: Endpoint<Output = Response>,
+    P: Endpoint<Output = Response>,
+{
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        if request.uri().path().starts_with(PREFIX) {
+            self.operations.call(request).await
+        } else {
+            self.pages.call(request).await
+        }
+    }
+}
+
+/// What a key may see changes with every revocation, and some answers show a token.
+fn never_cached(mut answer: Response) -> Response {
+    let headers = answer.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}
+
+/// Serves the document as it is when the endpoint is made.
+struct OpenApiJson(String);
+
+impl Endpoint for OpenApiJson {
+    type Output = Response;
+
+    async fn call(&self, _request: Request) -> poem::Result<Response> {
+        Ok(Response::builder()
+            .content_type(json::MEDIA_TYPE)
+            .header(header::CACHE_CONTROL, "no-cache")
+            .body(self.0.clone()))
+    }
+}

@@ -1,0 +1,106 @@
+//! A server that is running, and requests to it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use keyward_front_door::{FrontDoor, FrontDoorConfig, Refused};
+use keyward_http_api::{HttpApi, problem_response};
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use uuid::Uuid;
+
+use crate::answer::Answer;
+use crate::documented;
+
+pub(crate) const API_KEYS: &str = "/api/v1/user/api-keys";
+pub(crate) const USER: &str = "/api/v1/user";
+
+pub(crate) struct Api {
+    address: SocketAddr,
+    client: Client,
+}
+
+impl Api {
+    pub(crate) async fn start(api: HttpApi) -> Self {
+        let latest = AtomicU64::new(0);
+        let mut config = FrontDoorConfig::new(Arc::new(move || {
+            Uuid::from_u64_pair(0, latest.fetch_add(1, Ordering::SeqCst) + 1)
+        }));
+        // So that the API's own limit is the one that is tested.
+        config.limits.body_bytes = 1024 * 1024;
+        config.error_pages =
+            Arc::new(|refused: &Refused<'_>| problem_response(refused.refusal.status(), refused.request_id));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let front_door = FrontDoor::new(config).unwrap();
+        tokio::spawn(front_door.serve(listener, api.endpoint(), std::future::pending()));
+        Self {
+            address,
+            client: Client::new(),
+        }
+    }
+
+    pub(crate) fn anonymous(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client
+            .request(method, format!("http://{}{path}", self.address))
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str, token: &str) -> RequestBuilder {
+        self.anonymous(method, path)
+            .header("authorization", format!("Bearer {token}"))
+    }
+
+    /// Sends a request, and compares whatever comes back with the document.
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Answer {
+        let request = request.build().unwrap();
+        let (method, path) = (request.method().clone(), request.url().path().to_owned());
+        let response = self.client.execute(request).await.unwrap();
+        let answer = Answer {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: response.text().await.unwrap(),
+        };
+        documented::check(&method, &path, &answer);
+        answer
+    }
+
+    pub(crate) async fn get(&self, path: &str, token: &str) -> Answer {
+        self.send(self.request(Method::GET, path, token)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str, token: &str) -> Answer {
+        self.send(self.request(Method::DELETE, path, token)).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, token: &str, body: &Value) -> Answer {
+        self.send(self.request(Method::POST, path, token).json(body))
+            .await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, token: &str, body: &Value) -> Answer {
+        self.send(self.request(Method::PATCH, path, token).json(body))
+            .await
+    }
+
+    /// Sends a body in any bytes, as JSON.
+    pub(crate) async fn post_bytes(&self, token: &str, body: impl Into<Vec<u8>>) -> Answer {
+        let request = self
+            .request(Method::POST, API_KEYS, token)
+            .header("content-type", "application/json")
+            .body(body.into());
+        self.send(request).await
+    }
+
+    /// Sends bytes and returns everything that comes back until the server closes.
+    pub(crate) async fn send_raw(&self, request: &[u8]) -> String {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        // The server may answer and close before it has read everything.
+        _ = stream.write_all(request).await;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        String::from_utf8(answer).unwrap()
+    }
+}

@@ -1,0 +1,117 @@
+//! `POST /api/v1/user/api-keys`
+
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::ports::KeyLimit;
+use keyward_domain::token::Token;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::api::{API_KEYS, USER};
+use crate::scene::Scene;
+
+#[tokio::test]
+async fn a_new_key_comes_with_its_token_and_works() {
+    let scene = Scene::new().await;
+    let body = json!({"name": " Nightly backup ", "description": "Two\r\nlines"});
+    let answer = scene.api.post(API_KEYS, &scene.ada.token, &body).await;
+    let created = answer.ok(201);
+
+    let members: Vec<&String> = created.as_object().unwrap().keys().collect();
+    let expected = [
+        "id",
+        "key",
+        "fullKey",
+        "name",
+        "description",
+        "createdAt",
+        "consumerId",
+        "consumerUsername",
+    ];
+    assert_eq!(members, expected);
+    assert_eq!(created["name"], "Nightly backup");
+    assert_eq!(created["description"], "Two\nlines");
+    assert_eq!(created["createdAt"], "2026-01-01T00:00:00.000Z");
+    assert_eq!(created["consumerId"], scene.ada.member.membership.id.to_string());
+    assert_eq!(created["consumerUsername"], "ada");
+    assert_eq!(created["key"], created["fullKey"]);
+    let token = created["key"].as_str().unwrap();
+    assert!(Token::parse(token).is_ok());
+
+    let path = format!("{API_KEYS}/{}", created["id"].as_str().unwrap());
+    assert_eq!(answer.header("location"), Some(path.as_str()));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    let user = scene.api.get(USER, token).await.ok(200);
+    assert_eq!(user["apiKey"]["id"], created["id"]);
+}
+
+#[tokio::test]
+async fn the_calling_key_is_the_parent_of_the_new_one() {
+    let scene = Scene::new().await;
+    let second = scene.create(&scene.ada.token, "second").await;
+    let third = scene.create(second["key"].as_str().unwrap(), "third").await;
+    let path = format!("{API_KEYS}/{}", third["id"].as_str().unwrap());
+    let item = scene.api.get(&path, &scene.ada.token).await.ok(200);
+    assert_eq!(item["createdByKeyId"], second["id"]);
+}
+
+#[tokio::test]
+async fn a_description_may_be_absent() {
+    let scene = Scene::new().await;
+    assert_eq!(scene.create(&scene.ada.token, "short").await["description"], "");
+}
+
+#[tokio::test]
+async fn every_script_and_emoji_is_welcome() {
+    let scene = Scene::new().await;
+    let body = json!({"name": "مفتاح 🔑 ключ", "description": "שלום\n你好"});
+    let created = scene.api.post(API_KEYS, &scene.ada.token, &body).await.ok(201);
+    assert_eq!(
+        (&created["name"], &created["description"]),
+        (&body["name"], &body["description"])
+    );
+}
+
+#[tokio::test]
+async fn a_charset_may_be_said() {
+    let scene = Scene::new().await;
+    for media_type in ["application/json; charset=utf-8", "Application/JSON"] {
+        let request = scene
+            .api
+            .request(Method::POST, API_KEYS, &scene.ada.token)
+            .header("content-type", media_type)
+            .body(r#"{"name": "x"}"#);
+        scene.api.send(request).await.ok(201);
+    }
+}
+
+#[tokio::test]
+async fn the_key_limit_is_a_conflict() {
+    let scene = Scene::with_limit(KeyLimit(2)).await;
+    scene.create(&scene.ada.token, "second").await;
+    let answer = scene
+        .api
+        .post(API_KEYS, &scene.ada.token, &json!({"name": "third"}))
+        .await;
+    let problem = answer.refusal(409, "key_limit_reached");
+    assert_eq!(
+        problem["detail"],
+        "At most 2 valid keys are allowed: revoke one first."
+    );
+}
+
+#[tokio::test]
+async fn creating_is_on_record_with_its_request_and_its_address() {
+    let scene = Scene::new().await;
+    let answer = scene
+        .api
+        .post(API_KEYS, &scene.ada.token, &json!({"name": "x"}))
+        .await;
+    let event = scene.last_event();
+    assert_eq!(event.action, Action::CreateApiKey);
+    assert_eq!(event.actor, Actor::ApiKey(scene.ada.key_id.parse().unwrap()));
+    let id = answer.ok(201)["id"].as_str().unwrap().parse().unwrap();
+    assert_eq!(event.subject, Subject::ApiKey(id));
+    assert_eq!(event.source.request_id.as_deref(), answer.header("x-request-id"));
+    assert_eq!(event.source.address.unwrap().to_string(), "127.0.0.1");
+}

@@ -1,0 +1,96 @@
+//! `DELETE /api/v1/user/api-keys/{id}`
+
+use keyward_domain::audit::Action;
+use serde_json::Value;
+
+use crate::api::{API_KEYS, USER};
+use crate::scene::Scene;
+
+fn path_of(key: &Value) -> String {
+    format!("{API_KEYS}/{}", key["id"].as_str().unwrap())
+}
+
+fn token_of(key: &Value) -> &str {
+    key["key"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn a_deleted_key_works_nowhere_and_the_others_go_on() {
+    let scene = Scene::new().await;
+    let second = scene.create(&scene.ada.token, "second").await;
+    let third = scene.create(token_of(&second), "third").await;
+    let answer = scene.api.delete(&path_of(&second), &scene.ada.token).await;
+    answer.ok(204);
+    assert_eq!(answer.body, "");
+    let refused = scene.api.get(USER, token_of(&second)).await;
+    refused.refusal(401, "invalid_token");
+    scene.api.get(USER, token_of(&third)).await.ok(200);
+    scene.api.get(USER, &scene.ada.token).await.ok(200);
+}
+
+#[tokio::test]
+async fn deleting_again_succeeds_and_leaves_no_second_trace() {
+    let scene = Scene::new().await;
+    let second = scene.create(&scene.ada.token, "second").await;
+    for _ in 0..3 {
+        scene
+            .api
+            .delete(&path_of(&second), &scene.ada.token)
+            .await
+            .ok(204);
+    }
+    let events = scene.installation.store.events();
+    let revocations = events.iter().filter(|event| event.action == Action::RevokeApiKey);
+    assert_eq!(revocations.count(), 1);
+}
+
+#[tokio::test]
+async fn descendants_go_along_if_asked() {
+    let scene = Scene::new().await;
+    let second = scene.create(&scene.ada.token, "second").await;
+    let third = scene.create(token_of(&second), "third").await;
+    let fourth = scene.create(token_of(&third), "fourth").await;
+    let path = format!("{}?descendants=revoke", path_of(&second));
+    scene.api.delete(&path, &scene.ada.token).await.ok(204);
+    for key in [&second, &third, &fourth] {
+        scene
+            .api
+            .get(USER, token_of(key))
+            .await
+            .refusal(401, "invalid_token");
+    }
+    scene.api.get(USER, &scene.ada.token).await.ok(200);
+}
+
+#[tokio::test]
+async fn a_key_can_revoke_itself() {
+    let scene = Scene::new().await;
+    scene
+        .api
+        .delete(&format!("{API_KEYS}/current"), &scene.ada.token)
+        .await
+        .ok(204);
+    scene
+        .api
+        .get(USER, &scene.ada.token)
+        .await
+        .refusal(401, "invalid_token");
+}
+
+/// A typo must not silently keep descendants valid.
+#[tokio::test]
+async fn a_mistyped_parameter_revokes_nothing() {
+    let scene = Scene::new().await;
+    let second = scene.create(&scene.ada.token, "second").await;
+    for query in [
+        "desendants=revoke",
+        "descendants=keep",
+        "descendants=",
+        "descendants=revoke&descendants=revoke",
+    ] {
+        let path = format!("{}?{query}", path_of(&second));
+        let answer = scene.api.delete(&path, &scene.ada.token).await;
+        answer.refusal(400, "malformed_query");
+    }
+    scene.api.get(USER, token_of(&second)).await.ok(200);
+}

@@ -1,0 +1,151 @@
+//! Compares answers with the document: every answer that a test gets must be in it.
+
+use std::sync::LazyLock;
+
+use reqwest::Method;
+use serde_json::{Map, Value};
+
+use crate::answer::Answer;
+
+pub(crate) static DOCUMENT: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(&keyward_http_api::document()).unwrap());
+
+/// One operation of the document.
+pub(crate) struct Operation {
+    pub(crate) method: Method,
+    pub(crate) template: &'static str,
+    pub(crate) facts: &'static Value,
+}
+
+impl Operation {
+    pub(crate) fn id(&self) -> &'static str {
+        self.facts["operationId"].as_str().unwrap()
+    }
+
+    /// Its path, with some text in the place of parameters.
+    pub(crate) fn path(&self) -> String {
+        self.template.replace("{id}", "current")
+    }
+
+    /// The example of its request body, if it has one.
+    pub(crate) fn example_body(&self) -> Option<&'static Value> {
+        let schema = self
+            .facts
+            .pointer("/requestBody/content/application~1json/schema")?;
+        Some(resolved(schema).get("example").expect("an example of the body"))
+    }
+}
+
+pub(crate) fn operations() -> Vec<Operation> {
+    let paths = DOCUMENT["paths"].as_object().unwrap();
+    let each = paths.iter().flat_map(|(template, operations)| {
+        let operations = operations.as_object().unwrap().iter();
+        operations.map(move |(method, facts)| Operation {
+            method: method.to_uppercase().parse().unwrap(),
+            template,
+            facts,
+        })
+    });
+    each.collect()
+}
+
+/// Fails unless the document has the answer, with its status, media type, code, members and headers.
+#[track_caller]
+pub(crate) fn check(method: &Method, path: &str, answer: &Answer) {
+    let is_asked = |operation: &Operation| operation.method == *method && fits(operation.template, path);
+    let Some(operation) = operations().into_iter().find(is_asked) else {
+        return;
+    };
+    let (id, status) = (operation.id(), answer.status.to_string());
+    let response = operation.facts["responses"]
+        .get(&status)
+        .unwrap_or_else(|| panic!("{id} does not document status {status}: {}", answer.body));
+    for (name, header) in members(response.get("headers")) {
+        let is_there = answer.header(name).is_some();
+        assert!(
+            is_there || header["required"] != true,
+            "{id} {status} lacks the header {name}"
+        );
+    }
+    let Some((media_type, content)) = members(response.get("content")).next() else {
+        assert_eq!(answer.body, "", "{id} {status} documents no body");
+        return;
+    };
+    assert_eq!(
+        answer.header("content-type"),
+        Some(media_type.as_str()),
+        "{id} {status}"
+    );
+    let body = answer.json();
+    conforms(&body, &content["schema"], &format!("{id} {status}"));
+    if let Some(examples) = content.get("examples") {
+        let code = body["code"].as_str().unwrap();
+        assert!(
+            examples.get(code).is_some(),
+            "{id} does not document the code {code}: {path} {}",
+            answer.body
+        );
+    }
+}
+
+fn fits(template: &str, path: &str) -> bool {
+    let (template, path): (Vec<_>, Vec<_>) = (template.split('/').collect(), path.split('/').collect());
+    let mut pairs = template.iter().zip(&path);
+    template.len() == path.len() && pairs.all(|(part, text)| part == text || part.starts_with('{'))
+}
+
+/// Fails unless a value has the type and exactly the members of a schema.
+#[track_caller]
+pub(crate) fn conforms(value: &Value, schema: &'static Value, place: &str) {
+    let schema = resolved(schema);
+    if let Some(words) = schema.get("enum") {
+        assert!(words.as_array().unwrap().contains(value), "{place}: {value}");
+    }
+    match schema["type"].as_str().unwrap() {
+        "string" => assert!(value.is_string(), "{place}: {value}"),
+        "integer" => assert!(value.is_i64(), "{place}: {value}"),
+        "array" => {
+            for item in value.as_array().expect(place) {
+                conforms(item, &schema["items"], place);
+            }
+        }
+        "object" => {
+            let object = value.as_object().expect(place);
+            for (name, value) in object {
+                let member = schema["properties"].get(name);
+                conforms(
+                    value,
+                    member.unwrap_or_else(|| panic!("{place} has {name}")),
+                    &format!("{place}.{name}"),
+                );
+            }
+            for name in schema
+                .get("required")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
+                assert!(
+                    object.contains_key(name.as_str().unwrap()),
+                    "{place} lacks {name}"
+                );
+            }
+        }
+        other => panic!("{place}: {other}"),
+    }
+}
+
+/// The schema itself, or what it refers to.
+pub(crate) fn resolved(schema: &'static Value) -> &'static Value {
+    let reference = schema.get("$ref").or_else(|| schema.pointer("/allOf/0/$ref"));
+    let Some(reference) = reference.and_then(Value::as_str) else {
+        return schema;
+    };
+    DOCUMENT
+        .pointer(reference.trim_start_matches('#'))
+        .expect(reference)
+}
+
+fn members(object: Option<&'static Value>) -> impl Iterator<Item = (&'static String, &'static Value)> {
+    object.and_then(Value::as_object).into_iter().flat_map(Map::iter)
+}

@@ -1,0 +1,110 @@
+//! `GET /api/v1/user/api-keys/{id}`
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::api::API_KEYS;
+use crate::scene::Scene;
+
+#[tokio::test]
+async fn a_key_is_shown_without_its_token_and_without_what_it_does_not_have() {
+    let scene = Scene::new().await;
+    let answer = scene.api.get(&scene.ada.key_path(), &scene.ada.token).await;
+    let hint = format!("kwp_…{}", &scene.ada.token[38..]);
+    assert_eq!(
+        answer.ok(200),
+        json!({
+            "id": scene.ada.key_id,
+            "hint": hint,
+            "name": "console",
+            "description": "",
+            "status": "valid",
+            "createdAt": "2026-01-01T00:00:00.000Z",
+            "consumerId": scene.ada.member.membership.id.to_string(),
+            "consumerUsername": "ada",
+        })
+    );
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+}
+
+#[tokio::test]
+async fn current_is_the_key_of_the_request() {
+    let scene = Scene::new().await;
+    let other = scene.create(&scene.ada.token, "other").await;
+    let path = format!("{API_KEYS}/current");
+    let current = scene.api.get(&path, other["key"].as_str().unwrap()).await.ok(200);
+    assert_eq!(current["id"], other["id"]);
+    assert_eq!(current["createdByKeyId"], json!(scene.ada.key_id));
+}
+
+#[tokio::test]
+async fn a_revoked_key_says_when_and_why() {
+    let scene = Scene::new().await;
+    let other = scene.create(&scene.ada.token, "other").await;
+    let path = format!("{API_KEYS}/{}", other["id"].as_str().unwrap());
+    scene.api.delete(&path, &scene.ada.token).await.ok(204);
+    let item = scene.api.get(&path, &scene.ada.token).await.ok(200);
+    assert_eq!(item["status"], "revoked");
+    assert_eq!(item["revokedAt"], "2026-01-01T00:00:00.000Z");
+    assert_eq!(item["revokedReason"], "holder");
+}
+
+/// S13: nobody learns which identifiers exist.
+#[tokio::test]
+async fn unknown_foreign_and_malformed_ids_answer_alike() {
+    let scene = Scene::new().await;
+    let foreign = scene.grace.key_id.as_str();
+    let ids = [
+        foreign,
+        "019b76da-a800-7c3e-8f21-5d1c3a9e4b70",
+        "00000000-0000-0000-0000-000000000000",
+        "f47ac10b-58cc-4372-a567-0e02b2c3d479",
+        "7",
+        "Current",
+        "%FF",
+        "%00",
+        "a%2Fb",
+        "..%2f..",
+        "{id}",
+    ];
+    for method in [Method::GET, Method::PATCH, Method::DELETE] {
+        let mut seen = Vec::new();
+        for id in ids {
+            let request = scene
+                .api
+                .request(method.clone(), &format!("{API_KEYS}/{id}"), &scene.ada.token)
+                .json(&json!({"name": "mine now"}));
+            let answer = scene.api.send(request).await;
+            answer.refusal(404, "not_found");
+            let mut headers = answer.headers.clone();
+            let request_id = headers.remove("x-request-id").unwrap();
+            headers.remove("date");
+            let body = answer.body.replace(request_id.to_str().unwrap(), "");
+            seen.push((headers, body));
+        }
+        assert!(
+            seen.windows(2).all(|pair| pair[0] == pair[1]),
+            "{method}: {seen:?}"
+        );
+    }
+    let untouched = scene
+        .api
+        .get(&scene.grace.key_path(), &scene.grace.token)
+        .await
+        .ok(200);
+    assert_eq!(
+        (&untouched["name"], &untouched["status"]),
+        (&json!("console"), &json!("valid"))
+    );
+}
+
+#[tokio::test]
+async fn head_answers_like_get_without_a_body() {
+    let scene = Scene::new().await;
+    let request = scene
+        .api
+        .request(Method::HEAD, &scene.ada.key_path(), &scene.ada.token);
+    let answer = scene.api.send(request).await;
+    assert_eq!((answer.status, answer.body.as_str()), (200, ""));
+}

@@ -1,0 +1,23 @@
+//! The API over a real socket, behind the real front door, with storage in memory.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed expectation is a failed test"
+)]
+
+mod answer;
+mod api;
+mod authentication;
+mod bad_input;
+mod create_api_key;
+mod delete_api_key;
+mod document;
+mod documented;
+mod get_api_key;
+mod get_user;
+mod list_api_keys;
+mod pages;
+mod scene;
+mod storage_failures;
+mod update_api_key;

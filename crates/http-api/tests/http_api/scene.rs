@@ -1,0 +1,100 @@
+//! Two members of one organization, each with a key from the console.
+
+use keyward_domain::api_key::{KeyDescription, KeyName};
+use keyward_domain::audit::{AuditEvent, RequestSource};
+use keyward_domain::keys::KeyDraft;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::organization::Organization;
+use keyward_domain::ports::KeyLimit;
+use keyward_domain::testing::TestInstallation;
+use keyward_http_api::HttpApi;
+use serde_json::{Value, json};
+
+use crate::api::{API_KEYS, Api};
+
+pub(crate) struct Scene {
+    pub(crate) api: Api,
+    pub(crate) installation: TestInstallation,
+    pub(crate) organization: Organization,
+    pub(crate) ada: Person,
+    pub(crate) grace: Person,
+}
+
+/// A member with a key.
+pub(crate) struct Person {
+    pub(crate) member: Member,
+    pub(crate) token: String,
+    pub(crate) key_id: String,
+}
+
+impl Person {
+    pub(crate) fn key_path(&self) -> String {
+        format!("{API_KEYS}/{}", self.key_id)
+    }
+}
+
+impl Scene {
+    pub(crate) async fn new() -> Self {
+        Self::with_limit(KeyLimit::default()).await
+    }
+
+    pub(crate) async fn with_limit(limit: KeyLimit) -> Self {
+        let installation = TestInstallation {
+            limit,
+            ..TestInstallation::new()
+        };
+        let organization = installation.organization("Analytical Engines");
+        let ada = person(&installation, &organization, "ada").await;
+        let grace = person(&installation, &organization, "grace").await;
+        let api = Api::start(HttpApi {
+            authenticate: installation.authenticate(),
+            keys: installation.keys(),
+        })
+        .await;
+        Self {
+            api,
+            installation,
+            organization,
+            ada,
+            grace,
+        }
+    }
+
+    /// A key that ada creates through the API with one of her tokens.
+    pub(crate) async fn create(&self, token: &str, name: &str) -> Value {
+        let answer = self.api.post(API_KEYS, token, &json!({"name": name})).await;
+        answer.ok(201)
+    }
+
+    /// A key that ada creates in the console.
+    pub(crate) async fn create_in_console(&self, name: &str, description: &str) -> String {
+        let draft = KeyDraft {
+            name: KeyName::parse(name).unwrap(),
+            description: KeyDescription::parse(description).unwrap(),
+        };
+        let holder = self.ada.member.as_holder();
+        let keys = self.installation.keys();
+        let issued = keys.issue(&holder, draft, None, RequestSource::default()).await;
+        issued.unwrap().key.id.to_string()
+    }
+
+    pub(crate) fn last_event(&self) -> AuditEvent {
+        self.installation.store.events().pop().unwrap()
+    }
+}
+
+async fn person(installation: &TestInstallation, organization: &Organization, username: &str) -> Person {
+    let member = installation.member(organization, username, Role::Member);
+    let issued = installation.issue(&member.as_holder(), "console").await;
+    Person {
+        member,
+        token: issued.token.expose().to_owned(),
+        key_id: issued.key.id.to_string(),
+    }
+}
+
+/// The member `name` of each item of a page.
+pub(crate) fn names(page: &Value) -> Vec<&str> {
+    let items = page["items"].as_array().unwrap().iter();
+    items.map(|item| item["name"].as_str().unwrap()).collect()
+}

@@ -1,0 +1,105 @@
+//! `PATCH /api/v1/user/api-keys/{id}`
+
+use keyward_domain::audit::Action;
+use serde_json::json;
+
+use crate::api::API_KEYS;
+use crate::scene::Scene;
+
+#[tokio::test]
+async fn only_what_is_given_changes() {
+    let scene = Scene::new().await;
+    let (path, token) = (scene.ada.key_path(), &scene.ada.token);
+    let described = scene
+        .api
+        .patch(&path, token, &json!({"description": "for tests"}))
+        .await
+        .ok(200);
+    assert_eq!(
+        (&described["name"], &described["description"]),
+        (&json!("console"), &json!("for tests"))
+    );
+    let renamed = scene
+        .api
+        .patch(&path, token, &json!({"name": "renamed"}))
+        .await
+        .ok(200);
+    assert_eq!(
+        (&renamed["name"], &renamed["description"]),
+        (&json!("renamed"), &json!("for tests"))
+    );
+    let emptied = scene
+        .api
+        .patch(&path, token, &json!({"description": ""}))
+        .await
+        .ok(200);
+    assert_eq!(emptied["description"], "");
+    assert_eq!(scene.api.get(&path, token).await.ok(200), emptied);
+    assert_eq!(scene.last_event().action, Action::EditApiKey);
+}
+
+#[tokio::test]
+async fn an_empty_edit_changes_nothing() {
+    let scene = Scene::new().await;
+    let before = scene
+        .api
+        .get(&scene.ada.key_path(), &scene.ada.token)
+        .await
+        .ok(200);
+    let events = scene.installation.store.events().len();
+    let after = scene
+        .api
+        .patch(&scene.ada.key_path(), &scene.ada.token, &json!({}))
+        .await
+        .ok(200);
+    assert_eq!(after, before);
+    assert_eq!(scene.installation.store.events().len(), events);
+}
+
+#[tokio::test]
+async fn current_is_the_key_of_the_request() {
+    let scene = Scene::new().await;
+    let path = format!("{API_KEYS}/current");
+    let item = scene
+        .api
+        .patch(&path, &scene.ada.token, &json!({"name": "mine"}))
+        .await
+        .ok(200);
+    assert_eq!(
+        (&item["id"], &item["name"]),
+        (&json!(scene.ada.key_id), &json!("mine"))
+    );
+}
+
+#[tokio::test]
+async fn a_revoked_key_stays_as_it_was() {
+    let scene = Scene::new().await;
+    let key = scene.create(&scene.ada.token, "old").await;
+    let path = format!("{API_KEYS}/{}", key["id"].as_str().unwrap());
+    scene.api.delete(&path, &scene.ada.token).await.ok(204);
+    for body in [json!({"name": "new"}), json!({})] {
+        let answer = scene.api.patch(&path, &scene.ada.token, &body).await;
+        answer.refusal(409, "key_revoked");
+    }
+    assert_eq!(
+        scene.api.get(&path, &scene.ada.token).await.ok(200)["name"],
+        "old"
+    );
+}
+
+#[tokio::test]
+async fn what_a_key_is_cannot_be_set() {
+    let scene = Scene::new().await;
+    let body = json!({"id": "x", "consumerId": "y", "createdAt": "z", "status": "valid", "name": "w"});
+    let answer = scene
+        .api
+        .patch(&scene.ada.key_path(), &scene.ada.token, &body)
+        .await;
+    assert_eq!(answer.pointers(), ["/id", "/consumerId", "/createdAt", "/status"]);
+    let item = scene
+        .api
+        .get(&scene.ada.key_path(), &scene.ada.token)
+        .await
+        .ok(200);
+    assert_eq!(item["name"], "console");
+}
