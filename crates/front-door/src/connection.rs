@@ -62,6 +62,7 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         socket,
         activity: activity.clone(),
     });
+    // Has not seen any change yet, and so sees those before this connection came, too.
     let mut house = exchanges.house.clone();
     let origin = Origin {
         peer,
@@ -74,7 +75,6 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     });
     let mut connection = builder.serve_connection(stream, service);
 
-    house.mark_changed();
     let mut alarm = pin!(sleep_until(Instant::now()));
     let outcome = loop {
         let house = tokio::select! {
