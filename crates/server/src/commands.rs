@@ -1,5 +1,12 @@
 //! One module per command.
 
+pub(crate) mod admin_bootstrap;
+pub(crate) mod admin_create_user;
+pub(crate) mod admin_reset_password;
+pub(crate) mod admin_setup_link;
+pub(crate) mod migrate;
+pub(crate) mod openapi;
+pub(crate) mod serve;
 pub(crate) mod token_check;
 
 mod failure;

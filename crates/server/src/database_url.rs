@@ -30,7 +30,7 @@ pub(crate) enum DatabaseUrlError {
     PasswordInFlag,
     #[error("{0} is not valid UTF-8")]
     NotText(&'static str),
-    #[error("the file {path} that {FILE_VARIABLE} names cannot be read: {source}")]
+    #[error("the file {path} that {FILE_VARIABLE} names cannot be read")]
     UnreadableFile { path: PathBuf, source: io::Error },
     #[error("the file {path} that {FILE_VARIABLE} names is empty")]
     EmptyFile { path: PathBuf },

@@ -27,6 +27,18 @@ pub(crate) enum LogFormat {
 #[derive(Debug, Clone)]
 pub(crate) struct LogFilter(String);
 
+impl LogFilter {
+    /// What a server logs unless told otherwise.
+    pub(crate) fn of_server() -> Self {
+        Self("info".to_owned())
+    }
+
+    /// What a command logs unless told otherwise: its answer is what counts.
+    pub(crate) fn of_command() -> Self {
+        Self("warn".to_owned())
+    }
+}
+
 impl std::str::FromStr for LogFilter {
     type Err = ParseError;
 

@@ -1,35 +1,102 @@
-//! The binary.
+//! Keyward: a self-hosted service that issues, verifies and revokes personal API keys.
+//!
+//! The binary: command line, configuration, and the real clock, randomness and password hasher. Everything else is in
+//! the crates that [`composition`] wires together.
+//!
+//! | to read about | look at |
+//! |---|---|
+//! | what can be asked, and how | [`options`], [`database_url`], [`public_url`] |
+//! | what each command does | [`commands`], one module per command |
+//! | what is wired to what | [`composition`], [`routes`] |
+//! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
+//! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal) |
+//! | beginning and end | [`storage`], [`health`], [`shutdown`] |
 
 mod clock;
 mod commands;
+mod composition;
 mod database_url;
+mod failure_sentence;
+mod health;
 mod logging;
+mod new_password;
 mod options;
 mod output;
 mod password_hasher;
+mod public_url;
 mod random;
+mod routes;
 mod secret;
+mod shutdown;
 mod standard_input;
+mod storage;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
-use commands::Failure;
-use options::{Command, CommandLine, TokenCommand};
+use commands::{
+    Failure, admin_bootstrap, admin_create_user, admin_reset_password, admin_setup_link, migrate, openapi,
+    serve, token_check,
+};
+use logging::LogFilter;
+use options::{AdminCommand, Command, CommandLine, LoggingOptions, TokenCommand};
+use tracing::warn;
+
+/// How long threads that still hash a password may take to end. Nothing waits for what they find.
+const LAST_THREADS: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     let command_line = match CommandLine::read(std::env::args_os()) {
         Ok(command_line) => command_line,
+        // Help and version count as errors here: clap prints those on standard output, and exits with 0.
         Err(error) => error.exit(),
     };
     run(command_line.command).unwrap_or_else(|failure| {
-        output::tell(&format!("error: {failure}"));
+        output::tell(&format!("error: {}", failure_sentence::sentence(&failure)));
         ExitCode::FAILURE
     })
 }
 
 fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
-        Command::Token(TokenCommand::Check) => commands::token_check::run(),
-        _ => Ok(ExitCode::SUCCESS),
+        Command::Token(TokenCommand::Check) => return token_check::run(),
+        Command::Openapi => openapi::run()?,
+        Command::Serve(options) => {
+            log(&options.logging, LogFilter::of_server);
+            wait_for(serve::run(*options))?;
+        }
+        Command::Migrate(options) => {
+            log(&options.logging, LogFilter::of_command);
+            wait_for(migrate::run(options))?;
+        }
+        Command::Admin(command) => {
+            log(command.logging(), LogFilter::of_command);
+            match command {
+                AdminCommand::Bootstrap(options) => wait_for(admin_bootstrap::run(options))?,
+                AdminCommand::SetupLink(options) => wait_for(admin_setup_link::run(options))?,
+                AdminCommand::CreateUser(options) => wait_for(admin_create_user::run(options))?,
+                AdminCommand::ResetPassword(options) => wait_for(admin_reset_password::run(options))?,
+            }
+        }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn log(options: &LoggingOptions, default_filter: fn() -> LogFilter) {
+    let filter = options.log_filter.clone().unwrap_or_else(default_filter);
+    logging::start(options.log_format, &filter);
+    let unknown = options::unknown_variables(std::env::vars_os().map(|(name, _)| name));
+    if !unknown.is_empty() {
+        warn!(variables = unknown.join(", "), "no option has these variables");
+    }
+}
+
+fn wait_for(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::Process)?;
+    let result = runtime.block_on(command);
+    runtime.shutdown_timeout(LAST_THREADS);
+    result
 }

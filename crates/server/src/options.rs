@@ -20,7 +20,7 @@ pub(crate) use admin::{
     SetupLinkOptions,
 };
 pub(crate) use environment::unknown_variables;
-pub(crate) use serve::ServeOptions;
+pub(crate) use serve::{LimitOptions, ProxyOptions, ServeOptions};
 
 /// Issues, verifies and revokes personal API keys for the members of an organization.
 ///
@@ -109,14 +109,15 @@ pub(crate) struct LoggingOptions {
     )]
     pub(crate) log_format: LogFormat,
     /// A level (error, warn, info, debug, trace, off), or targets with levels: warn,keyward_front_door=debug
+    ///
+    /// Default: info for `keyward serve`, warn for every other command.
     #[arg(
         long = "log-level",
         env = "KEYWARD_LOG",
         value_name = "FILTER",
-        default_value = "info",
         hide_env_values = true
     )]
-    pub(crate) log_filter: LogFilter,
+    pub(crate) log_filter: Option<LogFilter>,
 }
 
 impl CommandLine {

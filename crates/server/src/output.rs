@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 
 /// Standard output broke, for instance because its reader went away.
 #[derive(Debug, thiserror::Error)]
-#[error("the answer cannot be written to standard output: {0}")]
+#[error("the answer cannot be written to standard output")]
 pub(crate) struct OutputError(#[from] io::Error);
 
 /// Writes an answer as it is, and does not return before it is out.
@@ -22,15 +22,19 @@ pub(crate) fn tell(sentence: &str) {
     let _ = writeln!(io::stderr().lock(), "{sentence}");
 }
 
+/// Whether there is a person to show something to.
+pub(crate) fn has_terminal() -> bool {
+    io::stdout().is_terminal() || io::stderr().is_terminal()
+}
+
 /// Shows a text to the person at the terminal, and nowhere else: a stream that is redirected may end up in a log.
-/// Answers whether there was a terminal to show it on.
-pub(crate) fn show_on_terminal(text: &str) -> bool {
-    let shown = if io::stdout().is_terminal() {
+pub(crate) fn show_on_terminal(text: &str) {
+    // A person who has left is nobody's failure.
+    let _ = if io::stdout().is_terminal() {
         writeln!(io::stdout().lock(), "{text}")
     } else if io::stderr().is_terminal() {
         writeln!(io::stderr().lock(), "{text}")
     } else {
-        return false;
+        Ok(())
     };
-    shown.is_ok()
 }

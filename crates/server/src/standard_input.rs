@@ -24,7 +24,7 @@ pub(crate) enum StandardInputError {
     TooLong,
     #[error("standard input is not valid UTF-8")]
     NotText,
-    #[error("standard input cannot be read: {0}")]
+    #[error("standard input cannot be read")]
     Unreadable(#[from] io::Error),
 }
 

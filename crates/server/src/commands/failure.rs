@@ -1,16 +1,70 @@
 //! Why a command did not do what it was asked.
 
+use std::io;
+use std::net::SocketAddr;
+
+use keyward_domain::organization::Slug;
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::password::{HashingError, WeakPassword};
+use keyward_domain::text::TextError;
+use keyward_domain::user::Username;
+use keyward_front_door::ConfigError;
+
 use crate::database_url::DatabaseUrlError;
 use crate::output::OutputError;
+use crate::public_url::PublicUrlError;
 use crate::standard_input::StandardInputError;
+use crate::storage::OpenError;
 
-/// One sentence for whoever typed the command. Nothing was changed unless it says so.
+/// One sentence for whoever typed the command; see [`crate::failure_sentence`]. Nothing was changed unless it says so.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
     DatabaseUrl(#[from] DatabaseUrlError),
     #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    PublicUrl(#[from] PublicUrlError),
+    #[error(transparent)]
     StandardInput(#[from] StandardInputError),
     #[error(transparent)]
     Output(#[from] OutputError),
+    #[error("these limits cannot work")]
+    Limits(#[from] ConfigError),
+    #[error("cannot listen on {address} (--listen chooses another address)")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("the operating system does not let this process start")]
+    Process(#[source] io::Error),
+    #[error("the password {0}")]
+    WeakPassword(WeakPassword),
+    #[error("the display name is refused")]
+    DisplayName(#[from] TextError),
+    #[error("Keyward is set up already: `keyward admin create-user` adds people")]
+    AlreadySetUp,
+    #[error(
+        "Keyward is not set up yet: `keyward admin setup-link` prints the link for a browser, and `keyward admin \
+         bootstrap` does it here"
+    )]
+    NotSetUp,
+    /// Cannot happen: the command line needs no link.
+    #[error("the setup link does not work any more")]
+    SetupLinkInvalid,
+    #[error("the username {0} is taken: choose another")]
+    UsernameTaken(Username),
+    #[error("there is no user named {0}")]
+    UserUnknown(Username),
+    #[error("there is no organization {asked}: --organization can be {}", listed(.existing))]
+    OrganizationUnknown { asked: Slug, existing: Vec<Slug> },
+    #[error("the organization {0} is gone")]
+    OrganizationGone(Slug),
+    #[error("there are several organizations: say which with --organization, one of {}", listed(.existing))]
+    OrganizationAmbiguous { existing: Vec<Slug> },
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+fn listed(slugs: &[Slug]) -> String {
+    slugs.iter().map(Slug::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -3,9 +3,10 @@
 use clap::{Args, Subcommand, ValueEnum};
 use keyward_domain::membership::Role;
 use keyward_domain::organization::{OrganizationName, Slug};
+use keyward_domain::text::TextError;
 use keyward_domain::user::{DisplayName, Username};
 
-use super::StorageOptions;
+use super::{LoggingOptions, StorageOptions};
 
 /// What an administrator can ask.
 #[derive(Debug, Subcommand)]
@@ -20,6 +21,19 @@ pub(crate) enum AdminCommand {
     CreateUser(CreateUserOptions),
     /// Replace a user's password and end all their sessions; their keys stay valid
     ResetPassword(ResetPasswordOptions),
+}
+
+impl AdminCommand {
+    /// What is logged, and how.
+    pub(crate) fn logging(&self) -> &LoggingOptions {
+        let storage = match self {
+            Self::Bootstrap(options) => &options.storage,
+            Self::SetupLink(options) => &options.storage,
+            Self::CreateUser(options) => &options.storage,
+            Self::ResetPassword(options) => &options.storage,
+        };
+        &storage.logging
+    }
 }
 
 /// The first organization and its owner.
@@ -92,6 +106,16 @@ pub(crate) struct PersonOptions {
     pub(crate) display_name: Option<DisplayName>,
 }
 
+impl PersonOptions {
+    /// The name for people.
+    pub(crate) fn display_name(&self) -> Result<DisplayName, TextError> {
+        match &self.display_name {
+            Some(name) => Ok(name.clone()),
+            None => DisplayName::parse(self.username.as_str()),
+        }
+    }
+}
+
 /// Where the new password comes from.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
@@ -111,6 +135,16 @@ pub(crate) enum RoleOption {
     Member,
     /// Runs the organization
     Owner,
+}
+
+impl RoleOption {
+    /// The role with its article.
+    pub(crate) const fn described(self) -> &'static str {
+        match self {
+            Self::Member => "a member",
+            Self::Owner => "an owner",
+        }
+    }
 }
 
 impl From<RoleOption> for Role {

@@ -1,0 +1,41 @@
+//! `keyward admin bootstrap`: the first run without a browser.
+
+use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices};
+
+use super::Failure;
+use crate::composition::{Composition, Sources};
+use crate::new_password::NewPassword;
+use crate::options::BootstrapOptions;
+use crate::output;
+use crate::storage;
+
+/// Creates the first organization with its owner.
+pub(crate) async fn run(options: BootstrapOptions) -> Result<(), Failure> {
+    let sources = Sources::of_this_machine();
+    let username = options.person.username.clone();
+    let NewPassword { password, generated } =
+        NewPassword::obtain(&options.password, &username, &*sources.random)?;
+    let choices = SetupChoices {
+        organization: options.organization,
+        display_name: options.person.display_name()?,
+        username: options.person.username,
+        password,
+    };
+    let store = storage::open(&options.storage.database).await?;
+    let setup = Composition::new(sources, store).setup();
+    let organization = setup.bootstrap(choices).await.map_err(failure)?;
+    output::tell(&format!(
+        "Created the organization {} and its owner {username}, who can sign in to the console now.",
+        organization.slug
+    ));
+    generated.map_or(Ok(()), |generated| generated.print())
+}
+
+fn failure(error: CompleteSetupError) -> Failure {
+    match error {
+        CompleteSetupError::AlreadySetUp => Failure::AlreadySetUp,
+        CompleteSetupError::LinkInvalid => Failure::SetupLinkInvalid,
+        CompleteSetupError::Hashing(error) => Failure::Hashing(error),
+        CompleteSetupError::Storage(error) => Failure::Storage(error),
+    }
+}

@@ -1,0 +1,32 @@
+//! `keyward admin reset-password`: for who forgot theirs, or whose is known to others.
+
+use keyward_domain::sign_in::accounts::ResetPasswordError;
+
+use super::Failure;
+use crate::composition::{Composition, Sources};
+use crate::new_password::NewPassword;
+use crate::options::ResetPasswordOptions;
+use crate::output;
+use crate::storage;
+
+/// Replaces a user's password and ends their sessions.
+pub(crate) async fn run(options: ResetPasswordOptions) -> Result<(), Failure> {
+    let sources = Sources::of_this_machine();
+    let username = options.username;
+    let NewPassword { password, generated } =
+        NewPassword::obtain(&options.password, &username, &*sources.random)?;
+    let store = storage::open(&options.storage.database).await?;
+    let accounts = Composition::new(sources, store).accounts();
+    accounts
+        .reset_password(&username, &password)
+        .await
+        .map_err(|error| match error {
+            ResetPasswordError::UserUnknown => Failure::UserUnknown(username.clone()),
+            ResetPasswordError::Hashing(error) => Failure::Hashing(error),
+            ResetPasswordError::Storage(error) => Failure::Storage(error),
+        })?;
+    output::tell(&format!(
+        "Replaced the password of {username} and ended all their sessions; their keys stay valid."
+    ));
+    generated.map_or(Ok(()), |generated| generated.print())
+}

@@ -1,0 +1,147 @@
+//! `keyward serve`: the server itself.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use keyward_console::PublicUrl;
+use keyward_domain::audit::RequestSource;
+use keyward_domain::ports::KeyLimit;
+use keyward_domain::sign_in::Setup;
+use keyward_domain::sign_in::ports::ReplaceSetupLinkError;
+use keyward_front_door::{Deadlines, FrontDoor, FrontDoorConfig, Limits, TrustedProxies};
+use tokio::net::TcpListener;
+use tracing::info;
+use zeroize::Zeroizing;
+
+use super::Failure;
+use crate::composition::{Composition, Sources};
+use crate::health::Health;
+use crate::options::{LimitOptions, ProxyOptions, ServeOptions};
+use crate::output;
+use crate::public_url;
+use crate::routes::{Routes, refusal_response};
+use crate::shutdown::ShutdownSignals;
+use crate::storage;
+
+/// Serves until it is asked to end and the requests in flight are finished.
+pub(crate) async fn run(options: ServeOptions) -> Result<(), Failure> {
+    let mut signals = ShutdownSignals::listen().map_err(Failure::Process)?;
+    let server = tokio::select! {
+        biased;
+        () = signals.next() => return Ok(()),
+        server = Server::prepare(options) => server?,
+    };
+    server.serve(signals).await;
+    Ok(())
+}
+
+/// A server that listens, and has yet to let anybody in.
+struct Server {
+    front_door: FrontDoor,
+    listener: TcpListener,
+    routes: Routes,
+    listening_on: SocketAddr,
+    public_url: PublicUrl,
+}
+
+impl Server {
+    /// Whatever can be refused is refused before the database is touched.
+    async fn prepare(options: ServeOptions) -> Result<Self, Failure> {
+        let given_url = options.server.public_url.as_deref();
+        let given_url = given_url.map(public_url::given).transpose()?;
+        let address = options.server.listen;
+        let listening = |source| Failure::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(listening)?;
+        let listening_on = listener.local_addr().map_err(listening)?;
+        let public_url = given_url.map_or_else(|| public_url::of_listener(listening_on), Ok)?;
+
+        let sources = Sources::of_this_machine();
+        let front_door = FrontDoor::new(FrontDoorConfig {
+            deadlines: deadlines(&options.limits),
+            limits: limits(&options.limits),
+            trusted_proxies: trusted_proxies(options.proxies),
+            https: public_url.is_https(),
+            error_pages: Arc::new(refusal_response),
+            ..FrontDoorConfig::new(sources.request_ids())
+        })?;
+
+        let store = storage::open_pool(&options.database, options.pool.database_pool_size).await?;
+        let composition = Composition::new(sources, store.clone());
+        let key_limit = KeyLimit(options.limits.key_limit);
+        let routes = Routes::new(
+            Health::new(front_door.readiness(), store),
+            composition.http_api(key_limit).endpoint(),
+            composition.console(public_url.clone(), key_limit).endpoint(),
+        );
+        output::show_on_terminal(&format!("Keyward is at {public_url}"));
+        lead_to_first_run(&composition.setup(), &public_url).await?;
+        Ok(Self {
+            front_door,
+            listener,
+            routes,
+            listening_on,
+            public_url,
+        })
+    }
+
+    async fn serve(self, signals: ShutdownSignals) {
+        info!(
+            version = env!("CARGO_PKG_VERSION"),
+            address = %self.listening_on,
+            public_url = self.public_url.as_str(),
+            "listening"
+        );
+        let drained = self
+            .front_door
+            .serve(self.listener, self.routes, signals.first())
+            .await;
+        info!(cut_off = drained.cut_off, "ended");
+    }
+}
+
+/// Shows the way to the first run: the link itself on a terminal only, since whoever has it becomes the first owner.
+async fn lead_to_first_run(setup: &Setup, public_url: &PublicUrl) -> Result<(), Failure> {
+    if setup.is_complete().await? {
+        return Ok(());
+    }
+    if !output::has_terminal() {
+        info!("not set up yet: `keyward admin setup-link` prints the one-time link for the first run");
+        return Ok(());
+    }
+    match setup.create_link(RequestSource::default()).await {
+        Ok(token) => {
+            let invitation = Zeroizing::new(format!(
+                "Nobody has set it up yet. Open this link within 24 hours to begin; it works once:\n{}",
+                public_url.setup_link(&token)
+            ));
+            output::show_on_terminal(&invitation);
+            Ok(())
+        }
+        // Somebody else was quicker.
+        Err(ReplaceSetupLinkError::AlreadySetUp) => Ok(()),
+        Err(ReplaceSetupLinkError::Storage(error)) => Err(error.into()),
+    }
+}
+
+fn deadlines(options: &LimitOptions) -> Deadlines {
+    Deadlines {
+        keep_alive: options.keep_alive_timeout,
+        not_ready_notice: options.shutdown_delay,
+        drain: options.drain_timeout,
+        ..Deadlines::default()
+    }
+}
+
+fn limits(options: &LimitOptions) -> Limits {
+    Limits {
+        connections: options.max_connections,
+        ..Limits::default()
+    }
+}
+
+fn trusted_proxies(options: ProxyOptions) -> TrustedProxies {
+    TrustedProxies {
+        networks: options.trusted_proxies,
+        header: options.forwarded_header.into(),
+    }
+}

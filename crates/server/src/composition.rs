@@ -1,0 +1,115 @@
+//! The one place where everything is wired together.
+
+use std::sync::Arc;
+
+use keyward_console::{Console, PublicUrl};
+use keyward_domain::access::Authenticate;
+use keyward_domain::clock::Clock;
+use keyward_domain::id::{AuditEventId, IdGenerator};
+use keyward_domain::keys::PersonalKeys;
+use keyward_domain::ports::KeyLimit;
+use keyward_domain::random::Random;
+use keyward_domain::sign_in::password::PasswordHasher;
+use keyward_domain::sign_in::session::SignInPorts;
+use keyward_domain::sign_in::{Accounts, Setup, SignIn};
+use keyward_front_door::RequestIds;
+use keyward_http_api::HttpApi;
+use keyward_persistence::postgres::PostgresStore;
+
+use crate::clock::SystemClock;
+use crate::password_hasher::Argon2idHasher;
+use crate::random::OsRandom;
+
+/// Time, randomness, and the one generator of identifiers of this process.
+#[derive(Clone)]
+pub(crate) struct Sources {
+    clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    ids: Arc<IdGenerator>,
+}
+
+impl Sources {
+    /// The real ones.
+    pub(crate) fn of_this_machine() -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let random: Arc<dyn Random> = Arc::new(OsRandom);
+        let ids = Arc::new(IdGenerator::new(Arc::clone(&clock), Arc::clone(&random)));
+        Self { clock, random, ids }
+    }
+
+    /// Names requests in the order of their arrival.
+    pub(crate) fn request_ids(&self) -> RequestIds {
+        let ids = Arc::clone(&self.ids);
+        // A request has no identifier type of its own: it is not stored. Any kind has the same form.
+        Arc::new(move || ids.next::<AuditEventId>().as_uuid())
+    }
+}
+
+/// The use cases, over one store.
+pub(crate) struct Composition {
+    sources: Sources,
+    hasher: Arc<dyn PasswordHasher>,
+    store: Arc<PostgresStore>,
+}
+
+impl Composition {
+    pub(crate) fn new(sources: Sources, store: PostgresStore) -> Self {
+        Self {
+            hasher: Arc::new(Argon2idHasher::new(Arc::clone(&sources.random))),
+            store: Arc::new(store),
+            sources,
+        }
+    }
+
+    /// The first run.
+    pub(crate) fn setup(&self) -> Setup {
+        let Sources { clock, random, ids } = self.sources.clone();
+        Setup::new(self.store.clone(), Arc::clone(&self.hasher), clock, random, ids)
+    }
+
+    /// Accounts, as the command line manages them.
+    pub(crate) fn accounts(&self) -> Accounts {
+        let Sources {
+            clock,
+            random: _,
+            ids,
+        } = self.sources.clone();
+        Accounts::new(self.store.clone(), Arc::clone(&self.hasher), clock, ids)
+    }
+
+    /// The HTTP API.
+    pub(crate) fn http_api(&self, limit: KeyLimit) -> HttpApi {
+        HttpApi {
+            authenticate: Authenticate::new(self.store.clone()),
+            keys: self.keys(limit),
+        }
+    }
+
+    /// The console, reached by people at `public_url`.
+    pub(crate) fn console(&self, public_url: PublicUrl, limit: KeyLimit) -> Console {
+        Console {
+            setup: self.setup(),
+            sign_in: self.sign_in(),
+            memberships: self.store.clone(),
+            keys: self.keys(limit),
+            public_url,
+        }
+    }
+
+    fn keys(&self, limit: KeyLimit) -> PersonalKeys {
+        let Sources { clock, random, ids } = self.sources.clone();
+        PersonalKeys::new(self.store.clone(), clock, random, ids, limit)
+    }
+
+    fn sign_in(&self) -> SignIn {
+        let Sources { clock, random, ids } = self.sources.clone();
+        let ports = SignInPorts {
+            accounts: self.store.clone(),
+            sessions: self.store.clone(),
+            throttle: self.store.clone(),
+            audit_log: self.store.clone(),
+            hasher: Arc::clone(&self.hasher),
+        };
+        SignIn::new(ports, clock, random, ids)
+    }
+}

@@ -1,0 +1,57 @@
+//! The password that an administrator gives somebody.
+
+use std::io::{self, IsTerminal};
+
+use keyward_domain::random::Random;
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::user::Username;
+
+use crate::commands::Failure;
+use crate::options::PasswordOptions;
+use crate::output;
+use crate::secret::Secret;
+use crate::standard_input::{self, StandardInputError};
+
+/// A password that follows the rules, and the line to print if nobody knows it yet.
+pub(crate) struct NewPassword {
+    pub(crate) password: Password,
+    pub(crate) generated: Option<GeneratedPassword>,
+}
+
+/// A generated password, to be printed once its account has it.
+pub(crate) struct GeneratedPassword(Secret);
+
+impl NewPassword {
+    /// Reads the password from standard input or makes one, as the options say.
+    pub(crate) fn obtain(
+        options: &PasswordOptions,
+        username: &Username,
+        random: &dyn Random,
+    ) -> Result<Self, Failure> {
+        if options.generate_password {
+            let password = Password::generate(random);
+            let generated = GeneratedPassword(Secret::new(format!("{}\n", password.expose())));
+            return Ok(Self {
+                password,
+                generated: Some(generated),
+            });
+        }
+        let input = io::stdin().lock();
+        if input.is_terminal() {
+            return Err(StandardInputError::Terminal.into());
+        }
+        let typed = standard_input::only_line(input)?;
+        let password = Password::choose(typed.expose(), username).map_err(Failure::WeakPassword)?;
+        Ok(Self {
+            password,
+            generated: None,
+        })
+    }
+}
+
+impl GeneratedPassword {
+    /// Prints it on standard output, alone on its line.
+    pub(crate) fn print(&self) -> Result<(), Failure> {
+        Ok(output::answer(self.0.expose())?)
+    }
+}

@@ -1,0 +1,130 @@
+//! Which interface answers which path.
+
+use keyward_console::error_page;
+use keyward_front_door::{REQUEST_ID, Refused};
+use keyward_http_api::problem_response;
+use poem::endpoint::BoxEndpoint;
+use poem::http::{HeaderValue, Method, StatusCode, header};
+use poem::{Endpoint, EndpointExt, Request, Response};
+
+use crate::health::{Health, live_response, not_ready_response, ready_response};
+
+/// Everything that is served: health, the HTTP API, and the console on all other paths.
+pub(crate) struct Routes {
+    health: Health,
+    http_api: BoxEndpoint<'static, Response>,
+    console: BoxEndpoint<'static, Response>,
+}
+
+impl Routes {
+    pub(crate) fn new(
+        health: Health,
+        http_api: impl Endpoint + 'static,
+        console: impl Endpoint + 'static,
+    ) -> Self {
+        Self {
+            health,
+            http_api: http_api.map_to_response().boxed(),
+            console: console.map_to_response().boxed(),
+        }
+    }
+}
+
+impl Endpoint for Routes {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        match Interface::of(request.uri().path()) {
+            Interface::Health(probe) if is_read(request.method()) => match probe {
+                Probe::Live => Ok(live_response()),
+                Probe::Ready => Ok(match self.health.readiness().await {
+                    Ok(()) => ready_response(),
+                    Err(obstacle) => not_ready_response(obstacle, request_id(&request)),
+                }),
+            },
+            Interface::Health(_) => Ok(method_not_allowed(request_id(&request))),
+            Interface::HttpApi => self.http_api.call(request).await,
+            Interface::Console => self.console.call(request).await,
+        }
+    }
+}
+
+/// Says a refusal of the front door in the words of the interface that was asked.
+pub(crate) fn refusal_response(refused: &Refused<'_>) -> Response {
+    let status = refused.refusal.status();
+    match Interface::of(refused.uri.path()) {
+        Interface::HttpApi | Interface::Health(_) => problem_response(status, refused.request_id),
+        Interface::Console => error_page(status, refused.request_id),
+    }
+}
+
+/// Who answers a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Interface {
+    Health(Probe),
+    HttpApi,
+    Console,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Probe {
+    Live,
+    Ready,
+}
+
+impl Interface {
+    fn of(path: &str) -> Self {
+        match path {
+            "/healthz" => Self::Health(Probe::Live),
+            "/readyz" => Self::Health(Probe::Ready),
+            "/api" | "/openapi.json" => Self::HttpApi,
+            _ if path.starts_with("/api/") || path.starts_with("/problems/") => Self::HttpApi,
+            _ => Self::Console,
+        }
+    }
+}
+
+fn is_read(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+fn request_id(request: &Request) -> &str {
+    request.header(REQUEST_ID).unwrap_or_default()
+}
+
+fn method_not_allowed(request_id: &str) -> Response {
+    let mut response = problem_response(StatusCode::METHOD_NOT_ALLOWED, request_id);
+    response
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_answered_by_the_http_api_and_people_by_the_console() {
+        for path in [
+            "/api",
+            "/api/",
+            "/api/v1/user",
+            "/openapi.json",
+            "/problems/not_found",
+        ] {
+            assert_eq!(Interface::of(path), Interface::HttpApi, "{path}");
+        }
+        for path in [
+            "/",
+            "/setup",
+            "/apis",
+            "/api-keys",
+            "/openapi.jsonx",
+            "/healthz/",
+            "",
+        ] {
+            assert_eq!(Interface::of(path), Interface::Console, "{path}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! When the process is asked to end.
+
+use std::io;
+use std::process;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing::{info, warn};
+
+/// The signals by which people (SIGINT, Ctrl-C) and service managers (SIGTERM) ask a process to end.
+pub(crate) struct ShutdownSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl ShutdownSignals {
+    /// From now on these signals no longer end the process by themselves.
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// Waits for the next of them.
+    pub(crate) async fn next(&mut self) {
+        let name = tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        };
+        info!(signal = name, "asked to end");
+    }
+
+    /// Waits for the first; from then on a second one ends the process at once.
+    pub(crate) async fn first(mut self) {
+        self.next().await;
+        tokio::spawn(async move {
+            self.next().await;
+            warn!("asked twice: ending without waiting for the requests in flight");
+            process::exit(1);
+        });
+    }
+}

@@ -1,0 +1,253 @@
+//! What administrators do on a database.
+
+use keyward_test_database::TestDatabase;
+
+use crate::keyward::{Answer, Keyward};
+use crate::server::{HttpAnswer, Server};
+
+const PASSWORD: &str = "quiet otters read maps";
+
+fn keyward(database: &TestDatabase, arguments: &[&str]) -> Keyward {
+    Keyward::new(arguments).database(database.url())
+}
+
+fn bootstrap(database: &TestDatabase) -> Answer {
+    let arguments = [
+        "admin",
+        "bootstrap",
+        "--organization=Acme & Sons",
+        "--username=ada",
+        "--password-stdin",
+    ];
+    keyward(database, &arguments).input(PASSWORD).run()
+}
+
+async fn empty() -> TestDatabase {
+    TestDatabase::empty().await.unwrap()
+}
+
+async fn set_up() -> TestDatabase {
+    let database = empty().await;
+    bootstrap(&database).success();
+    database
+}
+
+#[tokio::test]
+async fn migrating_twice_is_migrating_once() {
+    let database = empty().await;
+    for _ in 0..2 {
+        let answer = keyward(&database, &["migrate"]).run();
+        assert_eq!(answer.errors, "The database is up to date.\n");
+        assert_eq!(answer.success(), "");
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_a_newer_version_has_migrated_is_left_alone() {
+    let database = empty().await;
+    keyward(&database, &["migrate"]).run().success();
+    let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
+        .await
+        .unwrap();
+    let connection = tokio::spawn(connection);
+    client
+        .batch_execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('29991231235959')")
+        .await
+        .unwrap();
+    drop(client);
+    connection.await.unwrap().unwrap();
+
+    for command in ["migrate", "serve"] {
+        let answer = keyward(&database, &[command])
+            .variable("KEYWARD_LISTEN", "127.0.0.1:0")
+            .run();
+        assert_eq!(
+            answer.refusal(),
+            "the database has migration 29991231235959, which this version of Keyward does not know: start the newer \
+             version"
+        );
+    }
+}
+
+#[tokio::test]
+async fn bootstrap_works_once() {
+    let database = empty().await;
+    let first = bootstrap(&database);
+    assert_eq!(
+        first.errors,
+        "Created the organization acme-sons and its owner ada, who can sign in to the console now.\n"
+    );
+    assert_eq!(first.success(), "");
+    for command in [
+        &["admin", "setup-link"][..],
+        &[
+            "admin",
+            "bootstrap",
+            "--organization=B",
+            "--username=bob",
+            "--generate-password",
+        ],
+    ] {
+        assert_eq!(
+            keyward(&database, command).run().refusal(),
+            "Keyward is set up already: `keyward admin create-user` adds people"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_setup_link_is_alone_on_standard_output() {
+    let database = empty().await;
+    let answer = keyward(&database, &["admin", "setup-link"])
+        .variable("KEYWARD_PUBLIC_URL", "https://keys.example.com/")
+        .variable("KEYWARD_LOG", "trace")
+        .run();
+    let errors = answer.errors.clone();
+    let output = answer.success();
+    let token = output
+        .strip_prefix("https://keys.example.com/setup?token=")
+        .and_then(|rest| rest.strip_suffix('\n'))
+        .unwrap();
+    assert_eq!(token.len(), 64, "{output}");
+    assert!(!errors.contains(token), "the link is in the log: {errors}");
+}
+
+#[tokio::test]
+async fn nobody_can_be_added_before_the_first_run() {
+    let database = empty().await;
+    let answer = keyward(
+        &database,
+        &["admin", "create-user", "--username=bob", "--generate-password"],
+    )
+    .run();
+    assert_eq!(
+        answer.refusal(),
+        "Keyward is not set up yet: `keyward admin setup-link` prints the link for a browser, and `keyward admin \
+         bootstrap` does it here"
+    );
+}
+
+#[tokio::test]
+async fn a_generated_password_is_alone_on_standard_output() {
+    let database = set_up().await;
+    for arguments in [
+        &["admin", "create-user", "--username=bob", "--generate-password"][..],
+        &["admin", "reset-password", "--username=bob", "--generate-password"],
+    ] {
+        let answer = keyward(&database, arguments)
+            .variable("KEYWARD_LOG", "trace")
+            .run();
+        let errors = answer.errors.clone();
+        let password = answer.success();
+        assert_eq!(
+            password.len(),
+            "aaaaa-bbbbb-ccccc-ddddd-eeeee\n".len(),
+            "{password}"
+        );
+        assert!(
+            !errors.contains(password.trim()),
+            "the password is in the log: {errors}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_taken_username_is_refused() {
+    let database = set_up().await;
+    let answer = keyward(
+        &database,
+        &["admin", "create-user", "--username=ada", "--password-stdin"],
+    )
+    .input(PASSWORD)
+    .run();
+    assert_eq!(answer.refusal(), "the username ada is taken: choose another");
+}
+
+#[tokio::test]
+async fn an_unknown_user_or_organization_is_named() {
+    let database = set_up().await;
+    let answer = keyward(
+        &database,
+        &["admin", "reset-password", "--username=bob", "--generate-password"],
+    )
+    .run();
+    assert_eq!(answer.refusal(), "there is no user named bob");
+    let answer = keyward(
+        &database,
+        &[
+            "admin",
+            "create-user",
+            "--username=bob",
+            "--organization=other",
+            "--generate-password",
+        ],
+    )
+    .run();
+    assert_eq!(
+        answer.refusal(),
+        "there is no organization other: --organization can be acme-sons"
+    );
+}
+
+/// Sends the sign-in form as a browser does.
+fn sign_in(server: &Server, username: &str, password: &str) -> HttpAnswer {
+    let headers = [
+        "Sec-Fetch-Site: same-origin",
+        "Content-Type: application/x-www-form-urlencoded",
+    ];
+    let form = format!("username={username}&password={}", password.replace(' ', "+"));
+    server.ask("POST", "/sign-in", &headers, &form)
+}
+
+/// Where the front page leads somebody with this cookie.
+fn front_page_leads_to(server: &Server, cookie: &str) -> String {
+    let answer = server.ask("GET", "/", &[&format!("Cookie: {cookie}")], "");
+    answer.header("location").unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_reset_password_replaces_the_old_one_and_ends_the_sessions() {
+    let database = set_up().await;
+    let server = Server::start(database.url(), &[]);
+    let signed_in = sign_in(&server, "ada", PASSWORD);
+    assert_eq!(signed_in.status, 303, "{signed_in:?}");
+    let cookie = signed_in.header("set-cookie").unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    let page = front_page_leads_to(&server, cookie);
+    assert!(page.starts_with("/organizations/acme-sons/"), "{page}");
+
+    let new_password = "seven lamps burn low";
+    let answer = keyward(
+        &database,
+        &["admin", "reset-password", "--username=ada", "--password-stdin"],
+    )
+    .input(format!("{new_password}\n"))
+    .run();
+    assert_eq!(
+        answer.errors,
+        "Replaced the password of ada and ended all their sessions; their keys stay valid.\n"
+    );
+    assert_eq!(answer.success(), "");
+
+    let page = front_page_leads_to(&server, cookie);
+    assert!(page.starts_with("/sign-in"), "{page}");
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 422);
+    assert_eq!(sign_in(&server, "ada", new_password).status, 303);
+}
+
+#[tokio::test]
+async fn a_created_user_can_sign_in() {
+    let database = set_up().await;
+    let arguments = [
+        "admin",
+        "create-user",
+        "--username=bob",
+        "--role=owner",
+        "--display-name=Bob ✨",
+    ];
+    let password = keyward(&database, &[&arguments[..], &["--generate-password"]].concat())
+        .run()
+        .success();
+    let server = Server::start(database.url(), &[]);
+    assert_eq!(sign_in(&server, "bob", password.trim_end()).status, 303);
+}

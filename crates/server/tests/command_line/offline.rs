@@ -1,0 +1,122 @@
+//! What needs no database.
+
+use crate::keyward::Keyward;
+
+const COMMANDS: [&[&str]; 12] = [
+    &[],
+    &["serve"],
+    &["migrate"],
+    &["openapi"],
+    &["token"],
+    &["token", "check"],
+    &["admin"],
+    &["admin", "bootstrap"],
+    &["admin", "setup-link"],
+    &["admin", "create-user"],
+    &["admin", "reset-password"],
+    &["help"],
+];
+
+#[test]
+fn help_explains_every_command() {
+    for command in COMMANDS {
+        let arguments = [&["help"], command].concat();
+        let help = Keyward::new(&arguments).run().success();
+        assert!(help.contains("Usage: keyward"), "{arguments:?}: {help}");
+    }
+}
+
+#[test]
+fn help_never_shows_what_a_variable_holds() {
+    for command in COMMANDS {
+        let mut run = Keyward::new(&[command, &["--help"]].concat());
+        for variable in [
+            "KEYWARD_DATABASE_URL",
+            "KEYWARD_DATABASE_URL_FILE",
+            "KEYWARD_PUBLIC_URL",
+            "KEYWARD_LOG",
+        ] {
+            run = run.variable(variable, "s3cret");
+        }
+        let answer = run.run();
+        assert!(!answer.output.contains("s3cret"), "{}", answer.output);
+        assert!(!answer.errors.contains("s3cret"), "{}", answer.errors);
+    }
+}
+
+#[test]
+fn the_version_is_printed() {
+    let version = Keyward::new(&["--version"]).run().success();
+    assert_eq!(version, format!("keyward {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn the_printed_openapi_document_is_what_the_api_serves_byte_for_byte() {
+    let printed = Keyward::new(&["openapi"]).run().success();
+    assert_eq!(printed, keyward_http_api::document());
+}
+
+#[test]
+fn an_unknown_command_or_flag_is_a_usage_error() {
+    for arguments in [
+        &["frobnicate"][..],
+        &["--frobnicate"],
+        &["admin"],
+        &["serve", "more"],
+    ] {
+        let answer = Keyward::new(arguments).run();
+        assert_eq!(answer.code, Some(2), "{arguments:?}");
+        assert_eq!(answer.output, "");
+    }
+}
+
+#[test]
+fn the_published_vectors_can_be_tokens() {
+    for token in [
+        "kwp_000000000000000000000000000000002wjyrI",
+        "kwp_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA3Ae0o2",
+        "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL",
+        "kwp_abcdefghijklmnopqrstuvwxyz0123451nc0VA",
+        "kwp_9scbRYjvDIcALY0lSDlCE5THhyySDXuM00022i",
+    ] {
+        for input in [token.to_owned(), format!("{token}\n"), format!("{token}\r\n")] {
+            let answer = Keyward::new(&["token", "check"]).input(input).run();
+            assert_eq!(answer.code, Some(0), "{token}");
+            assert!(answer.output.starts_with("shape and checksum hold"), "{answer:?}");
+            assert!(!answer.output.contains(token), "the token is shown: {answer:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_a_token_is_told_apart_by_its_reason_and_never_shown() {
+    let shape = "not a Keyward token: expected `kwp_` followed by 38 letters and digits\n";
+    let checksum = "the checksum does not match: the token was mistyped or cut off\n";
+    for (input, reason) in [
+        ("kwp_000000000000000000000000000000002wjyrJ", checksum),
+        ("kwp_000000000000000000000000000000012wjyrI", checksum),
+        ("kwp_00000000000000000000000000000002wjyrI", shape),
+        ("KWP_000000000000000000000000000000002wjyrI", shape),
+        (" kwp_000000000000000000000000000000002wjyrI", shape),
+        ("kwp_00000000000000000000000000000000-wjyrI", shape),
+        ("password1", shape),
+    ] {
+        let answer = Keyward::new(&["token", "check"]).input(input).run();
+        assert_eq!(answer.code, Some(1), "{input}");
+        assert_eq!(answer.output, reason, "{input}");
+        assert_eq!(answer.errors, "", "{input}");
+    }
+}
+
+#[test]
+fn input_that_is_not_one_line_of_text_is_refused() {
+    for (input, sentence) in [
+        (&b""[..], "standard input is empty: pipe one line into it"),
+        (b"one\ntwo\n", "standard input holds more than one line"),
+        (b"\xff\xfe", "standard input is not valid UTF-8"),
+        (&[b'a'; 5000], "standard input is longer than 4096 bytes"),
+    ] {
+        let answer = Keyward::new(&["token", "check"]).input(input).run();
+        assert_eq!(answer.refusal(), sentence);
+    }
+}

@@ -1,0 +1,166 @@
+//! A `keyward serve` that runs while the test asks it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::keyward::Keyward;
+
+/// How long anything that should happen soon may take on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The process; killed with this value if it has not ended.
+pub(crate) struct Server {
+    process: Child,
+    pub(crate) address: String,
+    events: Receiver<String>,
+    log: String,
+}
+
+impl Server {
+    /// Serves a database on a free port.
+    pub(crate) fn start(database_url: &str, arguments: &[&str]) -> Self {
+        let mut server = Self::begin(database_url, arguments);
+        let listening = server.event("listening");
+        server.address = listening["address"].as_str().unwrap().to_owned();
+        server
+    }
+
+    /// Begins to, and may be anywhere on the way.
+    pub(crate) fn begin(database_url: &str, arguments: &[&str]) -> Self {
+        let arguments = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
+        let mut process = Keyward::new(&arguments)
+            .database(database_url)
+            .into_command()
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stderr = process.stderr.take().unwrap();
+        let (sender, events) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        Self {
+            process,
+            address: String::new(),
+            events,
+            log: String::new(),
+        }
+    }
+
+    /// The next event with this message.
+    #[track_caller]
+    pub(crate) fn event(&mut self, message: &str) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(line) = self.events.recv_timeout(left) else {
+                panic!("no event `{message}` in time:\n{}", self.log);
+            };
+            self.log.push_str(&line);
+            self.log.push('\n');
+            let event: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no event: {line}"));
+            if event["message"] == message {
+                return event;
+            }
+        }
+    }
+
+    /// Sends a request and reads the answer to its end.
+    pub(crate) fn ask(&self, method: &str, path: &str, more: &[&str], body: &str) -> HttpAnswer {
+        let mut stream = self.connect();
+        let mut request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n",
+            self.address
+        );
+        for header in more {
+            request.push_str(header);
+            request.push_str("\r\n");
+        }
+        request.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        HttpAnswer::parse(&answer)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> HttpAnswer {
+        self.ask("GET", path, &[], "")
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
+    }
+
+    /// Waits until it has ended by itself; everything it logged, and how it ended.
+    pub(crate) fn ended(&mut self) -> (ExitStatus, String) {
+        let deadline = Instant::now() + PATIENCE;
+        // The log ends when the process does.
+        while let Ok(line) = self
+            .events
+            .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
+            self.log.push_str(&line);
+            self.log.push('\n');
+        }
+        assert!(Instant::now() < deadline, "it does not end:\n{}", self.log);
+        (self.process.wait().unwrap(), self.log.clone())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// An HTTP answer.
+#[derive(Debug)]
+pub(crate) struct HttpAnswer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl HttpAnswer {
+    pub(crate) fn parse(text: &str) -> Self {
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text, ""));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        Self {
+            status: status.unwrap_or_else(|| panic!("no answer: {text}")),
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    /// The value of a header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head
+            .lines()
+            .filter_map(|line| line.split_once(": "))
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+    }
+
+    /// The body as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+    }
+}

@@ -1,0 +1,168 @@
+//! What a running server promises to whoever runs it.
+
+use std::io::{Read, Write};
+
+use keyward_test_database::TestDatabase;
+use rustix::process::Signal;
+
+use crate::server::{HttpAnswer, Server};
+
+async fn database() -> TestDatabase {
+    TestDatabase::empty().await.unwrap()
+}
+
+#[tokio::test]
+async fn an_empty_database_is_migrated_and_served() {
+    let database = database().await;
+    let server = Server::start(database.url(), &[]);
+    let live = server.get("/healthz");
+    assert_eq!((live.status, live.body.as_str()), (200, r#"{"status":"live"}"#));
+    let ready = server.get("/readyz");
+    assert_eq!(
+        (ready.status, ready.body.as_str()),
+        (200, r#"{"status":"ready"}"#)
+    );
+    for answer in [live, ready] {
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+    }
+    assert_eq!(server.get("/openapi.json").body, keyward_http_api::document());
+}
+
+#[tokio::test]
+async fn health_answers_head_and_refuses_other_methods() {
+    let database = database().await;
+    let server = Server::start(database.url(), &[]);
+    for path in ["/healthz", "/readyz"] {
+        let head = server.ask("HEAD", path, &[], "");
+        assert_eq!((head.status, head.body.as_str()), (200, ""), "{path}");
+        let post = server.ask("POST", path, &[], "");
+        assert_eq!(post.status, 405, "{path}");
+        assert_eq!(post.header("allow"), Some("GET, HEAD"));
+        assert_eq!(post.json()["code"], "method_not_allowed");
+    }
+}
+
+#[tokio::test]
+async fn programs_get_problems_and_people_get_pages() {
+    let database = database().await;
+    let server = Server::start(database.url(), &[]);
+    // Refused by the front door (TRACE) and by the interface itself.
+    for (method, status) in [("TRACE", 405), ("GET", 404)] {
+        let problem = server.ask(method, "/api/v1/nothing", &[], "");
+        assert_eq!(
+            problem.header("content-type"),
+            Some("application/problem+json"),
+            "{method}"
+        );
+        let page = server.ask(method, "/nothing", &[], "");
+        assert_eq!(
+            page.header("content-type"),
+            Some("text/html; charset=utf-8"),
+            "{method}"
+        );
+        assert_eq!((problem.status, page.status), (status, status));
+        let id = problem.header("x-request-id").unwrap();
+        assert_eq!(problem.json()["requestId"], id);
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_goes_away_makes_the_server_unready_and_not_dead() {
+    let database = database().await;
+    let mut server = Server::start(database.url(), &[]);
+    assert_eq!(server.get("/readyz").status, 200);
+    database.refuse_connections().await.unwrap();
+    let unready = until(&server, 503);
+    assert_eq!(unready.header("content-type"), Some("application/problem+json"));
+    let problem = unready.json();
+    assert_eq!(problem["code"], "unavailable");
+    assert_eq!(problem["requestId"], unready.header("x-request-id").unwrap());
+    assert_eq!(unready.header("retry-after"), Some("5"));
+    assert_eq!(server.get("/healthz").status, 200);
+    server.event("not ready");
+    database.accept_connections().await.unwrap();
+    until(&server, 200);
+    server.event("ready again");
+}
+
+fn until(server: &Server, status: u16) -> HttpAnswer {
+    let deadline = std::time::Instant::now() + crate::server::PATIENCE;
+    loop {
+        let answer = server.get("/readyz");
+        if answer.status == status {
+            return answer;
+        }
+        assert!(std::time::Instant::now() < deadline, "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_setup_link_is_never_logged() {
+    let database = database().await;
+    let mut server = Server::start(database.url(), &["--log-level=trace"]);
+    server.signal(Signal::TERM);
+    let (_, log) = server.ended();
+    assert!(
+        log.contains("not set up yet: `keyward admin setup-link` prints"),
+        "{log}"
+    );
+    assert!(!log.contains("token="), "{log}");
+}
+
+#[tokio::test]
+async fn sigterm_and_sigint_end_it_with_success() {
+    let database = database().await;
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut server = Server::start(database.url(), &[]);
+        server.signal(signal);
+        let (status, log) = server.ended();
+        assert_eq!(status.code(), Some(0), "{log}");
+    }
+}
+
+#[test]
+fn it_can_be_ended_while_it_waits_for_the_database() {
+    let mut server = Server::begin("postgres://keyward@127.0.0.1:1/keyward", &[]);
+    server.event("waiting for the database");
+    server.signal(Signal::TERM);
+    let (status, log) = server.ended();
+    assert_eq!(status.code(), Some(0), "{log}");
+}
+
+#[tokio::test]
+async fn while_it_drains_it_is_not_ready() {
+    let database = database().await;
+    let mut server = Server::start(database.url(), &["--shutdown-delay=3600"]);
+    server.signal(Signal::TERM);
+    server.event("asked to end");
+    assert_eq!(until(&server, 503).json()["code"], "unavailable");
+    assert_eq!(server.get("/healthz").status, 200);
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_it_at_once() {
+    let database = database().await;
+    let mut server = Server::start(database.url(), &["--shutdown-delay=3600"]);
+    server.signal(Signal::TERM);
+    server.event("asked to end");
+    server.signal(Signal::TERM);
+    let (status, log) = server.ended();
+    assert_eq!(status.code(), Some(1), "{log}");
+}
+
+#[tokio::test]
+async fn a_request_that_does_not_end_is_cut_off_at_the_deadline() {
+    let database = database().await;
+    let mut server = Server::start(database.url(), &["--drain-timeout=1"]);
+    let mut stream = server.connect();
+    let head = format!("POST /sign-in HTTP/1.1\r\nHost: {}\r\n", server.address);
+    stream.write_all(head.as_bytes()).unwrap();
+    // Another request's answer shows that the connection before it has been accepted.
+    server.get("/healthz");
+    server.signal(Signal::TERM);
+    let (status, log) = server.ended();
+    assert_eq!(status.code(), Some(0), "{log}");
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest);
+}
