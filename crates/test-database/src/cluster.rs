@@ -146,6 +146,7 @@ impl Prepared {
             .args([programs, &self.folder])
             .args([&port.to_string(), afterwards])
             .current_dir(&self.folder)
+            .env("LC_ALL", "C")
             .env_remove("PGDATA")
             .env_remove("PGPORT")
             .stdin(Stdio::piped())
