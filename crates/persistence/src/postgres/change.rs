@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use diesel_async::pooled_connection::deadpool::Object;
 use diesel_async::{AsyncConnection, AsyncPgConnection};
 use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
@@ -25,9 +24,8 @@ impl PostgresStore {
         W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
     {
         let begun = Instant::now();
-        let connection = self.connection().await?;
         let progress = Arc::new(Progress::default());
-        let mut task = tokio::spawn(commit(connection, Arc::clone(&progress), work));
+        let mut task = tokio::spawn(commit(self.clone(), Arc::clone(&progress), work));
 
         if let Ok(finished) = timeout_at(begun + self.timeouts.answer, &mut task).await {
             return settled(finished, &progress);
@@ -44,16 +42,13 @@ impl PostgresStore {
     }
 }
 
-async fn commit<T, E, W>(
-    mut connection: Object<AsyncPgConnection>,
-    progress: Arc<Progress>,
-    work: W,
-) -> Result<T, E>
+async fn commit<T, E, W>(store: PostgresStore, progress: Arc<Progress>, work: W) -> Result<T, E>
 where
     T: Send,
     E: From<StorageError> + Send,
     W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send,
 {
+    let mut connection = store.connection().await?;
     let connection: &mut AsyncPgConnection = &mut connection;
     let outcome = connection
         .transaction(async |connection| {

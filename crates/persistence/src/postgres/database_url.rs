@@ -240,7 +240,7 @@ mod tests {
             "s3cret",
             "postgres://me:s3cret@/db",
             "postgres://me:s3cret@host:port/db",
-            "postgres://me:s3cret%ff@host/db",
+            "postgres://%ff:s3cret@host/db",
             "postgres://me:p@s3cret@host/db",
             "postgres://me:p/s3cret@host/db",
             "postgres://me:p?s3cret@host/db",

@@ -1,0 +1,165 @@
+//! A change whose audit event the database refuses does not happen (S58).
+
+use keyward_domain::api_key::{KeyEdit, KeyName, RevocationReason};
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::membership::Role;
+use keyward_domain::ports::{
+    AddKeyError, ApiKeys, AuditLog, DescendantKeys, EditKeyError, RevokeKeyError, StorageError,
+};
+use keyward_domain::sign_in::accounts::Account;
+use keyward_domain::sign_in::password::PasswordHash;
+use keyward_domain::sign_in::ports::{
+    AccountStore, AddAccountError, InstallationStore, NewAccount, NewSession, ReplacePasswordError,
+    ReplaceSetupLinkError, SessionStore,
+};
+use keyward_domain::sign_in::session::{Session, SessionToken};
+use keyward_domain::sign_in::setup::SetupToken;
+use keyward_domain::testing::Builder;
+use tokio_postgres::Client;
+
+use crate::fixture::{AddKey, Fixture, connect, migrated_database, patient, store};
+
+const BREAK_THE_LOG: &str = "
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'disk on fire'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION refuse();";
+
+/// Everything but the log, as text.
+async fn content(client: &Client) -> String {
+    let mut content = String::new();
+    for table in [
+        "organizations",
+        "users",
+        "memberships",
+        "api_keys",
+        "sessions",
+        "installation",
+    ] {
+        let rows = client
+            .query(&format!("SELECT t::text FROM {table} t ORDER BY 1"), &[])
+            .await
+            .expect("the rows of a table");
+        for row in rows {
+            content.push_str(&format!("{table} {}\n", row.get::<_, String>(0)));
+        }
+    }
+    content
+}
+
+fn is_defect(error: &StorageError) -> bool {
+    matches!(error, StorageError::Defect(_))
+}
+
+#[tokio::test]
+async fn no_change_to_keys_happens_without_its_event() {
+    let fixture = Fixture::new().await;
+    let before = content(&fixture.client).await;
+    fixture.execute(BREAK_THE_LOG).await;
+    let (consumer, key) = (fixture.holder().consumer().id, fixture.key.key.id);
+
+    let error = fixture.add(fixture.new_key("second", None)).await;
+    assert!(matches!(error, Err(AddKeyError::Storage(error)) if is_defect(&error)));
+    let edit = KeyEdit {
+        name: Some(KeyName::parse("renamed").expect("a name")),
+        description: None,
+    };
+    let event = fixture.act().event(Action::EditApiKey, Subject::ApiKey(key));
+    let error = ApiKeys::edit(&fixture.store, consumer, key, edit, event).await;
+    assert!(matches!(error, Err(EditKeyError::Storage(error)) if is_defect(&error)));
+    let error = fixture
+        .store
+        .revoke(
+            consumer,
+            key,
+            RevocationReason::Holder,
+            DescendantKeys::Revoke,
+            fixture.act(),
+        )
+        .await;
+    assert!(matches!(error, Err(RevokeKeyError::Storage(error)) if is_defect(&error)));
+
+    assert_eq!(content(&fixture.client).await, before);
+}
+
+#[tokio::test]
+async fn no_change_to_people_and_sessions_happens_without_its_event() {
+    let fixture = Fixture::new().await;
+    let (make, user) = (&fixture.make, fixture.owner.user.id);
+    let start = |token: &SessionToken, replaces| NewSession {
+        session: Session {
+            id: make.ids.next(),
+            user_id: user,
+            started_at: fixture.act().at,
+            last_seen_at: fixture.act().at,
+        },
+        digest: token.digest(),
+        replaces,
+    };
+    let event = |action| make.act(Actor::Administrator).event(action, Subject::User(user));
+    let token = SessionToken::generate(&*make.random);
+    let session = start(&token, None);
+    let session_id = session.session.id;
+    SessionStore::start(&fixture.store, session, event(Action::SignIn))
+        .await
+        .expect("a session starts");
+    let before = content(&fixture.client).await;
+    fixture.execute(BREAK_THE_LOG).await;
+
+    let second = start(&SessionToken::generate(&*make.random), Some(token.digest()));
+    let error = fixture.store.start(second, event(Action::SignIn)).await;
+    assert!(matches!(error, Err(error) if is_defect(&error)));
+    let error = fixture.store.end(session_id, event(Action::SignOut)).await;
+    assert!(matches!(error, Err(error) if is_defect(&error)));
+    let hash = PasswordHash::from_phc_string("$another".to_owned());
+    let error = fixture
+        .store
+        .replace_password(user, hash.clone(), event(Action::ResetPassword))
+        .await;
+    assert!(matches!(error, Err(ReplacePasswordError::Storage(error)) if is_defect(&error)));
+    let bob = make.user("bob");
+    let new = NewAccount {
+        membership: make.membership(&fixture.owner.organization, &bob, Role::Member),
+        account: Account {
+            user: bob,
+            password_hash: hash,
+        },
+    };
+    let error = AccountStore::add(&fixture.store, new, vec![event(Action::CreateUser)]).await;
+    assert!(matches!(error, Err(AddAccountError::Storage(error)) if is_defect(&error)));
+    let error = fixture.store.record(event(Action::SignIn)).await;
+    assert!(matches!(error, Err(error) if is_defect(&error)));
+
+    assert_eq!(content(&fixture.client).await, before);
+}
+
+#[tokio::test]
+async fn no_setup_link_is_replaced_without_its_event() {
+    let database = migrated_database().await;
+    let (store, make) = (store(patient(database.url())), Builder::new(1));
+    let client = connect(database.url()).await;
+    let before = content(&client).await;
+    client.batch_execute(BREAK_THE_LOG).await.expect("a broken log");
+
+    let act = make.act(Actor::Administrator);
+    let event = act.event(Action::CreateSetupLink, Subject::Installation);
+    let error = store
+        .replace_setup_link(SetupToken::generate(&*make.random).digest(), act.at, event)
+        .await;
+    assert!(matches!(error, Err(ReplaceSetupLinkError::Storage(error)) if is_defect(&error)));
+    assert_eq!(content(&client).await, before);
+}
+
+#[tokio::test]
+async fn the_log_works_again_once_it_is_mended() {
+    let fixture = Fixture::new().await;
+    fixture.execute(BREAK_THE_LOG).await;
+    fixture
+        .add(fixture.new_key("second", None))
+        .await
+        .expect_err("a broken log");
+    fixture.execute("DROP TRIGGER refuse ON audit_events").await;
+    let new = fixture.new_key("third", None);
+    let event = fixture
+        .act()
+        .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
+    fixture.store.add_key(new, event).await.expect("a mended log");
+}

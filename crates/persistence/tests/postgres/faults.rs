@@ -1,0 +1,216 @@
+//! A database that is away, silent, busy or read-only is told in time, and found again when it is back (R5–R9).
+
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::ports::{AddKeyError, ApiKeys, AuditLog, Credentials, StorageError};
+use keyward_domain::testing::Builder;
+use keyward_domain::token::TokenDigest;
+use keyward_persistence::postgres::{PostgresConfig, PostgresStore};
+
+use crate::fixture::{Fixture, connect, store};
+
+/// What the API promises.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// What a busy machine may add before a test about time has failed.
+const GRACE: Duration = Duration::from_secs(3);
+
+fn as_in_production(config: &mut PostgresConfig) {
+    let defaults = PostgresConfig::from_url("postgres://me@host/db").expect("a URL");
+    config.step_timeout = defaults.step_timeout;
+    config.answer_timeout = defaults.answer_timeout;
+    config.outcome_timeout = defaults.outcome_timeout;
+}
+
+async fn read(store: &PostgresStore) -> Result<(), StorageError> {
+    let nothing = Credentials::find(store, &TokenDigest::from_bytes([7; 32])).await?;
+    assert_eq!(nothing, None);
+    Ok(())
+}
+
+async fn change(store: &PostgresStore) -> Result<(), StorageError> {
+    let act = Builder::new(u64::from(std::process::id())).act(Actor::Anonymous);
+    let event = act.refusal(Action::SignIn, Subject::Installation);
+    store.record(event).await
+}
+
+#[track_caller]
+fn assert_unavailable_in_time(outcome: Result<(), StorageError>, begun: Instant) {
+    assert!(
+        matches!(outcome, Err(StorageError::Unavailable(_))),
+        "{outcome:?}"
+    );
+    let elapsed = begun.elapsed();
+    assert!(elapsed < ANSWER_WITHIN + GRACE, "{elapsed:?}");
+}
+
+async fn assert_unavailable(store: &PostgresStore) {
+    let begun = Instant::now();
+    assert_unavailable_in_time(read(store).await, begun);
+    let begun = Instant::now();
+    assert_unavailable_in_time(change(store).await, begun);
+}
+
+#[test]
+fn the_promised_answer_comes_before_its_deadline_by_default() {
+    let config = PostgresConfig::from_url("postgres://me@host/db").expect("a URL");
+    assert!(config.answer_timeout < ANSWER_WITHIN);
+    assert!(config.step_timeout < config.answer_timeout);
+    assert!(config.outcome_timeout < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_is_unavailable_until_it_is_back() {
+    let fixture = Fixture::with(as_in_production).await;
+    fixture
+        .database
+        .refuse_connections()
+        .await
+        .expect("a database that is away");
+    assert_unavailable(&fixture.store).await;
+    fixture
+        .database
+        .accept_connections()
+        .await
+        .expect("a database that is back");
+    read(&fixture.store).await.expect("found again");
+    change(&fixture.store).await.expect("found again");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_listen_is_unavailable() {
+    let config = PostgresConfig::from_url("postgres://me:s3cret@127.0.0.1:1/db").expect("a URL");
+    assert_unavailable(&store(config)).await;
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_unavailable_in_time() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = silent.local_addr().expect("an address").port();
+    let config = PostgresConfig::from_url(&format!("postgres://me@127.0.0.1:{port}/db")).expect("a URL");
+    assert_unavailable(&store(config)).await;
+}
+
+#[tokio::test]
+async fn locked_tables_are_unavailable_in_time() {
+    let fixture = Fixture::with(as_in_production).await;
+    let mut blocker = connect(fixture.database.url()).await;
+    let transaction = blocker.transaction().await.expect("a transaction");
+    transaction
+        .batch_execute("LOCK TABLE api_keys, audit_events IN ACCESS EXCLUSIVE MODE")
+        .await
+        .expect("a lock");
+    assert_unavailable(&fixture.store).await;
+    transaction.rollback().await.expect("the lock is let go");
+    read(&fixture.store).await.expect("not locked any more");
+    change(&fixture.store).await.expect("not locked any more");
+}
+
+#[tokio::test]
+async fn a_slow_statement_is_ended_and_changes_nothing() {
+    let fixture = Fixture::with(as_in_production).await;
+    fixture
+        .execute(
+            "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
+                 $$ BEGIN PERFORM pg_sleep(60); RETURN NEW; END $$;
+             CREATE TRIGGER dawdle BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION dawdle();",
+        )
+        .await;
+    let begun = Instant::now();
+    let new = fixture.new_key("slow", None);
+    let id = new.key.id;
+    let outcome = match fixture.add(new).await {
+        Err(AddKeyError::Storage(error)) => Err(error),
+        other => panic!("{other:?}"),
+    };
+    assert_unavailable_in_time(outcome, begun);
+    let found = ApiKeys::find(&fixture.store, fixture.holder().consumer().id, id).await;
+    assert_eq!(found.expect("the database answers"), None);
+}
+
+#[tokio::test]
+async fn a_crowd_at_too_few_connections_is_turned_away_in_time() {
+    let fixture = Fixture::with(|config| {
+        as_in_production(config);
+        config.max_connections = 1;
+    })
+    .await;
+    let mut blocker = connect(fixture.database.url()).await;
+    let transaction = blocker.transaction().await.expect("a transaction");
+    transaction
+        .batch_execute("LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
+        .await
+        .expect("a lock");
+    let begun = Instant::now();
+    let crowd: Vec<_> = (0..20)
+        .map(|_| {
+            let store = fixture.store.clone();
+            tokio::spawn(async move { read(&store).await })
+        })
+        .collect();
+    for one in crowd {
+        assert_unavailable_in_time(one.await.expect("no panic"), begun);
+    }
+    transaction.rollback().await.expect("the lock is let go");
+    read(&fixture.store).await.expect("room again");
+}
+
+#[tokio::test]
+async fn a_read_only_database_is_read_and_refuses_changes_as_unavailable() {
+    let fixture = Fixture::with(as_in_production).await;
+    let name = fixture.database.name();
+    fixture
+        .execute(&format!(
+            "ALTER DATABASE {name} SET default_transaction_read_only = on"
+        ))
+        .await;
+    fixture
+        .database
+        .terminate_connections()
+        .await
+        .expect("new connections from now on");
+    let store = {
+        let mut config = PostgresConfig::from_url(fixture.database.url()).expect("a URL");
+        as_in_production(&mut config);
+        store(config)
+    };
+    read(&store).await.expect("a read");
+    let begun = Instant::now();
+    assert_unavailable_in_time(change(&store).await, begun);
+}
+
+#[tokio::test]
+async fn too_many_connections_are_unavailable() {
+    let fixture = Fixture::with(as_in_production).await;
+    let name = fixture.database.name();
+    // Superusers are let in all the same, so somebody else has to ask.
+    let role = format!("{name}_guest");
+    fixture
+        .execute(&format!(
+            "CREATE ROLE {role} LOGIN PASSWORD 'guest'; ALTER DATABASE {name} CONNECTION LIMIT 0"
+        ))
+        .await;
+    let (_, rest) = fixture.database.url().split_once('@').expect("a URL with a user");
+    let url = format!("postgres://{role}:guest@{rest}");
+    assert_unavailable(&store(PostgresConfig::from_url(&url).expect("a URL"))).await;
+    fixture.execute(&format!("DROP ROLE {role}")).await;
+}
+
+#[tokio::test]
+async fn a_wish_for_tls_is_not_met_in_the_clear() {
+    let fixture = Fixture::new().await;
+    let url = fixture.database.url();
+    for mode in ["require", "verify-full"] {
+        let config = PostgresConfig::from_url(&format!("{url}?sslmode={mode}")).expect("a URL");
+        let error = read(&store(config)).await.expect_err("a server without TLS");
+        let StorageError::Unavailable(error) = error else {
+            panic!("{error:?}");
+        };
+        assert!(error.to_string().contains("does not support TLS"), "{error}");
+    }
+    for mode in ["prefer", "disable"] {
+        let config = PostgresConfig::from_url(&format!("{url}?sslmode={mode}")).expect("a URL");
+        read(&store(config)).await.expect("in the clear");
+    }
+}

@@ -1,0 +1,15 @@
+//! The store against a real PostgreSQL.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed expectation is a failed test"
+)]
+
+mod audit_failure;
+mod conformance;
+mod corrupt_rows;
+mod faults;
+mod fixture;
+mod interruptions;
+mod migrations;
+mod schema;

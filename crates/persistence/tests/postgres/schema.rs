@@ -1,0 +1,185 @@
+//! What the database itself refuses, and how it finds things.
+
+use crate::fixture::{Fixture, count};
+
+/// The SQLSTATE and the constraint or message with which a statement is refused.
+async fn refusal(fixture: &Fixture, statement: &str) -> (String, String) {
+    let error = fixture
+        .client
+        .batch_execute(statement)
+        .await
+        .expect_err(statement);
+    let error = error.as_db_error().expect("a refusal by the database");
+    let name = error.constraint().unwrap_or(error.message());
+    (error.code().code().to_owned(), name.to_owned())
+}
+
+#[tokio::test]
+async fn audit_events_can_only_be_added() {
+    let fixture = Fixture::new().await;
+    let before = count(&fixture.client, "audit_events").await;
+    for (statement, operation) in [
+        ("UPDATE audit_events SET outcome = 'refused'", "UPDATE"),
+        (
+            "UPDATE audit_events SET outcome = 'refused' WHERE false",
+            "UPDATE",
+        ),
+        ("DELETE FROM audit_events", "DELETE"),
+        ("TRUNCATE audit_events", "TRUNCATE"),
+        (
+            "SET session_replication_role = replica; DELETE FROM audit_events",
+            "DELETE",
+        ),
+    ] {
+        let (code, message) = refusal(&fixture, statement).await;
+        assert_eq!(code, "23001", "{statement}");
+        assert_eq!(
+            message,
+            format!("audit_events is append-only: {operation} is refused")
+        );
+    }
+    assert_eq!(count(&fixture.client, "audit_events").await, before);
+}
+
+#[tokio::test]
+async fn a_digest_is_32_bytes_and_unique() {
+    let fixture = Fixture::new().await;
+    for digest in [
+        "'\\x'",
+        "decode(repeat('00', 31), 'hex')",
+        "decode(repeat('00', 33), 'hex')",
+    ] {
+        let refused = refusal(&fixture, &format!("UPDATE api_keys SET digest = {digest}")).await;
+        assert_eq!(refused, ("23514".to_owned(), "api_keys_digest_check".to_owned()));
+    }
+    let (code, _) = refusal(&fixture, "UPDATE api_keys SET digest = NULL").await;
+    assert_eq!(code, "23502");
+    let copy = "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text,
+                                      created_by_user_id, created_at)
+                SELECT gen_random_uuid(), consumer_id, digest, hint, name, description, search_text,
+                       created_by_user_id, created_at FROM api_keys";
+    let refused = refusal(&fixture, copy).await;
+    assert_eq!(refused, ("23505".to_owned(), "api_keys_digest_key".to_owned()));
+}
+
+#[tokio::test]
+async fn rows_that_contradict_themselves_are_refused() {
+    let fixture = Fixture::new().await;
+    for (statement, constraint) in [
+        ("UPDATE api_keys SET created_by_key_id = id", "api_keys_origin_check"),
+        ("UPDATE api_keys SET created_by_user_id = NULL", "api_keys_origin_check"),
+        ("UPDATE api_keys SET revoked_at = created_at", "api_keys_revocation_check"),
+        ("UPDATE api_keys SET revoked_reason = 'leak'", "api_keys_revocation_check"),
+        (
+            "UPDATE api_keys SET revoked_at = created_at, revoked_by_kind = 'user', revoked_reason = 'leak'",
+            "api_keys_revoked_by_id_check",
+        ),
+        (
+            "UPDATE api_keys SET revoked_at = created_at, revoked_by_kind = 'ghost', revoked_reason = 'leak'",
+            "api_keys_revoked_by_kind_check",
+        ),
+        (
+            "UPDATE api_keys SET revoked_at = created_at, revoked_by_kind = 'anonymous', revoked_reason = 'x'",
+            "api_keys_revoked_reason_check",
+        ),
+        ("UPDATE api_keys SET creation_nonce = '\\x00'", "api_keys_creation_nonce_check"),
+        ("UPDATE memberships SET role = 'king'", "memberships_role_check"),
+        ("INSERT INTO installation DEFAULT VALUES", "installation_pkey"),
+        (
+            "INSERT INTO installation (only_row) VALUES (false)",
+            "installation_only_row_check",
+        ),
+        (
+            "UPDATE installation SET setup_link_expires_at = now()",
+            "installation_setup_link_check",
+        ),
+        (
+            "UPDATE installation SET setup_link_expires_at = now(), setup_link_digest = sha256('x')",
+            "installation_set_up_check",
+        ),
+        (
+            "INSERT INTO memberships SELECT gen_random_uuid(), organization_id, user_id, role, joined_at, NULL
+             FROM memberships",
+            "memberships_live_key",
+        ),
+        (
+            "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
+             VALUES (gen_random_uuid(), now(), 'user', 'api_key.create', 'installation', 'success')",
+            "audit_events_actor_id_check",
+        ),
+        (
+            "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
+             VALUES (gen_random_uuid(), now(), 'anonymous', 'api_key.create', 'user', 'success')",
+            "audit_events_subject_id_check",
+        ),
+        (
+            "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
+             VALUES (gen_random_uuid(), now(), 'anonymous', 'nothing', 'installation', 'success')",
+            "audit_events_action_check",
+        ),
+    ] {
+        assert_eq!(refusal(&fixture, statement).await.1, constraint, "{statement}");
+    }
+}
+
+#[tokio::test]
+async fn every_frequent_question_is_answered_by_an_index() {
+    let fixture = Fixture::new().await;
+    // With so few rows the planner would rather read all of them.
+    fixture
+        .execute("SET enable_seqscan = off; SET enable_sort = off")
+        .await;
+    let id = "'00000000-0000-7000-8000-000000000000'";
+    for (question, index) in [
+        (
+            "SELECT * FROM api_keys WHERE digest = sha256('x')".to_owned(),
+            "api_keys_digest_key",
+        ),
+        (
+            format!(
+                "SELECT * FROM api_keys WHERE consumer_id = {id} AND id < {id} ORDER BY id DESC LIMIT 51"
+            ),
+            "api_keys_consumer_id_id_idx",
+        ),
+        (
+            format!(
+                "SELECT * FROM api_keys WHERE consumer_id = {id} AND revoked_at IS NULL ORDER BY id DESC LIMIT 51"
+            ),
+            "api_keys_valid_idx",
+        ),
+        (
+            format!("SELECT id FROM api_keys WHERE created_by_key_id = {id}"),
+            "api_keys_created_by_key_id_idx",
+        ),
+        (
+            format!("SELECT id FROM api_keys WHERE consumer_id = {id} AND creation_nonce = '\\x00'"),
+            "api_keys_creation_nonce_key",
+        ),
+        (
+            format!("SELECT * FROM audit_events WHERE organization_id = {id} ORDER BY id DESC LIMIT 51"),
+            "audit_events_organization_id_id_idx",
+        ),
+        (
+            "SELECT * FROM audit_events WHERE organization_id IS NULL ORDER BY id DESC LIMIT 51".to_owned(),
+            "audit_events_installation_idx",
+        ),
+        (
+            "SELECT * FROM sessions WHERE digest = sha256('x')".to_owned(),
+            "sessions_digest_key",
+        ),
+        (
+            format!("DELETE FROM sessions WHERE user_id = {id}"),
+            "sessions_user_id_idx",
+        ),
+    ] {
+        let plan = fixture
+            .client
+            .query(&format!("EXPLAIN (COSTS OFF) {question}"), &[])
+            .await
+            .expect("a plan");
+        let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+        let plan = plan.join("\n");
+        assert!(plan.contains(index), "{question}\n{plan}");
+        assert!(!plan.contains("Sort"), "{question}\n{plan}");
+    }
+}
