@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::ServerUrl;
 use crate::programs::{Account, account_for_root, folder as programs_folder};
-use crate::server_url::connect;
+use crate::server_url::answers;
 use crate::unique::{random_hex, unique_name};
 
 /// Runs the server until its standard input closes, which the operating system does for an owner that was killed.
@@ -38,24 +38,30 @@ impl Cluster {
     pub(crate) async fn temporary() -> Result<Self, String> {
         let programs = programs_folder()?;
         let folder = std::env::temp_dir().join(unique_name("keyward_test_cluster"));
-        Self::start(&programs, &folder, "remove").await
+        Self::start(&programs, &folder, "remove", free_port).await
     }
 
     /// A cluster whose folder is made when it is missing, and stays.
     pub(crate) async fn kept(folder: &Path) -> Result<Self, String> {
         let programs = programs_folder()?;
-        Self::start(&programs, folder, "keep").await
+        Self::start(&programs, folder, "keep", free_port).await
     }
 
     pub(crate) fn url(&self) -> &ServerUrl {
         &self.url
     }
 
-    async fn start(programs: &Path, folder: &Path, afterwards: &str) -> Result<Self, String> {
-        let prepared = Prepared::new(folder)?;
+    async fn start(
+        programs: &Path,
+        folder: &Path,
+        afterwards: &str,
+        mut port: impl FnMut() -> std::io::Result<u16>,
+    ) -> Result<Self, String> {
         let mut obstacle = String::new();
         for _ in 0..PORT_ATTEMPTS {
-            let port = free_port().map_err(|error| format!("no free port: {error}"))?;
+            // Each time anew: a server that did not start has removed its folder.
+            let prepared = Prepared::new(folder)?;
+            let port = port().map_err(|error| format!("no free port: {error}"))?;
             let supervisor = prepared.supervisor(programs, port, afterwards)?;
             match Self::answering(supervisor, port, &prepared.password).await {
                 Ok(cluster) => return Ok(cluster),
@@ -77,9 +83,9 @@ impl Cluster {
             if let Ok(Some(_)) = cluster.supervisor.try_wait() {
                 return Err(cluster.last_words());
             }
-            match connect(&cluster.url.maintenance()).await {
-                Ok(_) => return Ok(cluster),
-                Err(error) => last = error.to_string(),
+            match answers(&cluster.url).await {
+                Ok(()) => return Ok(cluster),
+                Err(reason) => last = reason,
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
@@ -119,6 +125,8 @@ impl Prepared {
         {
             return Err(told(error));
         }
+        // The server runs in the folder, where a relative path would lead elsewhere.
+        let folder = &folder.canonicalize().map_err(told)?;
         let owner = fs::metadata(folder).map_err(told)?.uid();
         let we_are = fs::metadata("/proc/self").map_or(owner, |metadata| metadata.uid());
         let account = if we_are == 0 {
@@ -183,4 +191,34 @@ fn password_in(folder: &Path) -> std::io::Result<String> {
 /// A port that is free now. Another process may take it before the server does: the caller tries again.
 fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_port_that_another_process_took_first_is_given_up_for_a_free_one() {
+        let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let mut ports = vec![free_port().unwrap(), taken.local_addr().unwrap().port()];
+        let programs = programs_folder().unwrap();
+        let folder = std::env::temp_dir().join(unique_name("keyward_test_ports"));
+        let free = ports[0];
+        let next_port = || {
+            ports
+                .pop()
+                .ok_or_else(|| std::io::Error::other("asked too often"))
+        };
+        let cluster = Cluster::start(&programs, &folder, "remove", next_port)
+            .await
+            .unwrap();
+        assert!(
+            cluster
+                .url()
+                .maintenance()
+                .contains(&format!("127.0.0.1:{free}/"))
+        );
+        drop(cluster);
+        assert!(!folder.exists(), "{} stays behind", folder.display());
+    }
 }

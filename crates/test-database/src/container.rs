@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
 use crate::ServerUrl;
-use crate::server_url::connect;
+use crate::server_url::answers;
 use crate::unique::random_hex;
 
 /// The variable that names another image, as `name:tag`.
@@ -136,9 +136,9 @@ async fn start_postgres() -> Result<(ServerUrl, ContainerAsync<GenericImage>), S
 async fn wait_until_it_answers(url: &ServerUrl) -> Result<(), String> {
     let mut last = String::new();
     for _ in 0..POLLS {
-        match connect(&url.maintenance()).await {
-            Ok(_) => return Ok(()),
-            Err(error) => last = error.to_string(),
+        match answers(url).await {
+            Ok(()) => return Ok(()),
+            Err(reason) => last = reason,
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }

@@ -1,7 +1,9 @@
 //! The address of a server, from which the addresses of its databases are made.
 
 use std::fmt;
+use std::time::Duration;
 
+use tokio::time::timeout;
 use tokio_postgres::{Client, Config, NoTls};
 
 use crate::Error;
@@ -65,6 +67,18 @@ impl ServerUrl {
 impl fmt::Debug for ServerUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&without_password(&self.maintenance()))
+    }
+}
+
+/// How long one attempt may take: whatever else listens on the port may accept connections and say nothing.
+const ATTEMPT: Duration = Duration::from_secs(2);
+
+/// Whether the server lets us in.
+pub(crate) async fn answers(url: &ServerUrl) -> Result<(), String> {
+    match timeout(ATTEMPT, connect(&url.maintenance())).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(elapsed) => Err(elapsed.to_string()),
     }
 }
 
