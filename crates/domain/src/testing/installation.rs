@@ -43,7 +43,6 @@ impl TestInstallation {
     }
 
     /// An organization, stored. The installation counts as set up from then on.
-    #[must_use]
     pub fn organization(&self, name: &str) -> Organization {
         let organization = self.builder.organization(name);
         self.store.put_organization(organization.clone());
@@ -51,7 +50,6 @@ impl TestInstallation {
     }
 
     /// A new user who is a member, stored.
-    #[must_use]
     pub fn member(&self, organization: &Organization, username: &str, role: Role) -> Member {
         let user = self.builder.user(username);
         let membership = self.builder.membership(organization, &user, role);
