@@ -1,7 +1,18 @@
 //! The domain from outside: only its public face, in-memory stores, a fixed clock and seeded randomness.
 
-#![expect(clippy::expect_used, reason = "a failed expectation is a failed test")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed expectation is a failed test"
+)]
 
+mod authenticating;
 mod broken_store;
 mod broken_stores_are_caught;
+mod issuing_keys;
+mod key_lifecycle;
+mod managing_accounts;
+mod managing_keys;
 mod memory_store;
+mod setting_up;
+mod signing_in;

@@ -1,0 +1,129 @@
+//! Which token is accepted.
+
+use std::sync::Arc;
+
+use keyward_domain::access::{Authenticate, AuthenticateError};
+use keyward_domain::audit::RequestSource;
+use keyward_domain::clock::Clock;
+use keyward_domain::holder::Holder;
+use keyward_domain::membership::Role;
+use keyward_domain::ports::{DescendantKeys, MockCredentials, StorageError};
+use keyward_domain::testing::{SeededRandom, TestInstallation};
+use keyward_domain::token::Token;
+
+#[tokio::test]
+async fn a_malformed_token_touches_no_storage() {
+    let mut credentials = MockCredentials::new();
+    credentials.expect_find().never();
+    let authenticate = Authenticate::new(Arc::new(credentials));
+    let valid = Token::generate(&SeededRandom::new(1));
+    let mut wrong_checksum = valid.expose().to_owned();
+    let last = if wrong_checksum.ends_with('0') { "1" } else { "0" };
+    wrong_checksum.replace_range(41.., last);
+    for text in [
+        "",
+        "kwp_",
+        valid.hint().as_str(),
+        &format!("{} ", valid.expose()),
+        &valid.expose()[4..],
+        &wrong_checksum,
+    ] {
+        assert_refused(&authenticate, text).await;
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_token_is_looked_up_once_and_refused() {
+    let mut credentials = MockCredentials::new();
+    credentials.expect_find().once().returning(|_| Ok(None));
+    let token = Token::generate(&SeededRandom::new(1));
+
+    assert_refused(&Authenticate::new(Arc::new(credentials)), token.expose()).await;
+}
+
+#[tokio::test]
+async fn a_valid_key_tells_whom_it_acts_as() {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Member);
+    let issued = installation.issue(&ada.as_holder(), "ci").await;
+    let caller = installation.caller(&issued).await;
+
+    assert_eq!(caller.api_key.id, issued.key.id);
+    assert_eq!(caller.api_key.created_at, issued.key.created_at);
+    assert_eq!(caller.consumer.id, ada.membership.id);
+    assert_eq!(caller.consumer.user_id, ada.user.id);
+    assert_eq!(caller.consumer.username, ada.user.username);
+    assert_eq!(caller.organization.id, acme.id);
+    assert_eq!(caller.organization.slug, acme.slug);
+    assert_eq!(caller.organization.name, acme.name);
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_refused_at_once() {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Member).as_holder();
+    let issued = installation.issue(&ada, "ci").await;
+    let other = installation.issue(&ada, "other").await;
+    revoke(&installation, &ada, &issued).await;
+
+    assert_refused(&installation.authenticate(), issued.token.expose()).await;
+    installation.caller(&other).await;
+}
+
+#[tokio::test]
+async fn keys_of_a_user_who_left_are_refused_for_ever() {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Member);
+    let issued = installation.issue(&ada.as_holder(), "ci").await;
+    let now = installation.builder.clock.now();
+    installation.store.end_membership(ada.membership.id, now);
+    assert_refused(&installation.authenticate(), issued.token.expose()).await;
+
+    let again = installation.builder.membership(&acme, &ada.user, Role::Member);
+    installation.store.put_membership(again);
+    assert_refused(&installation.authenticate(), issued.token.expose()).await;
+}
+
+#[tokio::test]
+async fn an_unsure_store_neither_accepts_nor_refuses() {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Member).as_holder();
+    let issued = installation.issue(&ada, "ci").await;
+    installation.store.go_down();
+    let answer = installation.authenticate().caller(issued.token.expose()).await;
+
+    assert!(
+        matches!(
+            answer,
+            Err(AuthenticateError::Storage(StorageError::Unavailable(_)))
+        ),
+        "{answer:?}"
+    );
+    installation.store.come_back();
+    installation.caller(&issued).await;
+}
+
+async fn assert_refused(authenticate: &Authenticate, token: &str) {
+    let answer = authenticate.caller(token).await;
+    assert!(
+        matches!(answer, Err(AuthenticateError::InvalidToken)),
+        "{answer:?}"
+    );
+}
+
+async fn revoke(installation: &TestInstallation, holder: &Holder, issued: &keyward_domain::keys::IssuedKey) {
+    installation
+        .keys()
+        .revoke(
+            holder,
+            issued.key.id,
+            DescendantKeys::Keep,
+            RequestSource::default(),
+        )
+        .await
+        .expect("revoked");
+}

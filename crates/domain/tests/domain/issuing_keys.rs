@@ -1,0 +1,271 @@
+//! How keys come to be.
+
+use std::sync::Arc;
+
+use keyward_domain::api_key::{KeyDescription, KeyName, Origin};
+use keyward_domain::audit::{Action, Actor, Outcome, RequestSource, Subject};
+use keyward_domain::clock::Clock;
+use keyward_domain::holder::Holder;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::keys::{FormNonce, IssueKeyError, IssuedKey, KeyDraft, PersonalKeys};
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::ports::{AddKeyError, Credentials, DescendantKeys, KeyLimit, MockApiKeys, StorageError};
+use keyward_domain::testing::{Builder, TestInstallation};
+use keyward_domain::token::Token;
+
+fn installation_with_ada() -> (TestInstallation, Member) {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Member);
+    (installation, ada)
+}
+
+fn draft(name: &str) -> KeyDraft {
+    KeyDraft {
+        name: KeyName::parse(name).expect("a name"),
+        description: KeyDescription::parse("what for").expect("a description"),
+    }
+}
+
+async fn issue(
+    keys: &PersonalKeys,
+    holder: &Holder,
+    nonce: Option<FormNonce>,
+) -> Result<IssuedKey, IssueKeyError> {
+    keys.issue(holder, draft("ci"), nonce, RequestSource::default())
+        .await
+}
+
+#[tokio::test]
+async fn the_token_shown_is_the_one_that_works() {
+    let (installation, ada) = installation_with_ada();
+    let issued = installation.issue(&ada.as_holder(), "ci").await;
+    let read = Token::parse(issued.token.expose()).expect("well formed");
+    let stored = installation
+        .store
+        .find(&read.digest())
+        .await
+        .expect("the store answers")
+        .expect("stored by the digest of the token shown");
+
+    assert_eq!(stored.caller.api_key.id, issued.key.id);
+}
+
+#[tokio::test]
+async fn the_hint_never_is_the_token() {
+    let (installation, ada) = installation_with_ada();
+    for number in 0..50 {
+        let issued = installation
+            .issue(&ada.as_holder(), &format!("key {number}"))
+            .await;
+        let hint = issued.key.hint.as_str();
+        assert!(issued.token.expose().ends_with(issued.key.hint.last_four()));
+        assert!(hint.chars().count() < 10, "{hint}");
+        assert!(Token::parse(hint).is_err(), "{hint}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_holds_what_its_holder_wrote_and_when() {
+    let (installation, ada) = installation_with_ada();
+    let issued = issue(&installation.keys(), &ada.as_holder(), None)
+        .await
+        .expect("issued");
+
+    assert_eq!(issued.key.name, draft("ci").name);
+    assert_eq!(issued.key.description, draft("ci").description);
+    assert_eq!(issued.key.created_at, installation.builder.clock.now());
+    assert_eq!(issued.key.consumer_id, ada.membership.id);
+    assert!(issued.key.is_valid());
+    let read = installation
+        .keys()
+        .read(&ada.as_holder(), issued.key.id)
+        .await
+        .expect("stored");
+    assert_eq!(read, issued.key);
+}
+
+#[tokio::test]
+async fn a_key_from_the_console_has_no_parent_and_one_from_a_key_does() {
+    let (installation, ada) = installation_with_ada();
+    let first = installation.issue(&ada.as_holder(), "first").await;
+    assert_eq!(first.key.origin, Origin::Console(ada.user.id));
+    assert_eq!(first.key.parent(), None);
+
+    let mut parent = first;
+    for name in ["second", "third"] {
+        let holder = installation.caller(&parent).await.as_holder();
+        let child = installation.issue(&holder, name).await;
+        assert_eq!(child.key.origin, Origin::Key(parent.key.id));
+        assert_eq!(child.key.parent(), Some(parent.key.id));
+        assert_eq!(child.key.consumer_id, ada.membership.id);
+        parent = child;
+    }
+}
+
+#[tokio::test]
+async fn each_issue_is_in_the_audit_log_without_its_token() {
+    let (installation, ada) = installation_with_ada();
+    let source = RequestSource {
+        address: Some([192, 0, 2, 7].into()),
+        request_id: Some("request".to_owned()),
+    };
+    let first = installation
+        .keys()
+        .issue(&ada.as_holder(), draft("first"), None, source.clone())
+        .await
+        .expect("issued");
+    let through_key = installation.caller(&first).await.as_holder();
+    let second = installation
+        .keys()
+        .issue(&through_key, draft("second"), None, source.clone())
+        .await
+        .expect("issued");
+
+    let events = installation.store.events();
+    assert_eq!(events.len(), 2);
+    for (event, issued, actor) in [
+        (&events[0], &first, Actor::User(ada.user.id)),
+        (&events[1], &second, Actor::ApiKey(first.key.id)),
+    ] {
+        assert_eq!(event.action, Action::CreateApiKey);
+        assert_eq!(event.subject, Subject::ApiKey(issued.key.id));
+        assert_eq!(event.actor, actor);
+        assert_eq!(event.outcome, Outcome::Success);
+        assert_eq!(event.organization_id, Some(ada.organization.id));
+        assert_eq!(event.at, issued.key.created_at);
+        assert_eq!(event.source, source);
+        assert!(!format!("{event:?}").contains(issued.token.expose()));
+        assert!(!format!("{issued:?}").contains(issued.token.expose()));
+    }
+}
+
+#[tokio::test]
+async fn a_holder_has_at_most_100_valid_keys() {
+    let (installation, ada) = installation_with_ada();
+    let holder = ada.as_holder();
+    let mut last = None;
+    for number in 0..100 {
+        last = Some(installation.issue(&holder, &format!("key {number}")).await);
+    }
+    let refused = issue(&installation.keys(), &holder, None).await;
+    assert!(
+        matches!(refused, Err(IssueKeyError::LimitReached(KeyLimit(100)))),
+        "{refused:?}"
+    );
+
+    let last = last.expect("100 keys").key.id;
+    installation
+        .keys()
+        .revoke(&holder, last, DescendantKeys::Keep, RequestSource::default())
+        .await
+        .expect("revoked");
+    issue(&installation.keys(), &holder, None)
+        .await
+        .expect("room for one more");
+}
+
+#[tokio::test]
+async fn a_form_makes_one_key() {
+    let (installation, ada) = installation_with_ada();
+    let (keys, holder) = (installation.keys(), ada.as_holder());
+    let nonce = Some(keys.form_nonce());
+    let issued = issue(&keys, &holder, nonce).await.expect("issued");
+    let again = issue(&keys, &holder, nonce).await;
+    assert!(
+        matches!(again, Err(IssueKeyError::AlreadyCreated(id)) if id == issued.key.id),
+        "{again:?}"
+    );
+
+    let next = Some(keys.form_nonce());
+    assert_ne!(next, nonce);
+    issue(&keys, &holder, next).await.expect("another form");
+}
+
+#[tokio::test]
+async fn a_key_revoked_in_the_meantime_issues_nothing() {
+    let (installation, ada) = installation_with_ada();
+    let first = installation.issue(&ada.as_holder(), "first").await;
+    let through_key = installation.caller(&first).await.as_holder();
+    installation
+        .keys()
+        .revoke(
+            &ada.as_holder(),
+            first.key.id,
+            DescendantKeys::Keep,
+            RequestSource::default(),
+        )
+        .await
+        .expect("revoked");
+    let refused = issue(&installation.keys(), &through_key, None).await;
+
+    assert!(matches!(refused, Err(IssueKeyError::HolderGone)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_member_who_left_in_the_meantime_issues_nothing() {
+    let (installation, ada) = installation_with_ada();
+    let holder = ada.as_holder();
+    let now = installation.builder.clock.now();
+    installation.store.end_membership(ada.membership.id, now);
+    let refused = issue(&installation.keys(), &holder, None).await;
+
+    assert!(matches!(refused, Err(IssueKeyError::HolderGone)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn each_refusal_of_the_store_reaches_the_caller_as_it_is() {
+    let make = Builder::new(1);
+    let member = make.member(&make.organization("Acme"), "ada");
+    let first: ApiKeyId = make.ids.next();
+
+    let refused = issue_with(&make, &member, || AddKeyError::HolderGone).await;
+    assert!(matches!(refused, IssueKeyError::HolderGone), "{refused:?}");
+    assert_eq!(refused.to_string(), "the holder may not create keys any more");
+
+    let refused = issue_with(&make, &member, move || AddKeyError::AlreadyCreated(first)).await;
+    assert!(
+        matches!(refused, IssueKeyError::AlreadyCreated(id) if id == first),
+        "{refused:?}"
+    );
+
+    let refused = issue_with(&make, &member, || AddKeyError::LimitReached).await;
+    assert!(
+        matches!(refused, IssueKeyError::LimitReached(KeyLimit(3))),
+        "{refused:?}"
+    );
+    assert_eq!(
+        refused.to_string(),
+        "at most 3 valid keys are allowed: revoke one first"
+    );
+
+    let unknown = || AddKeyError::Storage(StorageError::OutcomeUnknown("cut off".into()));
+    let refused = issue_with(&make, &member, unknown).await;
+    assert!(
+        matches!(refused, IssueKeyError::Storage(StorageError::OutcomeUnknown(_))),
+        "{refused:?}"
+    );
+}
+
+async fn issue_with(
+    make: &Builder,
+    member: &Member,
+    refusal: impl Fn() -> AddKeyError + Send + 'static,
+) -> IssueKeyError {
+    let mut store = MockApiKeys::new();
+    store
+        .expect_add()
+        .once()
+        .withf(|_, limit, _| *limit == KeyLimit(3))
+        .returning(move |_, _, _| Err(refusal()));
+    let keys = PersonalKeys::new(
+        Arc::new(store),
+        Arc::clone(&make.clock) as _,
+        Arc::clone(&make.random) as _,
+        Arc::clone(&make.ids),
+        KeyLimit(3),
+    );
+    issue(&keys, &member.as_holder(), None)
+        .await
+        .expect_err("the store refuses")
+}
