@@ -74,12 +74,7 @@ fn bearer_token(request: &Request) -> Result<&str, Problem> {
         return Err(Code::InvalidToken.into());
     }
     let is_white_space = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let (scheme, rest) = value.split_at(
-        value
-            .iter()
-            .position(|byte| is_white_space(byte))
-            .unwrap_or(value.len()),
-    );
+    let (scheme, rest) = value.split_at(value.iter().position(is_white_space).unwrap_or(value.len()));
     if !scheme.eq_ignore_ascii_case(b"bearer") {
         return Err(Code::CredentialsMissing.into());
     }

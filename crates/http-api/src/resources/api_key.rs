@@ -72,9 +72,10 @@ impl ApiKeyResource {
         query: QueryNames,
         Data(keys): Data<&PersonalKeys>,
         source: Source,
+        edit: JsonBody<UpdateApiKeyRequest>,
+        // After the body, so that an id that cannot be decoded is refused at the same point as one that does not exist.
         /// The key's `id`, or `current` for the calling key.
         id: Path<String>,
-        edit: JsonBody<UpdateApiKeyRequest>,
     ) -> Result<UpdatedKey, Problem> {
         query.only(&[])?;
         let id = key_named(&id, &authenticated.0)?;

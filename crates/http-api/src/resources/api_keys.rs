@@ -89,7 +89,7 @@ impl ApiKeysResource {
         limit: QueryParameter<PageSize>,
         /// The `nextCursor` of the page before. It carries `status` and `search`: leave those out, or as they were.
         cursor: QueryParameter<Cursor>,
-        /// Which keys to show.
+        /// Which keys to show. `valid` if neither this nor `cursor` is given.
         status: QueryParameter<StatusFilter>,
         /// Shows only keys with this text in their name, their description or the last four characters of their token.
         /// Upper and lower case are the same.

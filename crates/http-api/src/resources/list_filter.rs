@@ -26,11 +26,11 @@ impl QueryValue for PageSize {
 }
 
 impl QueryValue for StatusFilter {
+    /// Without its default: generated clients would send that along with a cursor, which carries a status of its own.
     fn schema() -> MetaSchema {
         let words = [Self::Valid, Self::Revoked, Self::All].map(|status| status.as_str().into());
         MetaSchema {
             enum_items: words.into(),
-            default: Some(Self::default().as_str().into()),
             ..MetaSchema::new("string")
         }
     }

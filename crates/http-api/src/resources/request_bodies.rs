@@ -9,7 +9,7 @@ use crate::request::{Fields, ReadFields};
 
 /// A key to be created.
 #[derive(Object)]
-#[oai(rename = "CreateApiKeyRequest", example)]
+#[oai(rename = "CreateApiKeyRequest", skip_serializing_if_is_none, example)]
 pub(crate) struct CreateApiKeyRequest {
     /// A name for people, in any script: one line of 1 to 100 code points after normalization (NFC) and trimming. It
     /// need not be unique. Control characters and bidirectional overrides are refused.
@@ -35,7 +35,7 @@ impl ReadFields for CreateApiKeyRequest {
 
 /// What to change on a key. What is absent stays as it is.
 #[derive(Object)]
-#[oai(rename = "UpdateApiKeyRequest", example)]
+#[oai(rename = "UpdateApiKeyRequest", skip_serializing_if_is_none, example)]
 pub(crate) struct UpdateApiKeyRequest {
     /// The new name, under the rules of a new key's.
     #[oai(validator(min_length = 1, max_length = 100))]

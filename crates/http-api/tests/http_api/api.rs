@@ -25,6 +25,10 @@ pub(crate) struct Api {
 
 impl Api {
     pub(crate) async fn start(api: HttpApi) -> Self {
+        Self::start_with(api, |_| ()).await
+    }
+
+    pub(crate) async fn start_with(api: HttpApi, change: impl FnOnce(&mut FrontDoorConfig)) -> Self {
         let latest = AtomicU64::new(0);
         let mut config = FrontDoorConfig::new(Arc::new(move || {
             Uuid::from_u64_pair(0, latest.fetch_add(1, Ordering::SeqCst) + 1)
@@ -33,6 +37,7 @@ impl Api {
         config.limits.body_bytes = 1024 * 1024;
         config.error_pages =
             Arc::new(|refused: &Refused<'_>| problem_response(refused.refusal.status(), refused.request_id));
+        change(&mut config);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let front_door = FrontDoor::new(config).unwrap();

@@ -1,1 +1,210 @@
+//! Who is let in: S1 to S6 of the security requirements, on every operation of the document.
 
+use std::sync::Arc;
+
+use keyward_domain::access::Authenticate;
+use keyward_domain::ports::MockCredentials;
+use keyward_domain::testing::TestInstallation;
+use keyward_domain::token::Token;
+use keyward_http_api::HttpApi;
+use reqwest::header::HeaderValue;
+use reqwest::{Method, RequestBuilder};
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::api::{API_KEYS, Api, USER};
+use crate::documented::operations;
+use crate::scene::Scene;
+
+/// Everything about a request is wrong but its path and method.
+fn with_nothing_right(api: &Api, method: Method, path: &str) -> RequestBuilder {
+    api.anonymous(method, &format!("{path}?unknown=1&unknown=2"))
+        .header("content-type", "text/plain")
+        .body("no JSON")
+}
+
+/// An answer without what differs between any two requests, nor `connection`, which depends on the body alone.
+fn without_request_id(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
+    let request_id = answer.header("x-request-id").unwrap();
+    let headers = answer.headers.iter();
+    let headers = headers
+        .filter(|(name, _)| !["x-request-id", "date", "connection"].contains(&name.as_str()))
+        .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
+        .collect();
+    (answer.status, headers, answer.body.replace(request_id, ""))
+}
+
+#[tokio::test]
+async fn every_operation_first_asks_for_credentials() {
+    let scene = Scene::new().await;
+    for operation in operations() {
+        for path in [operation.path(), operation.template.replace("{id}", "%FF")] {
+            let request = with_nothing_right(&scene.api, operation.method.clone(), &path);
+            let answer = scene.api.send(request).await;
+            let problem = answer.refusal(401, "credentials_missing");
+            assert_eq!(
+                answer.header("www-authenticate"),
+                Some("Bearer"),
+                "{}",
+                operation.id()
+            );
+            assert!(problem.get("errors").is_none());
+        }
+    }
+}
+
+/// S2: nobody learns from a refusal whether a token ever worked.
+#[tokio::test]
+async fn every_operation_refuses_all_bad_credentials_alike() {
+    let scene = Scene::new().await;
+    let builder = &scene.installation.builder;
+    let unknown = Token::generate(&*builder.random);
+    let revoked = scene.create(&scene.ada.token, "revoked").await;
+    let revoked = revoked["key"].as_str().unwrap();
+    scene
+        .api
+        .delete(&format!("{API_KEYS}/current"), revoked)
+        .await
+        .ok(204);
+    let left = scene.grace.token.as_str();
+    let now = keyward_domain::clock::Clock::now(&*builder.clock);
+    scene
+        .installation
+        .store
+        .end_membership(scene.grace.member.membership.id, now);
+    let reversed: String = scene.ada.token.chars().rev().collect();
+    let wrong_checksum = format!("kwp_{}", &reversed[..38]);
+
+    let mut credentials: Vec<Vec<HeaderValue>> = [
+        unknown.expose(),
+        revoked,
+        left,
+        &wrong_checksum,
+        "",
+        "kwp_",
+        "x",
+        &format!("{} ", scene.ada.token.to_lowercase()),
+        &format!("{}, Bearer {0}", scene.ada.token),
+        &format!("{} {0}", scene.ada.token),
+    ]
+    .map(|token| vec![HeaderValue::from_str(&format!("Bearer {token}")).unwrap()])
+    .into();
+    let right = HeaderValue::from_str(&format!("Bearer {}", scene.ada.token)).unwrap();
+    credentials.push(vec![HeaderValue::from_bytes(b"Bearer \xff\xfe").unwrap()]);
+    credentials.push(vec![right.clone(), right.clone()]);
+    credentials.push(vec![HeaderValue::from_static("Basic YTpi"), right]);
+
+    for operation in operations() {
+        let mut seen = Vec::new();
+        for headers in &credentials {
+            let mut request = with_nothing_right(&scene.api, operation.method.clone(), &operation.path());
+            for value in headers {
+                request = request.header("authorization", value);
+            }
+            let answer = scene.api.send(request).await;
+            answer.refusal(401, "invalid_token");
+            assert_eq!(
+                answer.header("www-authenticate"),
+                Some("Bearer error=\"invalid_token\"")
+            );
+            seen.push(without_request_id(&answer));
+        }
+        assert!(
+            seen.windows(2).all(|pair| pair[0] == pair[1]),
+            "{}",
+            operation.id()
+        );
+    }
+}
+
+/// RFC 6750 §3.1: a client that knows another scheme only has sent nothing that could be refused.
+#[tokio::test]
+async fn another_scheme_counts_as_no_credentials() {
+    let scene = Scene::new().await;
+    for value in ["Basic YTpi", "Digest username=\"a\"", "", &scene.ada.token] {
+        let request = scene
+            .api
+            .anonymous(Method::GET, USER)
+            .header("authorization", value);
+        let answer = scene.api.send(request).await;
+        answer.refusal(401, "credentials_missing");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{value}");
+    }
+}
+
+#[tokio::test]
+async fn the_scheme_is_read_without_regard_to_case() {
+    let scene = Scene::new().await;
+    for scheme in ["Bearer", "bearer", "BEARER", "bEaReR "] {
+        let value = format!("{scheme} {}", scene.ada.token);
+        let request = scene
+            .api
+            .anonymous(Method::GET, USER)
+            .header("authorization", value);
+        scene.api.send(request).await.ok(200);
+    }
+}
+
+/// S3 and S5.
+#[tokio::test]
+async fn a_token_counts_in_its_header_only() {
+    let scene = Scene::new().await;
+    let token = &scene.ada.token;
+    let elsewhere = [
+        scene
+            .api
+            .anonymous(Method::GET, &format!("{USER}?access_token={token}")),
+        scene
+            .api
+            .anonymous(Method::POST, API_KEYS)
+            .json(&json!({"name": "x", "access_token": token})),
+        scene
+            .api
+            .anonymous(Method::GET, USER)
+            .header("cookie", format!("session={token}; Authorization=Bearer {token}")),
+        scene.api.anonymous(Method::GET, USER).header("x-api-key", token),
+    ];
+    for request in elsewhere {
+        scene.api.send(request).await.refusal(401, "credentials_missing");
+    }
+}
+
+#[tokio::test]
+async fn a_cookie_neither_helps_nor_hinders() {
+    let scene = Scene::new().await;
+    let request = scene
+        .api
+        .request(Method::GET, USER, &scene.ada.token)
+        .header("cookie", "__Host-session=x; =;; %FF=%FF");
+    let answer = scene.api.send(request).await;
+    answer.ok(200);
+    assert_eq!(answer.header("set-cookie"), None);
+}
+
+/// S6: a flood of garbage costs no storage.
+#[tokio::test]
+async fn a_malformed_token_touches_no_storage() {
+    let installation = TestInstallation::new();
+    let mut credentials = MockCredentials::new();
+    credentials.expect_find().never();
+    let api = Api::start(HttpApi {
+        authenticate: Authenticate::new(Arc::new(credentials)),
+        keys: installation.keys(),
+    })
+    .await;
+    let token = Token::generate(&*installation.builder.random);
+    let mistyped = match token.expose().strip_suffix('0') {
+        Some(rest) => format!("{rest}1"),
+        None => format!("{}0", &token.expose()[..41]),
+    };
+    for malformed in [
+        "",
+        "x",
+        "kwp_",
+        &mistyped,
+        &token.expose()[..41],
+        &format!("{}0", token.expose()),
+    ] {
+        api.get(USER, malformed).await.refusal(401, "invalid_token");
+    }
+}

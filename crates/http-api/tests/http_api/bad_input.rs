@@ -1,1 +1,309 @@
+//! What a request cannot be, and how it is refused: S15 and S48 to S53 of the security requirements.
 
+use std::time::Duration;
+
+use keyward_http_api::HttpApi;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::api::{API_KEYS, Api, USER};
+use crate::documented::operations;
+use crate::scene::Scene;
+
+#[tokio::test]
+async fn what_is_not_one_json_text_is_malformed() {
+    let scene = Scene::new().await;
+    let deep = format!("{{\"name\": {}{}}}", "[".repeat(16), "]".repeat(16));
+    let bodies: [&[u8]; 18] = [
+        b"",
+        b" ",
+        b"{",
+        b"{\"name\": \"x\"",
+        b"{\"name\": \"x\"}{",
+        b"{\"name\": \"x\"} null",
+        b"{\"name\": \"x\",}",
+        b"{name: \"x\"}",
+        b"{'name': 'x'}",
+        b"name=x",
+        b"{\"name\": \"x\", \"name\": \"y\"}",
+        b"{\"name\": \"x\", \"n\\u0061me\": \"x\"}",
+        b"{\"name\": \"x\", \"more\": {\"a\": 1, \"a\": 1}}",
+        b"{\"name\": \"\xff\"}",
+        b"{\"name\": \"\\ud83d\"}",
+        b"{\"name\": \"\\ude00x\"}",
+        b"{\"name\": \"a\nb\"}",
+        deep.as_bytes(),
+    ];
+    for body in bodies {
+        let answer = scene.api.post_bytes(&scene.ada.token, body).await;
+        let problem = answer.refusal(400, "malformed_request");
+        assert!(
+            problem["detail"]
+                .as_str()
+                .unwrap()
+                .starts_with("The body is not acceptable JSON: ")
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_object_has_an_error_at_its_root() {
+    let scene = Scene::new().await;
+    for body in ["null", "[]", "\"name\"", "1", "[{\"name\": \"x\"}]"] {
+        let answer = scene.api.post_bytes(&scene.ada.token, body).await;
+        assert_eq!(answer.pointers(), [""], "{body}");
+    }
+}
+
+#[tokio::test]
+async fn names_that_cannot_be_are_refused() {
+    let scene = Scene::new().await;
+    for (name, detail) in [
+        (json!(""), "must not be empty"),
+        (json!(" \t\u{3000} "), "must not be empty"),
+        (
+            json!("x".repeat(101)),
+            "must be at most 100 characters long, not 101",
+        ),
+        (json!("two\nlines"), "must be a single line"),
+        (json!("two\u{2028}lines"), "must be a single line"),
+        (json!("a\u{0}b"), "must not contain the character U+0000"),
+        (json!("a\u{7}b"), "must not contain the character U+0007"),
+        (json!("a\u{7f}b"), "must not contain the character U+007F"),
+        (json!("a\u{202e}b"), "must not contain the character U+202E"),
+        (json!("a\u{2066}b"), "must not contain the character U+2066"),
+        (json!(null), "must be a string"),
+        (json!(3), "must be a string"),
+        (json!(true), "must be a string"),
+        (json!(["x"]), "must be a string"),
+        (json!({"x": "y"}), "must be a string"),
+    ] {
+        let answer = scene
+            .api
+            .post(API_KEYS, &scene.ada.token, &json!({"name": name}))
+            .await;
+        let problem = answer.refusal(422, "invalid_fields");
+        assert_eq!(
+            problem["errors"],
+            json!([{"pointer": "/name", "detail": detail}]),
+            "{name}"
+        );
+        let answer = scene
+            .api
+            .patch(&scene.ada.key_path(), &scene.ada.token, &json!({"name": name}))
+            .await;
+        assert_eq!(answer.refusal(422, "invalid_fields"), problem, "{name}");
+    }
+    let longest = "🔑".repeat(100);
+    let created = scene.create(&scene.ada.token, &longest).await;
+    assert_eq!(created["name"], longest);
+}
+
+#[tokio::test]
+async fn descriptions_that_cannot_be_are_refused() {
+    let scene = Scene::new().await;
+    for (description, detail) in [
+        (
+            json!("x".repeat(501)),
+            "must be at most 500 characters long, not 501",
+        ),
+        (json!("a\u{0}b"), "must not contain the character U+0000"),
+        (json!("a\tb"), "must not contain the character U+0009"),
+        (json!("a\rb"), "must not contain the character U+000D"),
+        (json!("a\u{202a}b"), "must not contain the character U+202A"),
+        (json!("a\u{2069}b"), "must not contain the character U+2069"),
+        (json!(null), "must be a string"),
+        (json!(0.5), "must be a string"),
+    ] {
+        let body = json!({"name": "x", "description": description});
+        let answer = scene.api.post(API_KEYS, &scene.ada.token, &body).await;
+        let problem = answer.refusal(422, "invalid_fields");
+        let expected = json!([{"pointer": "/description", "detail": detail}]);
+        assert_eq!(problem["errors"], expected, "{description}");
+    }
+}
+
+#[tokio::test]
+async fn all_errors_of_a_body_come_at_once() {
+    let scene = Scene::new().await;
+    let body = json!({"description": "x".repeat(501), "id": "7", "consumerId": 1, "a/b~c": null});
+    let answer = scene.api.post(API_KEYS, &scene.ada.token, &body).await;
+    insta::assert_json_snapshot!(answer.refusal(422, "invalid_fields"));
+    assert_eq!(
+        scene
+            .api
+            .post(API_KEYS, &scene.ada.token, &json!({"name": 1, "description": 2}))
+            .await
+            .pointers(),
+        ["/name", "/description"]
+    );
+}
+
+#[tokio::test]
+async fn thousands_of_unknown_fields_make_no_endless_answer() {
+    let scene = Scene::new().await;
+    let fields: Vec<String> = (0..5000).map(|number| format!("\"{number}\":0")).collect();
+    let answer = scene
+        .api
+        .post_bytes(&scene.ada.token, format!("{{{}}}", fields.join(",")))
+        .await;
+    assert_eq!(answer.pointers().len(), 51);
+}
+
+#[tokio::test]
+async fn only_json_is_a_supported_media_type() {
+    let scene = Scene::new().await;
+    for media_type in [
+        None,
+        Some(""),
+        Some("text/plain"),
+        Some("application/x-www-form-urlencoded"),
+        Some("application/jsonp"),
+        Some("application/vnd.api+json"),
+        Some("text/json"),
+        Some("application/json, text/plain"),
+    ] {
+        let mut request = scene
+            .api
+            .request(Method::POST, API_KEYS, &scene.ada.token)
+            .body(r#"{"name": "x"}"#);
+        if let Some(media_type) = media_type {
+            request = request.header("content-type", media_type);
+        }
+        let answer = scene.api.send(request).await;
+        answer.refusal(415, "unsupported_media_type");
+    }
+}
+
+#[tokio::test]
+async fn a_body_of_64_kib_is_read_and_a_byte_more_is_too_large() {
+    let scene = Scene::new().await;
+    let body = |bytes: usize| format!("{{\"name\":\"x\"{}}}", " ".repeat(bytes - 12));
+    scene
+        .api
+        .post_bytes(&scene.ada.token, body(64 * 1024))
+        .await
+        .ok(201);
+    let answer = scene.api.post_bytes(&scene.ada.token, body(64 * 1024 + 1)).await;
+    answer.refusal(413, "body_too_large");
+}
+
+#[tokio::test]
+async fn a_chunked_body_has_the_same_limit() {
+    let scene = Scene::new().await;
+    let mut request = format!(
+        "POST {API_KEYS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n",
+        scene.ada.token
+    );
+    for _ in 0..65 {
+        request.push_str(&format!("400\r\n{}\r\n", " ".repeat(1024)));
+    }
+    request.push_str("0\r\n\r\n");
+    let answer = scene.api.send_raw(request.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    assert!(answer.contains("\"code\":\"body_too_large\""), "{answer}");
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_in_time_is_given_up() {
+    let scene = Scene::new().await;
+    let api = HttpApi {
+        authenticate: scene.installation.authenticate(),
+        keys: scene.installation.keys(),
+    };
+    let api = Api::start_with(api, |config| config.deadlines.body = Duration::from_millis(50)).await;
+    let request = format!(
+        "POST {API_KEYS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{\"name\":",
+        scene.ada.token
+    );
+    let answer = api.send_raw(request.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(answer.contains("\"code\":\"request_timeout\""), "{answer}");
+}
+
+#[tokio::test]
+async fn unsupported_methods_are_told_the_supported_ones() {
+    let scene = Scene::new().await;
+    for (method, path, allow) in [
+        (Method::PUT, API_KEYS.to_owned(), "GET, HEAD, POST"),
+        (Method::OPTIONS, API_KEYS.to_owned(), "GET, HEAD, POST"),
+        (Method::POST, scene.ada.key_path(), "DELETE, GET, HEAD, PATCH"),
+        (Method::POST, USER.to_owned(), "GET, HEAD"),
+        (Method::from_bytes(b"FROB").unwrap(), USER.to_owned(), "GET, HEAD"),
+        (Method::DELETE, "/openapi.json".to_owned(), "GET, HEAD"),
+        (Method::POST, "/problems/internal".to_owned(), "GET, HEAD"),
+    ] {
+        let request = scene.api.request(method.clone(), &path, &scene.ada.token);
+        let answer = scene.api.send(request).await;
+        answer.refusal(405, "method_not_allowed");
+        assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn addresses_that_do_not_exist_are_problems() {
+    let scene = Scene::new().await;
+    for path in [
+        "/api",
+        "/api/",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v2/user",
+        "/api/v1/user/",
+        "/api/v1/USER",
+        "/api/v1/user/api-keys/",
+        "/api/v1/user/api-keys/x/y",
+        "/api/v1/%FF",
+        "/api/v1user",
+        "/problems",
+    ] {
+        let answer = scene.api.get(path, &scene.ada.token).await;
+        let problem = answer.refusal(404, "not_found");
+        assert_eq!(problem["detail"], "There is nothing at this address.", "{path}");
+    }
+}
+
+/// A typo in a parameter must never be taken for its absence.
+#[tokio::test]
+async fn every_operation_refuses_unknown_and_repeated_query_parameters() {
+    let scene = Scene::new().await;
+    for operation in operations() {
+        for query in ["unknown=1", "unknown", "=1", "Limit=1", "limit=1&limit=1"] {
+            let path = format!("{}?{query}", operation.path());
+            let mut request = scene
+                .api
+                .request(operation.method.clone(), &path, &scene.ada.token);
+            if let Some(body) = operation.example_body() {
+                request = request.json(body);
+            }
+            scene.api.send(request).await.refusal(400, "malformed_query");
+        }
+    }
+    scene
+        .api
+        .get(&scene.ada.key_path(), &scene.ada.token)
+        .await
+        .ok(200);
+}
+
+#[tokio::test]
+async fn what_a_key_is_cannot_be_set_at_its_creation() {
+    let scene = Scene::new().await;
+    for field in [
+        "id",
+        "key",
+        "fullKey",
+        "consumerId",
+        "consumerUsername",
+        "createdAt",
+        "createdByKeyId",
+        "status",
+    ] {
+        let mut body = json!({"name": "x"});
+        body[field] = Value::from("y");
+        let answer = scene.api.post(API_KEYS, &scene.ada.token, &body).await;
+        assert_eq!(answer.pointers(), [format!("/{field}")]);
+    }
+}

@@ -1,1 +1,210 @@
+//! When storage fails: 503 or 500, never 200 and never 401 (S10).
 
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use keyward_domain::clock::Clock;
+use keyward_domain::keys::PersonalKeys;
+use keyward_domain::ports::{
+    AddKeyError, ApiKeys, EditKeyError, KeyLimit, MockApiKeys, RevokeKeyError, StorageError,
+};
+use keyward_domain::random::Random;
+use keyward_domain::testing::TestInstallation;
+use keyward_http_api::HttpApi;
+use serde_json::json;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::answer::Answer;
+use crate::api::{API_KEYS, Api};
+use crate::documented::operations;
+use crate::scene::Scene;
+
+const SECRET: &str = "host=10.0.0.5 password=hunter2";
+
+/// An API whose callers are known but whose keys fail, and the token of one of them.
+async fn api_over(keys: MockApiKeys) -> (Api, String) {
+    let installation = TestInstallation::new();
+    let organization = installation.organization("Analytical Engines");
+    let role = keyward_domain::membership::Role::Member;
+    let member = installation.member(&organization, "ada", role);
+    let issued = installation.issue(&member.as_holder(), "first").await;
+    let builder = &installation.builder;
+    let keys = PersonalKeys::new(
+        Arc::new(keys) as Arc<dyn ApiKeys>,
+        Arc::clone(&builder.clock) as Arc<dyn Clock>,
+        Arc::clone(&builder.random) as Arc<dyn Random>,
+        Arc::clone(&builder.ids),
+        KeyLimit::default(),
+    );
+    let authenticate = installation.authenticate();
+    let api = Api::start(HttpApi { authenticate, keys }).await;
+    (api, issued.token.expose().to_owned())
+}
+
+/// Keys of which everything fails.
+fn failing(error: fn() -> StorageError) -> MockApiKeys {
+    let mut keys = MockApiKeys::new();
+    keys.expect_add()
+        .returning(move |_, _, _| Err(AddKeyError::Storage(error())));
+    keys.expect_list().returning(move |_, _, _| Err(error()));
+    keys.expect_find().returning(move |_, _| Err(error()));
+    keys.expect_edit()
+        .returning(move |_, _, _, _| Err(EditKeyError::Storage(error())));
+    keys.expect_revoke()
+        .returning(move |_, _, _, _, _| Err(RevokeKeyError::Storage(error())));
+    keys
+}
+
+/// What every operation on keys answers, to a request that is right.
+async fn answers_of(keys: MockApiKeys) -> Vec<(reqwest::Method, Answer)> {
+    let (api, token) = api_over(keys).await;
+    let mut answers = Vec::new();
+    for operation in operations()
+        .into_iter()
+        .filter(|operation| operation.id() != "getUser")
+    {
+        let mut request = api.request(operation.method.clone(), &operation.path(), &token);
+        if let Some(body) = operation.example_body() {
+            request = request.json(body);
+        }
+        answers.push((operation.method, api.send(request).await));
+    }
+    assert_eq!(answers.len(), 5);
+    answers
+}
+
+#[tokio::test]
+async fn every_operation_says_that_storage_is_unavailable() {
+    let keys = failing(|| StorageError::Unavailable(SECRET.into()));
+    for (_, answer) in answers_of(keys).await {
+        let problem = answer.refusal(503, "unavailable");
+        assert_eq!(answer.header("retry-after"), Some("5"));
+        assert!(!problem.to_string().contains("hunter2"));
+    }
+}
+
+#[tokio::test]
+async fn every_change_says_that_its_outcome_is_unknown() {
+    let keys = failing(|| StorageError::OutcomeUnknown(SECRET.into()));
+    let (api, token) = api_over(keys).await;
+    let path = format!("{API_KEYS}/current");
+    let answers = [
+        api.post(API_KEYS, &token, &json!({"name": "x"})).await,
+        api.patch(&path, &token, &json!({"name": "x"})).await,
+        api.delete(&path, &token).await,
+    ];
+    for answer in answers {
+        answer.refusal(503, "outcome_unknown");
+        assert_eq!(answer.header("retry-after"), Some("5"));
+        assert!(!answer.body.contains("hunter2"));
+    }
+}
+
+#[tokio::test]
+async fn defects_are_internal_and_tell_nothing() {
+    let corrupt = || StorageError::Corrupt {
+        table: "api_keys",
+        column: "hint",
+        id: "7".to_owned(),
+        problem: "not a hint".to_owned(),
+    };
+    for keys in [failing(corrupt), failing(|| StorageError::Defect(SECRET.into()))] {
+        for (method, answer) in answers_of(keys).await {
+            answer.refusal(500, "internal");
+            assert_eq!(answer.header("retry-after"), None);
+            let tells = |word: &str| answer.body.contains(word);
+            assert!(
+                !tells("hunter2") && !tells("api_keys") && !tells("hint"),
+                "{method}"
+            );
+        }
+    }
+}
+
+/// Storage that cannot be asked about a token neither accepts nor refuses it.
+#[tokio::test]
+async fn nobody_is_let_in_or_turned_away_while_storage_is_down() {
+    let scene = Scene::new().await;
+    scene.installation.store.go_down();
+    for operation in operations() {
+        let request = scene
+            .api
+            .request(operation.method.clone(), &operation.path(), &scene.ada.token);
+        scene.api.send(request).await.refusal(503, "unavailable");
+    }
+    scene.installation.store.come_back();
+    scene.api.get(API_KEYS, &scene.ada.token).await.ok(200);
+}
+
+/// Between authentication and the change, the key was revoked or its user left.
+#[tokio::test]
+async fn a_holder_who_is_gone_is_not_accepted() {
+    let mut keys = MockApiKeys::new();
+    keys.expect_add()
+        .returning(|_, _, _| Err(AddKeyError::HolderGone));
+    let (api, token) = api_over(keys).await;
+    let answer = api.post(API_KEYS, &token, &json!({"name": "x"})).await;
+    answer.refusal(401, "invalid_token");
+    assert_eq!(
+        answer.header("www-authenticate"),
+        Some("Bearer error=\"invalid_token\"")
+    );
+}
+
+/// Whoever runs the service finds the cause under the request's id, and no token beside it (S41).
+#[tokio::test]
+async fn the_log_says_what_answers_do_not() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
+        .with_writer(log.clone())
+        .finish();
+    // The runtime of a test has one thread, and everything runs on it.
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let (api, token) = api_over(failing(|| {
+        StorageError::Defect("relation api_keys is gone".into())
+    }))
+    .await;
+    let answer = api.get(API_KEYS, &token).await;
+    answer.refusal(500, "internal");
+
+    let log = log.text();
+    let entry = log
+        .lines()
+        .find(|line| line.contains("relation api_keys is gone"))
+        .unwrap();
+    assert!(
+        entry.contains("ERROR") && entry.contains(answer.header("x-request-id").unwrap()),
+        "{entry}"
+    );
+    assert!(!log.contains(&token[4..36]), "{log}");
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
