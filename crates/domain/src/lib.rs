@@ -12,6 +12,41 @@
 //! | passwords, console sessions, first-run setup | [`sign_in`] (no key rule depends on it) |
 //! | what a store must promise | [`ports`] |
 //! | in-memory adapters, fixed clock, conformance suite | `testing` (feature `testing`) |
+//!
+//! A member issues a key, and a request that comes with its token is known:
+//!
+#![cfg_attr(feature = "testing", doc = "```")]
+#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
+//! use keyward_domain::api_key::{KeyDescription, KeyName};
+//! use keyward_domain::audit::RequestSource;
+//! use keyward_domain::keys::KeyDraft;
+//! use keyward_domain::membership::Role;
+//! use keyward_domain::testing::TestInstallation;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let installation = TestInstallation::new();
+//! let acme = installation.organization("Acme");
+//! let ada = installation.member(&acme, "ada", Role::Member);
+//!
+//! let draft = KeyDraft {
+//!     name: KeyName::parse("deploy bot")?,
+//!     description: KeyDescription::parse("")?,
+//! };
+//! let issued = installation
+//!     .keys()
+//!     .issue(&ada.as_holder(), draft, None, RequestSource::default())
+//!     .await?;
+//!
+//! let caller = installation.authenticate().caller(issued.token.expose()).await?;
+//! assert_eq!(caller.consumer.username.as_str(), "ada");
+//! # Ok(())
+//! # }
+//! ```
+
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
 
 pub mod access;
 pub mod api_key;
