@@ -28,7 +28,7 @@ addEventListener("pageshow", (event) => {
 // Times as people say them; the exact one stays on hover, in their own time zone.
 const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-for (const time of document.querySelectorAll("time[datetime]")) {
+const humanize = (root) => root.querySelectorAll("time[datetime]").forEach((time) => {
   const moment = new Date(time.dateTime);
   const seconds = (moment - Date.now()) / 1000;
   time.title = moment.toLocaleString("en-GB", { dateStyle: "long", timeStyle: "long" });
@@ -38,7 +38,8 @@ for (const time of document.querySelectorAll("time[datetime]")) {
     const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
     time.textContent = unit === "second" ? "just now" : relative.format(Math.round(seconds / length), unit);
   }
-}
+});
+humanize(document);
 
 // A form is sent once, however often its button is pressed.
 const sent = new WeakSet();
@@ -70,6 +71,7 @@ for (const link of document.querySelectorAll("[data-dialog]")) {
       if (!answer.ok || answer.redirected || !content) throw new Error("no dialog there");
       const dialog = document.createElement("dialog");
       dialog.setAttribute("aria-labelledby", content.querySelector("h1").id);
+      humanize(content);
       dialog.append(content);
       dialog.addEventListener("close", () => { dialog.remove(); link.focus(); });
       dialog.querySelector("[data-close]")?.addEventListener("click", (event) => {

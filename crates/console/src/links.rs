@@ -2,9 +2,16 @@
 
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::local_path::LocalPath;
+
+/// All but the unreserved characters of RFC 3986 §2.3.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 pub(crate) const HOME: &str = "/";
 pub(crate) const SETUP: &str = "/setup";
@@ -71,12 +78,7 @@ pub(crate) fn with_query<'a>(
 ) -> String {
     let fields: Vec<String> = fields
         .into_iter()
-        .filter_map(|(name, value)| {
-            Some(format!(
-                "{name}={}",
-                utf8_percent_encode(value?, NON_ALPHANUMERIC)
-            ))
-        })
+        .filter_map(|(name, value)| Some(format!("{name}={}", utf8_percent_encode(value?, RESERVED))))
         .collect();
     if fields.is_empty() {
         path.to_owned()

@@ -1,0 +1,152 @@
+use keyward_domain::api_key::{KeyDescription, KeyEdit};
+use keyward_domain::audit::RequestSource;
+use keyward_domain::membership::Role;
+use keyward_domain::ports::DescendantKeys;
+
+use crate::running::{LIST, NEW, Running};
+
+#[tokio::test]
+async fn who_has_no_key_learns_what_one_is_and_where_to_begin() {
+    let (running, _) = Running::with_ada().await;
+    let list = running.signed_in("ada").await.get(LIST).await;
+    assert!(list.shows("Create your first key") && list.shows(&format!("href=\"{NEW}\"")));
+    assert!(
+        list.shows("Bearer $KEYWARD_API_KEY") && list.shows(&format!("{}/api/v1/user", running.public_url))
+    );
+    assert!(!list.shows("<table") && !list.shows("id=\"search\""));
+}
+
+#[tokio::test]
+async fn the_table_shows_hint_state_and_origin_and_only_ones_own_keys() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = installation.member(&ada.organization, "grace", Role::Member);
+    installation.issue(&grace.as_holder(), "Grace's key").await;
+    let parent = installation.issue(&ada.as_holder(), "Parent").await;
+    let through_parent = installation.caller(&parent).await.as_holder();
+    let child = installation.issue(&through_parent, "Child").await;
+    let list = running.signed_in("ada").await.get(LIST).await;
+    let text = list.text();
+    assert!(text.contains(parent.key.hint.as_str()) && text.contains(child.key.hint.as_str()));
+    assert!(text.contains("by you, in the console"));
+    assert!(text.contains(&format!("by key Parent {}", parent.key.hint)));
+    assert!(text.contains("Valid") && !text.contains("Grace"));
+    assert!(
+        list.shows("<time datetime=\"2026-01-01T00:00:00.000Z\" title=\"1 January 2026, 00:00:00 UTC\">")
+    );
+}
+
+#[tokio::test]
+async fn search_and_status_narrow_the_list_and_keep_each_other() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let holder = ada.as_holder();
+    for name in ["Deploy pipeline", "Nightly export"] {
+        installation.issue(&holder, name).await;
+    }
+    let old = installation.issue(&holder, "Old deploy").await;
+    let source = RequestSource::default();
+    let keys = installation.keys();
+    keys.revoke(&holder, old.key.id, DescendantKeys::Keep, source)
+        .await
+        .unwrap();
+    let browser = running.signed_in("ada").await;
+    let names = async |query: &str| {
+        let list = browser.get(&format!("{LIST}{query}")).await;
+        assert_eq!(list.status, 200, "{query}");
+        let all = ["Deploy pipeline", "Nightly export", "Old deploy"];
+        all.into_iter()
+            .filter(|name| list.shows(&format!("<bdi>{name}</bdi></span>")))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names("").await, ["Deploy pipeline", "Nightly export"]);
+    assert_eq!(names("?status=revoked").await, ["Old deploy"]);
+    assert_eq!(names("?status=all").await.len(), 3);
+    assert_eq!(names("?search=DEPLOY").await, ["Deploy pipeline"]);
+    assert_eq!(
+        names("?search=deploy&status=all").await,
+        ["Deploy pipeline", "Old deploy"]
+    );
+    assert_eq!(
+        names(&format!("?search={}&status=all", old.key.hint.last_four())).await,
+        ["Old deploy"]
+    );
+    assert!(names("?search=100%25").await.is_empty());
+    let found = browser.get(&format!("{LIST}?search=a%26b&status=all")).await;
+    assert!(found.shows("No key matches") && found.shows("status=revoked&#38;search=a%26b"));
+}
+
+#[tokio::test]
+async fn long_lists_come_in_pages_that_lose_nothing() {
+    let (running, ada) = Running::with_ada().await;
+    for number in 0..55 {
+        running
+            .installation
+            .issue(&ada.as_holder(), &format!("Key-{number:02}."))
+            .await;
+    }
+    let browser = running.signed_in("ada").await;
+    let first = browser.get(&format!("{LIST}?search=key")).await;
+    let (before, _) = first.body.split_once("\" rel=\"next\"").unwrap();
+    let (_, older) = before.rsplit_once("href=\"").unwrap();
+    let second = browser.get(&older.replace("&#38;", "&")).await;
+    for number in 0..55 {
+        let name = format!("Key-{number:02}.");
+        assert_eq!(first.shows(&name), number >= 5, "{name} on page 1");
+        assert_eq!(second.shows(&name), number < 5, "{name} on page 2");
+    }
+    assert!(second.shows(">Newest<") && !second.shows("rel=\"next\""));
+}
+
+#[tokio::test]
+async fn an_address_that_was_mistyped_says_so() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for query in ["?status=lost", "?after=1", "?search=a&search=b", "?search=%ff"] {
+        assert_eq!(
+            browser.get(&format!("{LIST}{query}")).await.status,
+            400,
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn script_in_any_text_stays_text() {
+    let script = "<script>alert(1)</script>\"'&";
+    let running = Running::new().await;
+    let installation = &running.installation;
+    let organization = installation.organization("Acme <img src=x onerror=alert(1)>");
+    let member = installation.member(&organization, "ada", Role::Owner);
+    let holder = member.as_holder();
+    let issued = installation.issue(&holder, script).await;
+    let edit = KeyEdit {
+        name: None,
+        description: Some(KeyDescription::parse(script).unwrap()),
+    };
+    let keys = installation.keys();
+    keys.edit(&holder, issued.key.id, edit, RequestSource::default())
+        .await
+        .unwrap();
+    let browser = running.signed_in("ada").await;
+    let list = format!("/organizations/{}/settings/api-keys", organization.slug);
+    let encoded = crate::browser::form(&[("search", script)]);
+    let revoke = format!("{list}/{}/revoke", issued.key.id);
+    for path in [
+        &list,
+        &format!("{list}?{encoded}"),
+        &revoke,
+        &format!("{list}/new"),
+    ] {
+        let page = browser.get(path).await;
+        assert_eq!(page.status, 200, "{path}");
+        assert!(!page.shows("<script>alert") && !page.shows("<img"), "{path}");
+    }
+    let fields = [
+        ("nonce", "0"),
+        ("name", script),
+        ("description", "</textarea><script>alert(1)"),
+    ];
+    let page = browser.post(&format!("{list}/new"), &fields).await;
+    assert!(!page.shows("<script>alert"), "{}", page.body);
+}

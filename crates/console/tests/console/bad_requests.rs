@@ -1,0 +1,102 @@
+use reqwest::Method;
+use reqwest::header::CONTENT_TYPE;
+
+use crate::running::{LIST, NEW, Running};
+
+#[tokio::test]
+async fn what_is_not_there_is_a_page_with_a_way_on() {
+    let (running, _) = Running::with_ada().await;
+    for path in [
+        "/nowhere",
+        "/organizations",
+        "/sign-in/",
+        "/organizations/acme/settings/members",
+    ] {
+        let answer = running.visitor().get(path).await;
+        assert_eq!(answer.status, 404, "{path}");
+        assert!(answer.shows(answer.header("x-request-id")) && answer.shows("href=\"/\""));
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_told_the_right_ones() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for (method, path, allow) in [
+        (Method::GET, "/sign-out", "POST"),
+        (Method::POST, LIST, "GET, HEAD"),
+        (Method::DELETE, NEW, "GET, HEAD, POST"),
+        (Method::PUT, "/", "GET, HEAD"),
+        (Method::OPTIONS, "/sign-in", "GET, HEAD, POST"),
+    ] {
+        let request = browser
+            .request(method.clone(), path)
+            .header("sec-fetch-site", "same-origin");
+        let answer = browser.send(request).await;
+        assert_eq!(
+            (answer.status, answer.header("allow")),
+            (405, allow),
+            "{method} {path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn head_answers_like_get_without_the_page() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let answer = browser.send(browser.request(Method::HEAD, LIST)).await;
+    assert_eq!((answer.status, answer.body.as_str()), (200, ""));
+    assert_eq!(answer.header("content-type"), "text/html; charset=utf-8");
+}
+
+#[tokio::test]
+async fn damaged_forms_are_refused_as_a_whole() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let nonce = browser.get(NEW).await.field("nonce").to_owned();
+    for body in [
+        String::new(),
+        "name=x".to_owned(),
+        format!("nonce={nonce}&name=x"),
+        format!("nonce={nonce}&name=x&name=y&description="),
+        format!("nonce={nonce}&name=%ff&description="),
+        "nonce=zzz&name=x&description=".to_owned(),
+        "nonce=&name=x&description=".to_owned(),
+    ] {
+        let answer = browser.post_body(NEW, body.clone()).await;
+        assert_eq!(answer.status, 400, "{body}");
+        assert!(answer.shows("This form could not be read"));
+    }
+    let list = browser.get(LIST).await;
+    assert!(list.shows("Create your first key"), "nothing was created");
+}
+
+#[tokio::test]
+async fn only_forms_are_read() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for content_type in [
+        "application/json",
+        "multipart/form-data; boundary=x",
+        "text/plain",
+        "",
+    ] {
+        let request = browser
+            .request(Method::POST, NEW)
+            .header("sec-fetch-site", "same-origin")
+            .header(CONTENT_TYPE, content_type)
+            .body("name=x");
+        assert_eq!(browser.send(request).await.status, 415, "{content_type}");
+    }
+}
+
+#[tokio::test]
+async fn a_form_over_64_kib_is_refused() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let answer = browser
+        .post_body(NEW, format!("name={}", "x".repeat(64 * 1024)))
+        .await;
+    assert_eq!(answer.status, 413);
+}

@@ -1,0 +1,158 @@
+//! What of a browser the tests need: one cookie, forms, and no redirects but those that are followed on purpose.
+
+use std::sync::Mutex;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, SET_COOKIE};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, RequestBuilder};
+
+/// A browser with at most one cookie.
+pub(crate) struct Browser {
+    client: Client,
+    port: u16,
+    /// `name=value`.
+    cookie: Mutex<Option<String>>,
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Browser {
+    pub(crate) fn new(port: u16) -> Self {
+        Self {
+            client: Client::builder().redirect(Policy::none()).build().unwrap(),
+            port,
+            cookie: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn cookie(&self) -> Option<String> {
+        self.cookie.lock().unwrap().clone()
+    }
+
+    pub(crate) fn set_cookie(&self, cookie: Option<String>) {
+        *self.cookie.lock().unwrap() = cookie;
+    }
+
+    /// Another browser with the same cookie.
+    pub(crate) fn second_tab(&self) -> Self {
+        let tab = Self::new(self.port);
+        tab.set_cookie(self.cookie());
+        tab
+    }
+
+    /// A request with the cookie, and nothing that says where it comes from.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self
+            .client
+            .request(method, format!("http://127.0.0.1:{}{path}", self.port));
+        match self.cookie() {
+            Some(cookie) => request.header(COOKIE, cookie),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Answer {
+        let response = request.send().await.unwrap();
+        let headers = response.headers().clone();
+        for cookie in headers.get_all(SET_COOKIE) {
+            let cookie = cookie.to_str().unwrap();
+            let pair = cookie.split(';').next().unwrap().to_owned();
+            self.set_cookie((!cookie.contains("Max-Age=0")).then_some(pair));
+        }
+        Answer {
+            status: response.status().as_u16(),
+            headers,
+            body: response.text().await.unwrap(),
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(self.request(Method::GET, path)).await
+    }
+
+    /// Sends a form as a page of the console does.
+    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        self.post_body(path, form(fields)).await
+    }
+
+    pub(crate) async fn post_body(&self, path: &str, body: String) -> Answer {
+        let request = self
+            .request(Method::POST, path)
+            .header("sec-fetch-site", "same-origin")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(body);
+        self.send(request).await
+    }
+
+    /// Goes where the answer leads.
+    pub(crate) async fn follow(&self, answer: &Answer) -> Answer {
+        assert_eq!(answer.status, 303, "{}", answer.body);
+        self.get(answer.location()).await
+    }
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map(|value| value.to_str().unwrap())
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn location(&self) -> &str {
+        self.header(LOCATION.as_str())
+    }
+
+    pub(crate) fn shows(&self, text: &str) -> bool {
+        self.body.contains(text)
+    }
+
+    /// The page's text, without its tags and with single spaces.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        let mut in_tag = false;
+        for c in self.body.chars() {
+            match c {
+                '<' => in_tag = true,
+                '>' => in_tag = false,
+                c if !in_tag => text.push(c),
+                _ => {}
+            }
+        }
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// What a field of the page's form holds.
+    pub(crate) fn field(&self, name: &str) -> &str {
+        let begin = format!("name=\"{name}\" value=\"");
+        let (_, rest) = self.body.split_once(&begin).expect(name);
+        rest.split_once('"').unwrap().0
+    }
+
+    /// Every token in the page.
+    pub(crate) fn tokens(&self) -> Vec<&str> {
+        const LENGTH: usize = 42;
+        self.body
+            .match_indices("kwp_")
+            .filter_map(|(at, _)| self.body.get(at..at + LENGTH))
+            .filter(|text| text.bytes().skip(4).all(|b| b.is_ascii_alphanumeric()))
+            .collect()
+    }
+}
+
+/// Fields as a browser writes them.
+pub(crate) fn form(fields: &[(&str, &str)]) -> String {
+    let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let fields: Vec<String> = fields
+        .iter()
+        .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
+        .collect();
+    fields.join("&")
+}

@@ -1,0 +1,87 @@
+use reqwest::Method;
+
+use crate::browser::Answer;
+use crate::running::{LIST, NEW, Running};
+
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+     img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; \
+     base-uri 'none'";
+
+fn assert_protected(path: &str, answer: &Answer) {
+    assert_eq!(
+        answer.header("content-security-policy"),
+        CONTENT_SECURITY_POLICY,
+        "{path}"
+    );
+    assert_eq!(answer.header("cache-control"), "no-store", "{path}");
+    assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+    assert_eq!(
+        answer.header("cross-origin-opener-policy"),
+        "same-origin",
+        "{path}"
+    );
+    for name in ["referrer-policy", "permissions-policy", "x-request-id"] {
+        assert!(!answer.header(name).is_empty(), "{name} of {path}");
+    }
+    if answer.status != 303 {
+        assert_eq!(
+            answer.header("content-type"),
+            "text/html; charset=utf-8",
+            "{path}"
+        );
+        assert!(
+            !answer.shows("<style") && !answer.shows(" style="),
+            "inline style at {path}"
+        );
+        assert!(
+            !answer.shows("<script>") && !answer.shows(" onclick="),
+            "inline script at {path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn every_page_redirect_and_error_carries_the_protecting_headers() {
+    let (running, _) = Running::with_ada().await;
+    let visitor = running.visitor();
+    let ada = running.signed_in("ada").await;
+    for path in ["/", "/sign-in", "/setup", "/nowhere", LIST, "/assets/nothing.css"] {
+        assert_protected(path, &visitor.get(path).await);
+    }
+    let general = "/organizations/acme/settings/general";
+    for path in [
+        "/",
+        "/sign-in",
+        LIST,
+        NEW,
+        general,
+        "/organizations/other/settings/api-keys",
+    ] {
+        assert_protected(path, &ada.get(path).await);
+    }
+    let refused = visitor.send(visitor.request(Method::POST, "/sign-in")).await;
+    assert_protected("cross-site", &refused);
+    let wrong_method = ada.send(ada.request(Method::GET, "/sign-out")).await;
+    assert_protected("/sign-out", &wrong_method);
+}
+
+#[tokio::test]
+async fn browsers_are_told_to_stay_with_https_where_people_use_it_and_only_there() {
+    let https = Running::behind_https().await.visitor().get("/sign-in").await;
+    assert_eq!(https.header("strict-transport-security"), "max-age=31536000");
+    let (local, _) = Running::with_ada().await;
+    let local = local.visitor().get("/sign-in").await;
+    assert_eq!(local.header("strict-transport-security"), "");
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_front_door_gets_the_same_page_and_policy() {
+    let response = keyward_console::error_page(poem::http::StatusCode::SERVICE_UNAVAILABLE, "request-7");
+    assert_eq!(response.status(), 503);
+    let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap());
+    assert_eq!(header("content-security-policy"), Some(CONTENT_SECURITY_POLICY));
+    assert_eq!(header("cache-control"), Some("no-store"));
+    assert_eq!(header("retry-after"), Some("5"));
+    let body = response.into_body().into_string().await.unwrap();
+    assert!(body.contains("<code>request-7</code>") && body.contains("href=\"/\""));
+}

@@ -1,0 +1,69 @@
+use keyward_domain::clock::Clock;
+use keyward_domain::membership::Role;
+
+use crate::running::{LIST, NEW, Running};
+
+#[tokio::test]
+async fn an_organization_one_does_not_belong_to_looks_like_one_that_does_not_exist() {
+    let (running, _) = Running::with_ada().await;
+    let other = running.installation.organization("Other");
+    running.installation.member(&other, "grace", Role::Owner);
+    let browser = running.signed_in("ada").await;
+    let mut pages = Vec::new();
+    for slug in ["other", "nowhere", "NOT-A-SLUG", "..%2f"] {
+        for page in ["api-keys", "api-keys/new", "general"] {
+            let answer = browser
+                .get(&format!("/organizations/{slug}/settings/{page}"))
+                .await;
+            assert_eq!(answer.status, 404, "{slug} {page}");
+            pages.push(answer.body.replace(answer.header("x-request-id"), ""));
+        }
+    }
+    assert!(pages.iter().all(|page| *page == pages[0]));
+}
+
+#[tokio::test]
+async fn an_ended_membership_ends_its_organizations_pages_at_once_and_nothing_else() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let other = installation.organization("Other");
+    let second = installation.builder.membership(&other, &ada.user, Role::Member);
+    installation.store.put_membership(second);
+    let browser = running.signed_in("ada").await;
+    let nonce = browser.get(NEW).await.field("nonce").to_owned();
+    let now = installation.builder.clock.now();
+    installation.store.end_membership(ada.membership.id, now);
+    assert_eq!(browser.get(LIST).await.status, 404);
+    let fields = [("nonce", nonce.as_str()), ("name", "Deploy"), ("description", "")];
+    assert_eq!(browser.post(NEW, &fields).await.status, 404);
+    let list = browser.get("/organizations/other/settings/api-keys").await;
+    assert_eq!(list.status, 200);
+    assert_eq!(
+        browser.get("/").await.location(),
+        "/organizations/other/settings/api-keys"
+    );
+}
+
+#[tokio::test]
+async fn who_belongs_nowhere_is_told_so_and_can_sign_out() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let now = running.installation.builder.clock.now();
+    running.installation.store.end_membership(ada.membership.id, now);
+    let home = browser.get("/").await;
+    assert_eq!(home.status, 200);
+    assert!(home.shows("You do not belong to an organization") && home.shows("action=\"/sign-out\""));
+}
+
+#[tokio::test]
+async fn who_belongs_to_several_organizations_can_switch() {
+    let (running, ada) = Running::with_ada().await;
+    let other = running.installation.organization("Other");
+    let second = running
+        .installation
+        .builder
+        .membership(&other, &ada.user, Role::Member);
+    running.installation.store.put_membership(second);
+    let list = running.signed_in("ada").await.get(LIST).await;
+    assert!(list.shows("href=\"/organizations/other/settings/api-keys\""));
+}

@@ -1,0 +1,166 @@
+use keyward_domain::api_key::ApiKey;
+use keyward_domain::keys::IssuedKey;
+use keyward_domain::membership::{Member, Role};
+
+use crate::browser::Browser;
+use crate::running::{LIST, Running};
+
+fn revoke_path(key: &ApiKey) -> String {
+    format!("{LIST}/{}/revoke", key.id)
+}
+
+async fn works(running: &Running, issued: &IssuedKey) -> bool {
+    let authenticate = running.installation.authenticate();
+    authenticate.caller(issued.token.expose()).await.is_ok()
+}
+
+/// A key, one made from it, and one made from that.
+async fn family(running: &Running, member: &Member) -> [IssuedKey; 3] {
+    let installation = &running.installation;
+    let parent = installation.issue(&member.as_holder(), "Parent").await;
+    let holder = installation.caller(&parent).await.as_holder();
+    let child = installation.issue(&holder, "Child").await;
+    let holder = installation.caller(&child).await.as_holder();
+    let grandchild = installation.issue(&holder, "Grandchild").await;
+    [parent, child, grandchild]
+}
+
+async fn ada_with_family() -> (Running, Browser, [IssuedKey; 3]) {
+    let (running, ada) = Running::with_ada().await;
+    let family = family(&running, &ada).await;
+    let browser = running.signed_in("ada").await;
+    (running, browser, family)
+}
+
+#[tokio::test]
+async fn the_page_names_the_key_what_stops_and_the_valid_keys_made_from_it() {
+    let (_running, browser, [parent, child, grandchild]) = ada_with_family().await;
+    let page = browser.get(&revoke_path(&parent.key)).await;
+    assert_eq!(page.status, 200);
+    let text = page.text();
+    assert!(text.contains("Revoke “Parent”?") && text.contains(parent.key.hint.as_str()));
+    assert!(text.contains("stops working at once") && text.contains("This cannot be undone."));
+    assert!(text.contains("2 valid keys were made from it"));
+    assert!(text.contains(child.key.hint.as_str()) && text.contains(grandchild.key.hint.as_str()));
+    let leaf = browser.get(&revoke_path(&grandchild.key)).await;
+    assert!(!leaf.shows("made from it"));
+}
+
+#[tokio::test]
+async fn revoking_ends_the_key_and_leaves_those_made_from_it_alone_unless_asked() {
+    let (running, browser, [parent, child, grandchild]) = ada_with_family().await;
+    let answer = browser
+        .post(&revoke_path(&parent.key), &[("confirm", "yes")])
+        .await;
+    let list = browser.follow(&answer).await;
+    assert!(
+        list.text()
+            .contains("Parent was revoked. Requests with it are refused"),
+        "{}",
+        list.text()
+    );
+    assert!(list.shows("role=\"status\"") && list.shows("badge off"));
+    assert!(!works(&running, &parent).await);
+    assert!(works(&running, &child).await && works(&running, &grandchild).await);
+}
+
+#[tokio::test]
+async fn revoking_takes_those_made_from_it_along_if_asked() {
+    let (running, browser, family) = ada_with_family().await;
+    let fields = [("descendants", "revoke"), ("confirm", "yes")];
+    let answer = browser.post(&revoke_path(&family[0].key), &fields).await;
+    let list = browser.follow(&answer).await;
+    assert!(
+        list.text()
+            .contains("Parent was revoked, and 2 keys made from it.")
+    );
+    for issued in &family {
+        assert!(!works(&running, issued).await, "{}", issued.key.name);
+    }
+}
+
+#[tokio::test]
+async fn keys_made_from_a_revoked_key_can_still_be_revoked_together() {
+    let (running, browser, [parent, child, grandchild]) = ada_with_family().await;
+    let path = revoke_path(&parent.key);
+    browser.post(&path, &[("confirm", "yes")]).await;
+    let page = browser.get(&path).await;
+    assert!(page.shows("This key is revoked") && page.shows("2 valid keys were made from it"));
+    let fields = [("descendants", page.field("descendants")), ("confirm", "yes")];
+    browser.post(&path, &fields).await;
+    assert!(!works(&running, &child).await && !works(&running, &grandchild).await);
+}
+
+#[tokio::test]
+async fn without_the_tick_nothing_is_revoked_and_the_choice_is_kept() {
+    let (running, browser, family) = ada_with_family().await;
+    let page = browser
+        .post(&revoke_path(&family[0].key), &[("descendants", "revoke")])
+        .await;
+    assert_eq!(page.status, 422);
+    assert!(page.shows("Tick the box to revoke.") && page.shows("value=\"revoke\" checked"));
+    assert!(works(&running, &family[0]).await);
+}
+
+#[tokio::test]
+async fn revoking_twice_is_no_mistake_and_leaves_one_event() {
+    let (running, browser, [_, _, leaf]) = ada_with_family().await;
+    let path = revoke_path(&leaf.key);
+    browser.post(&path, &[("confirm", "yes")]).await;
+    let events = running.installation.store.events().len();
+    let answer = browser.post(&path, &[("confirm", "yes")]).await;
+    assert!(
+        browser
+            .follow(&answer)
+            .await
+            .text()
+            .contains("Grandchild was revoked.")
+    );
+    assert_eq!(running.installation.store.events().len(), events);
+    let page = browser.get(&path).await;
+    assert!(page.shows("This key is revoked") && !page.shows("name=\"confirm\""));
+}
+
+#[tokio::test]
+async fn another_members_key_is_as_unknown_as_one_that_never_was_and_stays_untouched() {
+    let (running, ada) = Running::with_ada().await;
+    let grace = running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let foreign = running.installation.issue(&grace.as_holder(), "Grace's").await;
+    let browser = running.signed_in("ada").await;
+    let unknown = running
+        .installation
+        .builder
+        .ids
+        .next::<keyward_domain::id::ApiKeyId>();
+    let mut pages = Vec::new();
+    for id in [
+        foreign.key.id.to_string(),
+        unknown.to_string(),
+        "not-an-id".to_owned(),
+    ] {
+        let path = format!("{LIST}/{id}/revoke");
+        for answer in [
+            browser.get(&path).await,
+            browser
+                .post(&path, &[("confirm", "yes"), ("descendants", "revoke")])
+                .await,
+        ] {
+            assert_eq!(answer.status, 404, "{id}");
+            pages.push(answer.body.replace(answer.header("x-request-id"), ""));
+        }
+    }
+    assert!(pages.iter().all(|page| *page == pages[0]));
+    assert!(works(&running, &foreign).await);
+}
+
+#[tokio::test]
+async fn a_link_cannot_claim_that_a_key_was_revoked() {
+    let (running, browser, [parent, _, _]) = ada_with_family().await;
+    let list = browser.get(&format!("{LIST}?revoked={}", parent.key.id)).await;
+    assert!(!list.shows("was revoked"));
+    let strange = browser.get(&format!("{LIST}?revoked=x&already-created=y")).await;
+    assert_eq!(strange.status, 200);
+    assert!(works(&running, &parent).await);
+}

@@ -1,0 +1,148 @@
+use chrono::TimeDelta;
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::testing::TestInstallation;
+
+use crate::running::{LIST, Running};
+
+const CREDENTIALS: [(&str, &str); 2] = [("username", "ada"), ("password", TestInstallation::PASSWORD)];
+
+/// The value's place is taken by a star.
+fn attributes(set_cookie: &str) -> String {
+    let (name, rest) = set_cookie.split_once('=').unwrap();
+    let (_, attributes) = rest.split_once(';').unwrap();
+    format!("{name}=*;{attributes}")
+}
+
+#[tokio::test]
+async fn the_cookie_is_bound_to_the_host_on_https_and_plain_on_a_local_installation() {
+    let https = Running::behind_https().await;
+    let answer = https.visitor().post("/sign-in", &CREDENTIALS).await;
+    assert_eq!(
+        attributes(answer.header("set-cookie")),
+        "__Host-session=*; Path=/; Secure; HttpOnly; SameSite=Lax"
+    );
+    let (local, _) = Running::with_ada().await;
+    let answer = local.visitor().post("/sign-in", &CREDENTIALS).await;
+    assert_eq!(
+        attributes(answer.header("set-cookie")),
+        "session=*; Path=/; HttpOnly; SameSite=Lax"
+    );
+}
+
+#[tokio::test]
+async fn signing_out_ends_the_session_here_and_on_the_server() {
+    let running = Running::behind_https().await;
+    let browser = running.signed_in("ada").await;
+    let stolen = browser.second_tab();
+    let answer = browser.post("/sign-out", &[]).await;
+    assert_eq!(
+        answer.header("set-cookie"),
+        "__Host-session=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0"
+    );
+    assert!(browser.follow(&answer).await.shows("You are signed out."));
+    assert!(stolen.get(LIST).await.location().starts_with("/sign-in"));
+}
+
+#[tokio::test]
+async fn signing_out_twice_is_no_mistake() {
+    let (running, _) = Running::with_ada().await;
+    let answer = running.visitor().post("/sign-out", &[]).await;
+    assert_eq!(
+        (answer.status, answer.location()),
+        (303, "/sign-in?notice=signed-out")
+    );
+}
+
+#[tokio::test]
+async fn each_sign_in_starts_a_new_session_and_ends_the_one_before() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let before = browser.second_tab();
+    browser.post("/sign-in", &CREDENTIALS).await;
+    assert_ne!(browser.cookie(), before.cookie());
+    assert_eq!(browser.get(LIST).await.status, 200);
+    assert_eq!(before.get(LIST).await.status, 303);
+}
+
+#[tokio::test]
+async fn a_session_planted_by_a_stranger_is_not_taken_over() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.visitor();
+    let planted = format!("session={}", "0".repeat(64));
+    browser.set_cookie(Some(planted.clone()));
+    browser.post("/sign-in", &CREDENTIALS).await;
+    assert_ne!(browser.cookie(), Some(planted.clone()));
+    browser.set_cookie(Some(planted));
+    assert_eq!(browser.get(LIST).await.status, 303);
+}
+
+#[tokio::test]
+async fn an_ended_session_leads_to_sign_in_and_from_there_back() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    running.installation.builder.clock.advance(TimeDelta::hours(13));
+    let wanted = format!("{LIST}?status=all&search=a%20b");
+    let answer = browser.get(&wanted).await;
+    let sign_in = browser.follow(&answer).await;
+    assert_eq!(sign_in.status, 200);
+    assert_eq!(sign_in.field("next"), wanted.replace('&', "&#38;"));
+    let fields = [&[("next", wanted.as_str())], &CREDENTIALS[..]].concat();
+    let answer = browser.post("/sign-in", &fields).await;
+    assert_eq!((answer.status, answer.location()), (303, wanted.as_str()));
+}
+
+#[tokio::test]
+async fn a_session_ends_after_fourteen_days_even_if_it_is_used() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for _ in 0..27 {
+        running.installation.builder.clock.advance(TimeDelta::hours(11));
+        assert_eq!(browser.get(LIST).await.status, 200);
+    }
+    for _ in 0..4 {
+        running.installation.builder.clock.advance(TimeDelta::hours(11));
+        browser.get(LIST).await;
+    }
+    assert_eq!(browser.get(LIST).await.status, 303);
+}
+
+#[tokio::test]
+async fn a_reset_password_ends_every_session() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let password = Password::attempt("another fifteen characters");
+    let accounts = running.installation.accounts();
+    accounts
+        .reset_password(&ada.user.username, &password)
+        .await
+        .unwrap();
+    assert_eq!(browser.get(LIST).await.status, 303);
+}
+
+#[tokio::test]
+async fn a_form_sent_after_the_session_ended_is_said_to_be_unsaved() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let new = format!("{LIST}/new");
+    let nonce = browser.get(&new).await.field("nonce").to_owned();
+    browser.set_cookie(None);
+    let fields = [("nonce", nonce.as_str()), ("name", "Deploy"), ("description", "")];
+    let answer = browser.post(&new, &fields).await;
+    let sign_in = browser.follow(&answer).await;
+    assert!(sign_in.shows("the form you sent was not saved"));
+    assert_eq!(sign_in.field("next"), new);
+}
+
+#[tokio::test]
+async fn an_api_key_never_opens_the_console() {
+    let (running, ada) = Running::with_ada().await;
+    let issued = running.installation.issue(&ada.as_holder(), "Deploy").await;
+    let token = issued.token.expose();
+    let visitor = running.visitor();
+    let bearer = visitor.request(reqwest::Method::GET, LIST).bearer_auth(token);
+    assert_eq!(visitor.send(bearer).await.status, 303);
+    visitor.set_cookie(Some(format!("session={token}")));
+    assert_eq!(visitor.get(LIST).await.status, 303);
+    let as_password = [("username", "ada"), ("password", token)];
+    assert_eq!(visitor.post("/sign-in", &as_password).await.status, 422);
+}

@@ -1,0 +1,143 @@
+use chrono::TimeDelta;
+use keyward_domain::audit::RequestSource;
+
+use crate::browser::Browser;
+use crate::running::Running;
+
+const PASSWORD: &str = "seven blue herons wade";
+
+async fn link(running: &Running) -> (String, String) {
+    let setup = running.installation.setup();
+    let token = setup.create_link(RequestSource::default()).await.unwrap();
+    let link = running.public_url.setup_link(&token);
+    let path = link.strip_prefix(running.public_url.as_str()).unwrap().to_owned();
+    (path, token.expose().to_owned())
+}
+
+async fn complete(browser: &Browser, token: &str) -> crate::browser::Answer {
+    let fields = [
+        ("token", token),
+        ("organization", "Acme Robotics"),
+        ("display_name", "Ada Lovelace"),
+        ("username", "ada"),
+        ("password", PASSWORD),
+    ];
+    browser.post("/setup", &fields).await
+}
+
+#[tokio::test]
+async fn before_the_first_run_every_way_leads_to_the_hint() {
+    let running = Running::new().await;
+    let browser = running.visitor();
+    let home = browser.get("/").await;
+    assert_eq!(home.status, 200);
+    assert!(home.shows("keyward admin setup-link"));
+    assert_eq!(browser.get("/sign-in").await.location(), "/");
+}
+
+#[tokio::test]
+async fn the_link_makes_the_first_owner_and_signs_them_in() {
+    let running = Running::new().await;
+    let browser = running.visitor();
+    let (path, token) = link(&running).await;
+    let page = browser.get(&path).await;
+    assert_eq!((page.status, page.field("token")), (200, token.as_str()));
+    let answer = complete(&browser, &token).await;
+    let home = browser.follow(&answer).await;
+    let list = browser.follow(&home).await;
+    assert_eq!(list.status, 200);
+    assert_eq!(home.location(), "/organizations/acme-robotics/settings/api-keys");
+    assert!(list.shows("Ada Lovelace") && list.shows("Create your first key"));
+    let general = browser.get("/organizations/acme-robotics/settings/general").await;
+    assert!(general.shows("<dd>owner</dd>"));
+}
+
+#[tokio::test]
+async fn a_link_works_once() {
+    let running = Running::new().await;
+    let (path, token) = link(&running).await;
+    complete(&running.visitor(), &token).await;
+    let second = running.visitor();
+    for answer in [second.get(&path).await, complete(&second, &token).await] {
+        assert_eq!(answer.status, 410);
+        assert!(answer.shows("Keyward is set up already") && answer.shows("href=\"/sign-in\""));
+        assert_eq!(answer.header("set-cookie"), "");
+    }
+}
+
+#[tokio::test]
+async fn an_expired_replaced_unknown_or_damaged_link_says_how_to_get_another() {
+    let running = Running::new().await;
+    let browser = running.visitor();
+    let (replaced, replaced_token) = link(&running).await;
+    let (expired, expired_token) = link(&running).await;
+    running.installation.builder.clock.advance(TimeDelta::hours(24));
+    let unknown = format!("/setup?token={}", "0".repeat(64));
+    for path in [
+        &replaced,
+        &expired,
+        &unknown,
+        "/setup",
+        "/setup?token=abc",
+        "/setup?token=",
+    ] {
+        let answer = browser.get(path).await;
+        assert_eq!(answer.status, 404, "{path}");
+        assert!(answer.shows("This setup link does not work") && answer.shows("keyward admin setup-link"));
+    }
+    for token in [&replaced_token, &expired_token, "abc"] {
+        assert_eq!(complete(&browser, token).await.status, 404);
+    }
+    assert!(!running.installation.setup().is_complete().await.unwrap());
+}
+
+#[tokio::test]
+async fn all_errors_come_at_once_beside_their_fields_with_what_was_typed_but_the_password() {
+    let running = Running::new().await;
+    let (_, token) = link(&running).await;
+    let fields = [
+        ("token", token.as_str()),
+        ("organization", " "),
+        ("display_name", "Ada \u{202E}Lovelace"),
+        ("username", "Ada L"),
+        ("password", "too short"),
+    ];
+    let page = running.visitor().post("/setup", &fields).await;
+    assert_eq!(page.status, 422);
+    for (name, error) in [
+        ("organization", "Organization name must not be empty."),
+        ("display_name", "Your name must not contain the character U+202E."),
+        ("username", "Username must be 1 to 39 lower-case letters"),
+        ("password", "Password must be at least 15 characters long."),
+    ] {
+        let beside = page
+            .body
+            .split_once(&format!("id=\"{name}-error\""))
+            .expect(name)
+            .1;
+        let beside = beside.split_once("</p>").unwrap().0;
+        assert!(beside.contains(error), "{name}: {beside}");
+        assert!(page.shows(&format!("aria-describedby=\"{name}-error")), "{name}");
+    }
+    assert!(page.shows("value=\"Ada \u{202E}Lovelace\"") && page.shows("value=\"Ada L\""));
+    assert!(!page.shows("too short"));
+    assert_eq!(page.body.matches("autofocus").count(), 1);
+    assert!(page.shows("<title>Error: "));
+}
+
+#[tokio::test]
+async fn a_password_made_from_the_username_is_refused() {
+    let running = Running::new().await;
+    let (_, token) = link(&running).await;
+    let fields = [
+        ("token", token.as_str()),
+        ("organization", "Acme"),
+        ("display_name", "Ada"),
+        ("username", "adalovelace"),
+        ("password", "adalovelaceadalovelace"),
+    ];
+    let page = running.visitor().post("/setup", &fields).await;
+    assert_eq!(page.status, 422);
+    assert!(page.shows("Password is too easy to guess"));
+    assert!(!page.shows("id=\"username-error\""));
+}

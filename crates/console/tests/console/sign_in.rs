@@ -1,0 +1,106 @@
+use chrono::TimeDelta;
+use keyward_domain::testing::TestInstallation;
+
+use crate::running::{LIST, Running};
+
+const CREDENTIALS: [(&str, &str); 2] = [("username", "ada"), ("password", TestInstallation::PASSWORD)];
+
+#[tokio::test]
+async fn home_leads_through_sign_in_to_the_keys() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.visitor();
+    assert_eq!(browser.get("/").await.location(), "/sign-in");
+    let answer = browser.post("/sign-in", &CREDENTIALS).await;
+    assert_eq!((answer.status, answer.location()), (303, "/"));
+    assert_eq!(browser.get("/").await.location(), LIST);
+    assert_eq!(browser.get(LIST).await.status, 200);
+}
+
+#[tokio::test]
+async fn who_is_signed_in_is_led_on_from_the_sign_in_page() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    assert_eq!(browser.get("/sign-in").await.location(), "/");
+    let next = "/sign-in?next=%2Forganizations%2Facme%2Fsettings%2Fgeneral";
+    assert_eq!(
+        browser.get(next).await.location(),
+        "/organizations/acme/settings/general"
+    );
+}
+
+#[tokio::test]
+async fn nothing_tells_an_unknown_user_from_a_wrong_password() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.visitor();
+    let mut pages = Vec::new();
+    for username in ["ada", "bob", "", "ADA ", "not a username!", "<script>"] {
+        let wrong = [("username", username), ("password", "certainly not the one")];
+        let answer = browser.post("/sign-in", &wrong).await;
+        assert_eq!(answer.status, 422, "{username}");
+        assert!(!answer.shows("certainly not"), "the password came back");
+        let typed = username.replace('<', "&#60;").replace('>', "&#62;");
+        assert_eq!(answer.field("username"), typed);
+        pages.push(answer.body.replace(&format!("value=\"{typed}\""), ""));
+    }
+    assert!(pages[0].contains("The username or the password is wrong."));
+    assert!(pages.iter().all(|page| *page == pages[0]), "the pages differ");
+}
+
+#[tokio::test]
+async fn who_tries_too_often_is_told_how_long_to_wait_whether_the_user_exists_or_not() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.visitor();
+    for username in ["ada", "bob"] {
+        let wrong = [("username", username), ("password", "certainly not the one")];
+        for _ in 0..10 {
+            assert_eq!(browser.post("/sign-in", &wrong).await.status, 422);
+        }
+        let right = [("username", username), ("password", TestInstallation::PASSWORD)];
+        let answer = browser.post("/sign-in", &right).await;
+        assert_eq!((answer.status, answer.header("retry-after")), (429, "60"));
+        assert!(answer.shows("Too many attempts. Try again in 60 seconds."));
+        assert_eq!(answer.field("username"), username);
+    }
+    running.installation.builder.clock.advance(TimeDelta::seconds(60));
+    assert_eq!(browser.post("/sign-in", &CREDENTIALS).await.status, 303);
+}
+
+#[tokio::test]
+async fn sign_in_never_leads_to_another_site() {
+    let (running, _) = Running::with_ada().await;
+    for next in [
+        "https://evil.example/",
+        "//evil.example/",
+        "/\\evil.example/",
+        "/\t/evil.example",
+        "javascript:alert(1)",
+        "evil",
+    ] {
+        let browser = running.visitor();
+        let page = format!("/sign-in?next={}", crate::browser::form(&[(next, "")]));
+        assert!(!browser.get(&page).await.shows("name=\"next\""), "{next}");
+        let fields = [&[("next", next)], &CREDENTIALS[..]].concat();
+        assert_eq!(browser.post("/sign-in", &fields).await.location(), "/", "{next}");
+        let signed_in = browser.get(&page).await;
+        assert_eq!(signed_in.location(), "/", "{next}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_attempt_keeps_the_wanted_page() {
+    let (running, _) = Running::with_ada().await;
+    let fields = [("username", "ada"), ("password", "wrong"), ("next", LIST)];
+    let answer = running.visitor().post("/sign-in", &fields).await;
+    assert_eq!(answer.field("next"), LIST);
+}
+
+#[tokio::test]
+async fn the_notice_is_one_of_ours_whatever_a_link_says() {
+    let (running, _) = Running::with_ada().await;
+    let page = running
+        .visitor()
+        .get("/sign-in?notice=Your+account+is+locked")
+        .await;
+    assert_eq!(page.status, 200);
+    assert!(!page.shows("locked"));
+}
