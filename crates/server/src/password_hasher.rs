@@ -1,13 +1,13 @@
-//! argon2id, with bounded memory.
+//! The real password hasher: argon2id, with bounded memory.
+
+mod argon2id;
 
 use std::error::Error;
 use std::num::NonZero;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use argon2::password_hash::{Error as Argon2Error, PasswordHasher as _, PasswordVerifier as _};
-use argon2::{Algorithm, Argon2, Params, Version};
 use async_trait::async_trait;
 use keyward_domain::random::Random;
 use keyward_domain::sign_in::password::{HashingError, Password, PasswordHash, PasswordHasher};
@@ -16,51 +16,58 @@ use tokio::task;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-/// Kibibytes that one hash takes: 19 MiB, as OWASP's password storage cheat sheet asks with two passes.
-const MEMORY: u32 = 19 * 1024;
-const PASSES: u32 = 2;
-const LANES: u32 = 1;
-/// RFC 9106 §3.1: 16 bytes are recommended for password hashing.
-const SALT_BYTES: usize = 16;
-
-/// What the password of a user who does not exist is checked against: the costs of every other hash, and no password.
-const NOBODYS_HASH: &str =
-    "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+use argon2id::{NOBODYS_HASH, SALT_BYTES, WorkingMemory};
 
 /// How long a password waits for its turn: well below the deadline of a request.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
-/// Hashes passwords by argon2id (RFC 9106), a few at a time, on threads that may block.
+/// The most hashes at once, each in 19 MiB. Four of them sign more than a hundred people in each second.
+const MOST_AT_ONCE: usize = 4;
+
+/// Hashes passwords by argon2id, a few at a time, on threads that may block.
 pub(crate) struct Argon2idHasher {
     random: Arc<dyn Random>,
     turns: Arc<Semaphore>,
+    memories: Memories,
     longest_wait: Duration,
 }
 
+/// The working memories that are not in use: never more of them than turns.
+type Memories = Arc<Mutex<Vec<WorkingMemory>>>;
+
 impl Argon2idHasher {
-    /// Half of the processor's cores may hash at once, so that a flood of sign-ins leaves the other half to the API.
+    /// At most half of the processor's cores hash at once, so that a flood of sign-ins leaves the other half to the API.
     pub(crate) fn new(random: Arc<dyn Random>) -> Self {
         let cores = available_parallelism().map_or(1, NonZero::get);
-        Self::with(random, cores.div_ceil(2), LONGEST_WAIT)
+        Self::with(random, cores.div_ceil(2).min(MOST_AT_ONCE), LONGEST_WAIT)
     }
 
     fn with(random: Arc<dyn Random>, at_once: usize, longest_wait: Duration) -> Self {
         Self {
             random,
             turns: Arc::new(Semaphore::new(at_once)),
+            memories: Memories::default(),
             longest_wait,
         }
     }
 
     /// Runs slow work when its turn comes. The turn lasts until the work has ended, even if the caller stops waiting:
     /// its memory is in use until then.
-    async fn in_turn<T: Send + 'static>(
+    async fn in_turn<T, E>(
         &self,
-        work: impl FnOnce(&Argon2<'_>) -> Result<T, Argon2Error> + Send + 'static,
-    ) -> Result<T, HashingError> {
+        work: impl FnOnce(&mut WorkingMemory) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, HashingError>
+    where
+        T: Send + 'static,
+        E: Error + Send + Sync + 'static,
+    {
         let turn = self.turn().await?;
+        let memories = Arc::clone(&self.memories);
         task::spawn_blocking(move || {
-            let result = argon2id().and_then(|argon2| work(&argon2));
+            let free = || memories.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut memory = free().pop().unwrap_or_default();
+            let result = work(&mut memory);
+            free().push(memory);
             drop(turn);
             result
         })
@@ -75,11 +82,6 @@ impl Argon2idHasher {
             .map_err(|_| HashingError::Busy)?
             .map_err(failed)
     }
-}
-
-fn argon2id() -> Result<Argon2<'static>, Argon2Error> {
-    let parameters = Params::new(MEMORY, PASSES, LANES, None)?;
-    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters))
 }
 
 fn failed(error: impl Error + Send + Sync + 'static) -> HashingError {
@@ -97,7 +99,7 @@ impl PasswordHasher for Argon2idHasher {
         let mut salt = [0_u8; SALT_BYTES];
         self.random.fill(&mut salt);
         let phc_string = self
-            .in_turn(move |argon2| Ok(argon2.hash_password_with_salt(&password, &salt)?.to_string()))
+            .in_turn(move |memory| argon2id::hash(&password, salt, memory))
             .await?;
         Ok(PasswordHash::from_phc_string(phc_string))
     }
@@ -105,14 +107,8 @@ impl PasswordHasher for Argon2idHasher {
     async fn verify(&self, password: &Password, hash: &PasswordHash) -> Result<bool, HashingError> {
         let password = copied(password);
         let phc_string = hash.as_str().to_owned();
-        self.in_turn(
-            move |argon2| match argon2.verify_password(&password, phc_string.as_str()) {
-                Ok(()) => Ok(true),
-                Err(Argon2Error::PasswordInvalid) => Ok(false),
-                Err(error) => Err(error),
-            },
-        )
-        .await
+        self.in_turn(move |memory| argon2id::verify(&password, &phc_string, memory))
+            .await
     }
 
     async fn verify_nothing(&self, password: &Password) -> Result<(), HashingError> {
@@ -123,6 +119,8 @@ impl PasswordHasher for Argon2idHasher {
 
 #[cfg(test)]
 mod tests {
+    use tokio::task::JoinSet;
+
     use super::*;
     use crate::random::OsRandom;
 
@@ -174,19 +172,26 @@ mod tests {
             Err(HashingError::Busy)
         ));
         drop(turn);
+        let hasher = Argon2idHasher {
+            longest_wait: LONGEST_WAIT,
+            ..hasher
+        };
         hasher.verify_nothing(&password).await.unwrap();
     }
 
-    #[tokio::test]
-    async fn checking_nothing_costs_what_checking_a_hash_costs() {
-        let hasher = hasher();
-        let password = Password::attempt("any password");
-        let hash = hasher.hash(&password).await.unwrap();
-        let costs = |phc_string: &str| phc_string.split('$').take(4).collect::<Vec<_>>().join("$");
-        assert_eq!(costs(NOBODYS_HASH), costs(hash.as_str()));
-        assert_eq!(NOBODYS_HASH.len(), hash.as_str().len());
-        let nobodys = PasswordHash::from_phc_string(NOBODYS_HASH.to_owned());
-        assert!(!hasher.verify(&password, &nobodys).await.unwrap());
-        hasher.verify_nothing(&password).await.unwrap();
+    #[tokio::test(flavor = "multi_thread")]
+    async fn many_at_once_work_in_no_more_memory_than_there_are_turns() {
+        let hasher = Argon2idHasher::with(Arc::new(OsRandom), 2, Duration::MAX);
+        let hasher = Arc::new(hasher);
+        let mut attempts = JoinSet::new();
+        for _ in 0..12 {
+            let hasher = Arc::clone(&hasher);
+            attempts.spawn(async move { hasher.verify_nothing(&Password::attempt("any password")).await });
+        }
+        while let Some(attempt) = attempts.join_next().await {
+            attempt.unwrap().unwrap();
+        }
+        let free = hasher.memories.lock().unwrap().len();
+        assert!((1..=2).contains(&free), "{free} working memories");
     }
 }

@@ -1,0 +1,114 @@
+//! argon2id (RFC 9106) in the memory that it is given.
+
+use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
+use argon2::password_hash::{Error, Result};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+
+/// Kibibytes that one hash takes: 19 MiB, as OWASP's password storage cheat sheet asks with two passes.
+const MEMORY: u32 = 19 * 1024;
+const PASSES: u32 = 2;
+const LANES: u32 = 1;
+const OUTPUT_BYTES: usize = 32;
+/// RFC 9106 §3.1: 16 bytes are recommended for password hashing.
+pub(super) const SALT_BYTES: usize = 16;
+
+/// What the password of a user who does not exist is checked against: the costs of every other hash, and no password.
+pub(super) const NOBODYS_HASH: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// What one hash works in. It is used again for the next, because the allocator gives memory of this size back late, or
+/// never: what 10 threads had allocated, 10 hashes at once would seem to take.
+pub(super) type WorkingMemory = Vec<Block>;
+
+/// A new hash in PHC string format.
+pub(super) fn hash(password: &[u8], salt: [u8; SALT_BYTES], memory: &mut WorkingMemory) -> Result<String> {
+    let parameters = Params::new(MEMORY, PASSES, LANES, Some(OUTPUT_BYTES))?;
+    let output = output(password, &salt, &parameters, memory)?;
+    let hash = PasswordHash {
+        algorithm: Algorithm::Argon2id.ident(),
+        version: Some(Version::V0x13.into()),
+        params: ParamsString::try_from(&parameters)?,
+        salt: Some(Salt::new(&salt)?),
+        hash: Some(output),
+    };
+    Ok(hash.to_string())
+}
+
+/// Whether this is the password of the hash, at the costs that the hash names.
+pub(super) fn verify(password: &[u8], phc_string: &str, memory: &mut WorkingMemory) -> Result<bool> {
+    let hash = PasswordHash::new(phc_string)?;
+    if hash.algorithm != Algorithm::Argon2id.ident() {
+        return Err(Error::Algorithm);
+    }
+    if hash.version != Some(Version::V0x13.into()) {
+        return Err(Error::Version);
+    }
+    let salt = hash.salt.ok_or(Error::SaltInvalid)?;
+    let expected = hash.hash.ok_or(Error::EncodingInvalid)?;
+    let parameters = Params::try_from(&hash)?;
+    // `Output` compares in constant time.
+    Ok(output(password, &salt, &parameters, memory)? == expected)
+}
+
+fn output(password: &[u8], salt: &[u8], parameters: &Params, memory: &mut WorkingMemory) -> Result<Output> {
+    memory.resize(parameters.block_count(), Block::new());
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters.clone());
+    let length = parameters.output_len().unwrap_or(OUTPUT_BYTES);
+    let mut bytes = [0_u8; Output::MAX_LENGTH];
+    let bytes = bytes.get_mut(..length).ok_or(Error::OutputSize)?;
+    argon2.hash_password_into_with_memory(password, salt, bytes, memory)?;
+    Ok(Output::new(bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWORD: &[u8] = b"correct horse battery staple";
+
+    #[test]
+    fn a_hash_of_another_implementation_is_understood() {
+        // Made by argon2-cffi 25.1 (the reference implementation in C), with other costs than ours.
+        let hash =
+            "$argon2id$v=19$m=256,t=3,p=2$c2l4dGVlbiBieXRlIHNhbA$eJWjP9Eh+PRo0UC9Ek1IrolGaE72R5ybb0KVUtaWUHI";
+        let mut memory = Vec::new();
+        assert_eq!(verify(PASSWORD, hash, &mut memory), Ok(true));
+        assert_eq!(verify(b"another", hash, &mut memory), Ok(false));
+    }
+
+    #[test]
+    fn memory_that_was_used_before_changes_nothing() {
+        let mut memory = Vec::new();
+        let first = hash(PASSWORD, [7; SALT_BYTES], &mut memory).unwrap();
+        assert_eq!(memory.len(), MEMORY as usize);
+        let second = hash(PASSWORD, [7; SALT_BYTES], &mut memory).unwrap();
+        assert_eq!(first, second);
+    }
+
+    #[test]
+    fn what_is_no_argon2id_hash_is_an_error_and_no_match() {
+        for phc_string in [
+            "",
+            "plain",
+            "$argon2i$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            "$argon2id$v=16$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA",
+            "$argon2id$v=19$m=19456,t=2,p=1",
+            "$argon2id$v=19$m=19456,t=0,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        ] {
+            assert!(
+                verify(PASSWORD, phc_string, &mut Vec::new()).is_err(),
+                "{phc_string}"
+            );
+        }
+    }
+
+    #[test]
+    fn checking_nobody_s_hash_costs_what_checking_any_other_costs() {
+        let hash = hash(PASSWORD, [7; SALT_BYTES], &mut Vec::new()).unwrap();
+        let costs = |phc_string: &str| phc_string.split('$').take(4).collect::<Vec<_>>().join("$");
+        assert_eq!(costs(NOBODYS_HASH), costs(&hash));
+        assert_eq!(NOBODYS_HASH.len(), hash.len());
+        assert_eq!(verify(PASSWORD, NOBODYS_HASH, &mut Vec::new()), Ok(false));
+    }
+}
