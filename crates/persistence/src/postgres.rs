@@ -39,3 +39,4 @@ pub use config::PostgresConfig;
 pub use database_url::InvalidDatabaseUrl;
 pub use migrations::{MIGRATIONS_KEY, MigrateError};
 pub use store::{ConnectError, PostgresStore};
+pub use tls::TlsError;

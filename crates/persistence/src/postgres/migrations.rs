@@ -36,7 +36,7 @@ const WAIT_FOR_TABLE: Duration = Duration::from_secs(3);
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
     /// The database does not answer.
-    #[error("the database cannot be reached: {0}")]
+    #[error("the database cannot be reached")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// A transaction, or another process that migrates, holds what the migration needs. Trying again later helps.
     #[error(
@@ -52,8 +52,8 @@ pub enum MigrateError {
         /// The newest version that is unknown here.
         version: String,
     },
-    /// A migration failed. It was rolled back.
-    #[error("a migration failed: {0}")]
+    /// A migration failed, and was rolled back.
+    #[error("a migration failed and was rolled back")]
     Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 

@@ -1,11 +1,12 @@
 //! The store: a pool of connections, and how reads run on it.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use diesel_async::AsyncPgConnection;
-use diesel_async::pooled_connection::deadpool::{BuildError, Object, Pool};
+use diesel_async::pooled_connection::deadpool::{Object, Pool};
 use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -39,11 +40,11 @@ pub(super) struct Timeouts {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The certificates to trust could not be had.
-    #[error("TLS to the database is not possible: {0}")]
+    #[error("TLS to the database is not possible")]
     Tls(#[from] TlsError),
     /// The connection pool cannot be made like this.
     #[error("the connection pool cannot be made")]
-    Pool(#[from] BuildError),
+    Pool(#[source] Box<dyn Error + Send + Sync>),
 }
 
 /// What took too long.
@@ -72,7 +73,8 @@ impl PostgresStore {
         let server = Arc::new(Server::new(config)?);
         let pool = Pool::builder(Server::manager(Arc::clone(&server)))
             .max_size(max_connections)
-            .build()?;
+            .build()
+            .map_err(|error| ConnectError::Pool(error.into()))?;
         Ok(Self {
             server,
             pool,

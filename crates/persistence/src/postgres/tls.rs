@@ -45,10 +45,10 @@ pub enum TlsError {
     #[error("the operating system has no trusted certificates: install them, or name a file in sslrootcert")]
     NoSystemRoots,
     /// rustls refuses the certificates or settings.
-    #[error("{0}")]
+    #[error(transparent)]
     Rustls(#[from] rustls::Error),
     /// rustls cannot verify with these certificates.
-    #[error("{0}")]
+    #[error(transparent)]
     Verifier(#[from] rustls::client::VerifierBuilderError),
 }
 

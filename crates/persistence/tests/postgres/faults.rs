@@ -9,10 +9,13 @@ use keyward_domain::testing::Builder;
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::{PostgresConfig, PostgresStore};
 
-use crate::fixture::{Fixture, connect, store};
+use crate::fixture::{Fixture, connect, count, store};
+use crate::proxy::Proxy;
 
 /// What the API promises.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// So does it promise to be back.
+const RECOVER_WITHIN: Duration = Duration::from_secs(5);
 /// What a busy machine may add before a test about time has failed.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -198,19 +201,30 @@ async fn too_many_connections_are_unavailable() {
 }
 
 #[tokio::test]
-async fn a_wish_for_tls_is_not_met_in_the_clear() {
+async fn a_line_that_falls_silent_is_told_in_time_and_does_not_hinder_what_follows() {
     let fixture = Fixture::new().await;
-    let url = fixture.database.url();
-    for mode in ["require", "verify-full"] {
-        let config = PostgresConfig::from_url(&format!("{url}?sslmode={mode}")).expect("a URL");
-        let error = read(&store(config)).await.expect_err("a server without TLS");
-        let StorageError::Unavailable(error) = error else {
-            panic!("{error:?}");
-        };
-        assert!(error.to_string().contains("does not support TLS"), "{error}");
+    let proxy = Proxy::before(fixture.database.url(), None).await;
+    let mut config = PostgresConfig::from_url(&proxy.url("127.0.0.1")).expect("a URL");
+    config.max_connections = 4;
+    let store = store(config);
+    // Several connections, all of which are about to be dead.
+    let reads = (0..4).map(|_| read(&store));
+    futures_util::future::try_join_all(reads)
+        .await
+        .expect("the line works");
+
+    let events = count(&fixture.client, "audit_events").await;
+    proxy.fall_silent();
+    assert_unavailable(&store).await;
+    proxy.speak_again();
+
+    let begun = Instant::now();
+    while read(&store).await.is_err() || change(&store).await.is_err() {
+        assert!(begun.elapsed() < RECOVER_WITHIN + GRACE, "{:?}", begun.elapsed());
     }
-    for mode in ["prefer", "disable"] {
-        let config = PostgresConfig::from_url(&format!("{url}?sslmode={mode}")).expect("a URL");
-        read(&store(config)).await.expect("in the clear");
-    }
+    let events_since = count(&fixture.client, "audit_events").await - events;
+    assert_eq!(
+        events_since, 1,
+        "the change that was told to have failed did not happen"
+    );
 }

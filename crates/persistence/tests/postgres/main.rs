@@ -12,4 +12,6 @@ mod faults;
 mod fixture;
 mod interruptions;
 mod migrations;
+mod proxy;
 mod schema;
+mod tls;

@@ -1,0 +1,127 @@
+//! Stands between the store and the server: it can speak TLS for a server that does not, and fall silent.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+
+/// What a client sends first when it wishes for TLS (PostgreSQL documentation, §55.7, `SSLRequest`).
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+
+pub(crate) struct Proxy {
+    address: SocketAddr,
+    silent: watch::Sender<bool>,
+    tls_connections: watch::Receiver<u32>,
+    database_url: String,
+}
+
+impl Proxy {
+    /// In front of the database with this URL, with TLS if there is a configuration for it.
+    pub(crate) async fn before(database_url: &str, tls: Option<ServerConfig>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (silent, is_silent) = watch::channel(false);
+        let (count, tls_connections) = watch::channel(0);
+        let acceptor = tls.map(|config| TlsAcceptor::from(Arc::new(config)));
+        let server = host_and_port(database_url).to_owned();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let (server, acceptor) = (server.clone(), acceptor.clone());
+                let (is_silent, count) = (is_silent.clone(), count.clone());
+                tokio::spawn(async move {
+                    // What breaks is seen by the two that talk.
+                    let _ = serve(client, &server, acceptor, is_silent, &count).await;
+                });
+            }
+        });
+        Self {
+            address,
+            silent,
+            tls_connections,
+            database_url: database_url.to_owned(),
+        }
+    }
+
+    /// The database's URL by way of the proxy, under a name for this machine.
+    pub(crate) fn url(&self, host: &str) -> String {
+        let through = format!("{host}:{}", self.address.port());
+        self.database_url
+            .replacen(host_and_port(&self.database_url), &through, 1)
+    }
+
+    /// From now on nothing gets through, but nothing is closed.
+    pub(crate) fn fall_silent(&self) {
+        self.silent.send_replace(true);
+    }
+
+    /// What was held back goes on, and everything after it.
+    pub(crate) fn speak_again(&self) {
+        self.silent.send_replace(false);
+    }
+
+    pub(crate) fn tls_connections(&self) -> u32 {
+        *self.tls_connections.borrow()
+    }
+}
+
+fn host_and_port(url: &str) -> &str {
+    let (_, rest) = url.rsplit_once('@').expect("a URL with a user");
+    rest.split('/').next().expect("a host")
+}
+
+async fn serve(
+    mut client: TcpStream,
+    server: &str,
+    acceptor: Option<TlsAcceptor>,
+    is_silent: watch::Receiver<bool>,
+    tls_connections: &watch::Sender<u32>,
+) -> std::io::Result<()> {
+    let mut server = TcpStream::connect(server).await?;
+    let Some(acceptor) = acceptor else {
+        return pass_both(client, server, is_silent).await;
+    };
+    let mut first = [0; TLS_REQUEST.len()];
+    client.read_exact(&mut first).await?;
+    if first == TLS_REQUEST {
+        client.write_all(b"S").await?;
+        let client = acceptor.accept(client).await?;
+        tls_connections.send_modify(|count| *count += 1);
+        pass_both(client, server, is_silent).await
+    } else {
+        server.write_all(&first).await?;
+        pass_both(client, server, is_silent).await
+    }
+}
+
+async fn pass_both(
+    client: impl AsyncRead + AsyncWrite,
+    server: TcpStream,
+    is_silent: watch::Receiver<bool>,
+) -> std::io::Result<()> {
+    let (from_client, to_client) = split(client);
+    let (from_server, to_server) = split(server);
+    tokio::select! {
+        ended = pass(from_client, to_server, is_silent.clone()) => ended,
+        ended = pass(from_server, to_client, is_silent) => ended,
+    }
+}
+
+async fn pass(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    mut is_silent: watch::Receiver<bool>,
+) -> std::io::Result<()> {
+    let mut buffer = [0; 4096];
+    loop {
+        let length = from.read(&mut buffer).await?;
+        if is_silent.wait_for(|silent| !silent).await.is_err() || length == 0 {
+            return Ok(());
+        }
+        to.write_all(&buffer[..length]).await?;
+        to.flush().await?;
+    }
+}
