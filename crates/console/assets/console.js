@@ -47,6 +47,7 @@ document.addEventListener("submit", (event) => {
   if (event.target.method !== "post") return;
   if (sent.has(event.target)) event.preventDefault();
   sent.add(event.target);
+  setTimeout(() => sent.delete(event.target), 10_000); // for who stopped the browser in between
 });
 addEventListener("pageshow", (event) => {
   if (event.persisted) for (const form of document.forms) sent.delete(form);

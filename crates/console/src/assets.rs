@@ -5,7 +5,6 @@ use std::fmt::Write;
 use std::sync::LazyLock;
 
 use poem::http::{HeaderValue, StatusCode, header};
-use poem::web::Path;
 use poem::{Request, Response, handler};
 use rust_embed::Embed;
 
@@ -65,7 +64,7 @@ pub(crate) fn address(file_name: &str) -> &'static str {
 }
 
 #[handler]
-pub(crate) fn serve(request: &Request, Path(_): Path<String>) -> Result<Response, Refusal> {
+pub(crate) fn serve(request: &Request) -> Result<Response, Refusal> {
     let asset = ASSETS
         .iter()
         .find(|asset| asset.address == request.uri().path())

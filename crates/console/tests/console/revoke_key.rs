@@ -139,6 +139,7 @@ async fn another_members_key_is_as_unknown_as_one_that_never_was_and_stays_untou
         foreign.key.id.to_string(),
         unknown.to_string(),
         "not-an-id".to_owned(),
+        "%ff".to_owned(),
     ] {
         let path = format!("{LIST}/{id}/revoke");
         for answer in [
