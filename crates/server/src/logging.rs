@@ -5,11 +5,12 @@
 
 use std::io::{self, IsTerminal};
 use std::panic::{self, PanicHookInfo};
+use std::str::FromStr;
 
 use clap::ValueEnum;
 use tracing::error;
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::filter::{LevelFilter, ParseError};
 use tracing_subscriber::fmt;
 
 /// The form of the log.
@@ -39,10 +40,24 @@ impl LogFilter {
     }
 }
 
-impl std::str::FromStr for LogFilter {
-    type Err = ParseError;
+/// Why a text is no filter.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InvalidLogFilter {
+    /// tracing would take it for a target, and log nothing else.
+    #[error("`{0}` is no level: expected error, warn, info, debug, trace or off, or TARGET=LEVEL")]
+    NoLevel(String),
+    #[error(transparent)]
+    Directive(#[from] ParseError),
+}
 
-    fn from_str(directives: &str) -> Result<Self, ParseError> {
+impl FromStr for LogFilter {
+    type Err = InvalidLogFilter;
+
+    fn from_str(directives: &str) -> Result<Self, InvalidLogFilter> {
+        let mut lone_words = directives.split(',').filter(|part| !part.contains('='));
+        if let Some(word) = lone_words.find(|word| word.trim().parse::<LevelFilter>().is_err()) {
+            return Err(InvalidLogFilter::NoLevel(word.trim().to_owned()));
+        }
         EnvFilter::builder().parse(directives)?;
         Ok(Self(directives.to_owned()))
     }
@@ -96,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_is_no_filter_is_refused() {
-        for directives in ["keyward=loud", "a=b=c"] {
+        for directives in ["keyward=loud", "a=b=c", "verbose", "info,inof"] {
             assert!(directives.parse::<LogFilter>().is_err(), "{directives}");
         }
     }

@@ -32,25 +32,18 @@ pub(crate) enum OpenError {
 
 /// The database that the options name, up to date.
 pub(crate) async fn open(options: &DatabaseOptions) -> Result<PostgresStore, Failure> {
-    open_with(options, |_| ()).await
+    Ok(connect(configured(options)?).await?)
 }
 
-/// Likewise, with at most so many connections.
-pub(crate) async fn open_pool(
-    options: &DatabaseOptions,
-    max_connections: u16,
-) -> Result<PostgresStore, Failure> {
-    open_with(options, |config| config.max_connections = max_connections.into()).await
-}
-
-async fn open_with(
-    options: &DatabaseOptions,
-    adjust: impl FnOnce(&mut PostgresConfig),
-) -> Result<PostgresStore, Failure> {
+/// What the options say about the database, which is not asked yet.
+pub(crate) fn configured(options: &DatabaseOptions) -> Result<PostgresConfig, Failure> {
     let url = database_url::resolve(options.url.as_ref(), |name| std::env::var_os(name))?;
-    let mut config = PostgresConfig::from_url(url.expose()).map_err(OpenError::Url)?;
-    adjust(&mut config);
-    let store = PostgresStore::connect(config).map_err(OpenError::Connect)?;
+    Ok(PostgresConfig::from_url(url.expose()).map_err(OpenError::Url)?)
+}
+
+/// The database, up to date.
+pub(crate) async fn connect(config: PostgresConfig) -> Result<PostgresStore, OpenError> {
+    let store = PostgresStore::connect(config)?;
     migrate(&store).await?;
     Ok(store)
 }

@@ -1,7 +1,6 @@
 //! `keyward admin create-user`: one more person.
 
 use keyward_domain::organization::Slug;
-use keyward_domain::sign_in::Accounts;
 use keyward_domain::sign_in::accounts::{AccountDraft, CreateAccountError};
 
 use super::Failure;
@@ -20,7 +19,9 @@ pub(crate) async fn run(options: CreateUserOptions) -> Result<(), Failure> {
         NewPassword::obtain(&options.password, &username, &*sources.random)?;
     let store = storage::open(&options.storage.database).await?;
     let accounts = Composition::new(sources, store).accounts();
-    let organization = organization(&accounts, options.organization).await?;
+    let existing = accounts.organizations().await?;
+    let existing = existing.into_iter().map(|organization| organization.slug);
+    let organization = chosen(options.organization, existing.collect())?;
     let draft = AccountDraft {
         organization: organization.clone(),
         role: options.role.into(),
@@ -42,22 +43,57 @@ pub(crate) async fn run(options: CreateUserOptions) -> Result<(), Failure> {
 }
 
 /// The organization that was asked for, or the only one.
-async fn organization(accounts: &Accounts, asked: Option<Slug>) -> Result<Slug, Failure> {
-    let organizations = accounts.organizations().await?;
-    let mut existing: Vec<Slug> = organizations
-        .into_iter()
-        .map(|organization| organization.slug)
-        .collect();
+fn chosen(asked: Option<Slug>, mut existing: Vec<Slug>) -> Result<Slug, Failure> {
     match asked {
         _ if existing.is_empty() => Err(Failure::NotSetUp),
         Some(slug) if existing.contains(&slug) => Ok(slug),
         Some(asked) => Err(Failure::OrganizationUnknown { asked, existing }),
-        None => match existing.pop() {
-            Some(only) if existing.is_empty() => Ok(only),
-            last => {
-                existing.extend(last);
-                Err(Failure::OrganizationAmbiguous { existing })
-            }
-        },
+        None if existing.len() > 1 => Err(Failure::OrganizationAmbiguous { existing }),
+        None => existing.pop().ok_or(Failure::NotSetUp),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slugs(texts: &[&str]) -> Vec<Slug> {
+        texts.iter().map(|text| Slug::parse(text).unwrap()).collect()
+    }
+
+    fn choose(asked: Option<&str>, existing: &[&str]) -> Result<String, String> {
+        chosen(asked.map(|slug| Slug::parse(slug).unwrap()), slugs(existing))
+            .map(|slug| slug.to_string())
+            .map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn the_only_organization_need_not_be_named() {
+        assert_eq!(choose(None, &["acme"]).unwrap(), "acme");
+        assert_eq!(choose(Some("acme"), &["acme"]).unwrap(), "acme");
+    }
+
+    #[test]
+    fn one_of_several_must_be_named() {
+        assert_eq!(choose(Some("beta"), &["acme", "beta"]).unwrap(), "beta");
+        assert_eq!(
+            choose(None, &["acme", "beta"]).unwrap_err(),
+            "there are several organizations: say which with --organization, one of acme, beta"
+        );
+        assert_eq!(
+            choose(Some("other"), &["acme", "beta"]).unwrap_err(),
+            "there is no organization other: --organization can be acme, beta"
+        );
+    }
+
+    #[test]
+    fn there_is_none_before_the_first_run() {
+        for asked in [None, Some("acme")] {
+            assert!(
+                choose(asked, &[])
+                    .unwrap_err()
+                    .starts_with("Keyward is not set up yet")
+            );
+        }
     }
 }

@@ -47,6 +47,8 @@ struct Server {
 impl Server {
     /// Whatever can be refused is refused before the database is touched.
     async fn prepare(options: ServeOptions) -> Result<Self, Failure> {
+        let mut database = storage::configured(&options.database)?;
+        database.max_connections = options.pool.database_pool_size.into();
         let given_url = options.server.public_url.as_deref();
         let given_url = given_url.map(public_url::given).transpose()?;
         let address = options.server.listen;
@@ -65,7 +67,7 @@ impl Server {
             ..FrontDoorConfig::new(sources.request_ids())
         })?;
 
-        let store = storage::open_pool(&options.database, options.pool.database_pool_size).await?;
+        let store = storage::connect(database).await?;
         let composition = Composition::new(sources, store.clone());
         let key_limit = KeyLimit(options.limits.key_limit);
         let routes = Routes::new(

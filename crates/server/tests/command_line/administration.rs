@@ -2,34 +2,17 @@
 
 use keyward_test_database::TestDatabase;
 
-use crate::keyward::{Answer, Keyward};
-use crate::server::{HttpAnswer, Server};
-
-const PASSWORD: &str = "quiet otters read maps";
+use crate::browser::{cookie, front_page_leads_to, sign_in};
+use crate::keyward::Keyward;
+use crate::server::Server;
+use crate::setup::{PASSWORD, bootstrap, set_up};
 
 fn keyward(database: &TestDatabase, arguments: &[&str]) -> Keyward {
     Keyward::new(arguments).database(database.url())
 }
 
-fn bootstrap(database: &TestDatabase) -> Answer {
-    let arguments = [
-        "admin",
-        "bootstrap",
-        "--organization=Acme & Sons",
-        "--username=ada",
-        "--password-stdin",
-    ];
-    keyward(database, &arguments).input(PASSWORD).run()
-}
-
 async fn empty() -> TestDatabase {
     TestDatabase::empty().await.unwrap()
-}
-
-async fn set_up() -> TestDatabase {
-    let database = empty().await;
-    bootstrap(&database).success();
-    database
 }
 
 #[tokio::test]
@@ -189,30 +172,13 @@ async fn an_unknown_user_or_organization_is_named() {
     );
 }
 
-/// Sends the sign-in form as a browser does.
-fn sign_in(server: &Server, username: &str, password: &str) -> HttpAnswer {
-    let headers = [
-        "Sec-Fetch-Site: same-origin",
-        "Content-Type: application/x-www-form-urlencoded",
-    ];
-    let form = format!("username={username}&password={}", password.replace(' ', "+"));
-    server.ask("POST", "/sign-in", &headers, &form)
-}
-
-/// Where the front page leads somebody with this cookie.
-fn front_page_leads_to(server: &Server, cookie: &str) -> String {
-    let answer = server.ask("GET", "/", &[&format!("Cookie: {cookie}")], "");
-    answer.header("location").unwrap().to_owned()
-}
-
 #[tokio::test]
 async fn a_reset_password_replaces_the_old_one_and_ends_the_sessions() {
     let database = set_up().await;
     let server = Server::start(database.url(), &[]);
     let signed_in = sign_in(&server, "ada", PASSWORD);
     assert_eq!(signed_in.status, 303, "{signed_in:?}");
-    let cookie = signed_in.header("set-cookie").unwrap();
-    let cookie = cookie.split(';').next().unwrap();
+    let cookie = cookie(&signed_in);
     let page = front_page_leads_to(&server, cookie);
     assert!(page.starts_with("/organizations/acme-sons/"), "{page}");
 

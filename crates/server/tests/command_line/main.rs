@@ -7,8 +7,11 @@
 )]
 
 mod administration;
+mod browser;
+mod configuration;
 mod keyward;
 mod offline;
 mod refusals;
 mod server;
 mod serving;
+mod setup;

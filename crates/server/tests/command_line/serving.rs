@@ -1,6 +1,7 @@
 //! What a running server promises to whoever runs it.
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
 
 use keyward_test_database::TestDatabase;
 use rustix::process::Signal;
@@ -151,18 +152,45 @@ async fn a_second_signal_ends_it_at_once() {
     assert_eq!(status.code(), Some(1), "{log}");
 }
 
+/// Sends the sign-in form but for its body; it is in flight once this returns.
+fn form_in_flight(server: &Server) -> TcpStream {
+    let mut stream = server.connect();
+    let head = format!(
+        "POST /sign-in HTTP/1.1\r\nHost: {}\r\nSec-Fetch-Site: same-origin\r\nContent-Length: {}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nExpect: 100-continue\r\n\r\n",
+        server.address,
+        FORM.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut go_on = [0; 25];
+    stream.read_exact(&mut go_on).unwrap();
+    assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream
+}
+
+const FORM: &str = "username=ada&password=nobody+knows+this";
+
+#[tokio::test]
+async fn a_request_in_flight_is_answered_before_it_ends() {
+    let database = database().await;
+    let mut server = Server::start(database.url(), &[]);
+    let mut stream = form_in_flight(&server);
+    server.signal(Signal::TERM);
+    server.event("draining");
+    stream.write_all(FORM.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert_eq!(HttpAnswer::parse(&answer).status, 422, "{answer}");
+    assert_eq!(server.event("ended")["cut_off"], 0);
+    assert_eq!(server.ended().0.code(), Some(0));
+}
+
 #[tokio::test]
 async fn a_request_that_does_not_end_is_cut_off_at_the_deadline() {
     let database = database().await;
     let mut server = Server::start(database.url(), &["--drain-timeout=1"]);
-    let mut stream = server.connect();
-    let head = format!("POST /sign-in HTTP/1.1\r\nHost: {}\r\n", server.address);
-    stream.write_all(head.as_bytes()).unwrap();
-    // Another request's answer shows that the connection before it has been accepted.
-    server.get("/healthz");
+    let _stream = form_in_flight(&server);
     server.signal(Signal::TERM);
-    let (status, log) = server.ended();
-    assert_eq!(status.code(), Some(0), "{log}");
-    let mut rest = Vec::new();
-    let _ = stream.read_to_end(&mut rest);
+    assert_eq!(server.event("ended")["cut_off"], 1);
+    assert_eq!(server.ended().0.code(), Some(0));
 }

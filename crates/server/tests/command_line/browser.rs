@@ -1,0 +1,46 @@
+//! The console, as far as a test needs it to see what a command did.
+
+use crate::server::{HttpAnswer, Server};
+
+const NEW_KEY: &str = "/organizations/acme-sons/settings/api-keys/new";
+
+/// Sends the sign-in form as a browser does.
+pub(crate) fn sign_in(server: &Server, username: &str, password: &str) -> HttpAnswer {
+    let form = format!("username={username}&password={}", password.replace(' ', "+"));
+    send(server, "/sign-in", "", &form)
+}
+
+/// The cookie of an answer, as a browser sends it back.
+pub(crate) fn cookie(signed_in: &HttpAnswer) -> &str {
+    let cookie = signed_in.header("set-cookie").unwrap();
+    cookie.split(';').next().unwrap()
+}
+
+/// Where the front page leads somebody with this cookie.
+pub(crate) fn front_page_leads_to(server: &Server, cookie: &str) -> String {
+    let answer = server.ask("GET", "/", &[&format!("Cookie: {cookie}")], "");
+    answer.header("location").unwrap().to_owned()
+}
+
+/// Fills the form for a new key in and sends it.
+pub(crate) fn create_key(server: &Server, cookie: &str, name: &str) -> HttpAnswer {
+    let form = server.ask("GET", NEW_KEY, &[&format!("Cookie: {cookie}")], "");
+    let (_, rest) = form.body.split_once("name=\"nonce\" value=\"").unwrap();
+    let (nonce, _) = rest.split_once('"').unwrap();
+    send(
+        server,
+        NEW_KEY,
+        cookie,
+        &format!("nonce={nonce}&name={name}&description="),
+    )
+}
+
+fn send(server: &Server, path: &str, cookie: &str, form: &str) -> HttpAnswer {
+    let cookie = format!("Cookie: {cookie}");
+    let headers = [
+        "Sec-Fetch-Site: same-origin",
+        "Content-Type: application/x-www-form-urlencoded",
+        &cookie,
+    ];
+    server.ask("POST", path, &headers, form)
+}

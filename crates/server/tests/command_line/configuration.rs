@@ -1,0 +1,96 @@
+//! What options change about a running server.
+
+use keyward_test_database::TestDatabase;
+
+use crate::browser::{cookie, create_key, sign_in};
+use crate::keyward::Keyward;
+use crate::server::Server;
+use crate::setup::{PASSWORD, set_up};
+
+#[tokio::test]
+async fn the_key_limit_is_what_the_option_says() {
+    let database = set_up().await;
+    let server = Server::start(database.url(), &["--key-limit=1"]);
+    let signed_in = sign_in(&server, "ada", PASSWORD);
+    let first = create_key(&server, cookie(&signed_in), "first");
+    assert_eq!(first.status, 200, "{first:?}");
+    assert!(first.body.contains("kwp_"));
+    let second = create_key(&server, cookie(&signed_in), "second");
+    assert_ne!(second.status, 200, "{second:?}");
+    assert!(!second.body.contains("kwp_"));
+}
+
+#[tokio::test]
+async fn an_https_public_url_makes_cookies_and_answers_strict() {
+    let database = set_up().await;
+    let server = Server::start(database.url(), &["--public-url=https://keys.example.com"]);
+    let signed_in = sign_in(&server, "ada", PASSWORD);
+    let cookie = signed_in.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("__Host-session="), "{cookie}");
+    assert!(cookie.contains("; Secure"), "{cookie}");
+    assert!(
+        server
+            .get("/healthz")
+            .header("strict-transport-security")
+            .is_some()
+    );
+
+    let local = Server::start(database.url(), &[]);
+    assert!(
+        local
+            .get("/healthz")
+            .header("strict-transport-security")
+            .is_none()
+    );
+}
+
+#[tokio::test]
+async fn only_a_trusted_proxy_is_believed_about_the_client() {
+    let database = TestDatabase::empty().await.unwrap();
+    for (arguments, client) in [
+        (&[][..], "127.0.0.1"),
+        (&["--trusted-proxy=127.0.0.0/8"], "192.0.2.7"),
+        (
+            &["--trusted-proxy=10.0.0.0/8", "--trusted-proxy=127.0.0.1"],
+            "192.0.2.7",
+        ),
+        (&["--trusted-proxy=10.0.0.0/8"], "127.0.0.1"),
+        (
+            &["--trusted-proxy=127.0.0.1", "--forwarded-header=forwarded"],
+            "127.0.0.1",
+        ),
+    ] {
+        let mut server = Server::start(database.url(), arguments);
+        server.ask("GET", "/healthz", &["X-Forwarded-For: 192.0.2.7"], "");
+        assert_eq!(
+            server.event("request answered")["client"],
+            client,
+            "{arguments:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_database_can_be_named_in_a_file() {
+    let database = TestDatabase::empty().await.unwrap();
+    let file = std::env::temp_dir().join(format!("{}-url", database.name()));
+    std::fs::write(&file, format!("{}\n", database.url())).unwrap();
+    let answer = Keyward::new(&["migrate"])
+        .variable("KEYWARD_DATABASE_URL_FILE", file.to_str().unwrap())
+        .run();
+    std::fs::remove_file(&file).unwrap();
+    answer.success();
+}
+
+#[test]
+fn the_log_is_text_if_asked_for() {
+    let warning = |format: &str| {
+        let answer = Keyward::new(&["migrate", "--log-format", format])
+            .variable("KEYWARD_MISSPELT", "1")
+            .run();
+        answer.errors.lines().next().unwrap().to_owned()
+    };
+    assert!(warning("json").starts_with('{'));
+    // No terminal reads this, so there are no colours.
+    assert!(warning("text").contains(" WARN keyward: no option has these variables"));
+}
