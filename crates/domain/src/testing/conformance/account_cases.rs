@@ -208,6 +208,25 @@ pub async fn a_password_whose_event_cannot_be_written_is_not_replaced(stores: St
     assert!(session_exists(&scene, &session).await);
 }
 
+pub async fn a_password_is_replaced_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let session = start_session(&scene, &ada.user).await.digest;
+    let event = reset(&scene, &ada);
+    let accounts = &scene.stores.accounts;
+    abandon(accounts.replace_password(ada.user.id, password_hash("new"), event)).await;
+
+    eventually("the abandoned password is replaced", async || {
+        let account = find(&scene, "ada").await.expect("still there");
+        account.password_hash == password_hash("new")
+    })
+    .await;
+    assert!(!session_exists(&scene, &session).await);
+    let events = scene
+        .events_about(None, Action::ResetPassword, Subject::User(ada.user.id))
+        .await;
+    assert_eq!(events.len(), 1);
+}
+
 pub async fn keys_outlive_a_replaced_password(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");

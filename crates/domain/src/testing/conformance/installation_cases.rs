@@ -48,6 +48,24 @@ pub async fn a_new_link_replaces_the_one_before(stores: Stores) {
     assert_eq!(events.len(), 2);
 }
 
+pub async fn a_link_is_replaced_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let scene = Scene::new(stores);
+    let (first, second) = (new_link(&scene), new_link(&scene));
+    let expires_at = scene.now() + TimeDelta::hours(24);
+    replace_link(&scene, first, expires_at).await.expect("a link");
+    abandon(replace_link(&scene, second, expires_at)).await;
+
+    eventually("the abandoned link replaces the first", async || {
+        works(&scene, &second, scene.now()).await
+    })
+    .await;
+    assert!(!works(&scene, &first, scene.now()).await);
+    let events = scene
+        .events_about(None, Action::CreateSetupLink, Subject::Installation)
+        .await;
+    assert_eq!(events.len(), 2);
+}
+
 pub async fn a_link_whose_event_cannot_be_written_replaces_nothing(stores: Stores) {
     let scene = Scene::new(stores);
     let (first, second) = (new_link(&scene), new_link(&scene));

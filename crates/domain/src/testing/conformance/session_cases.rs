@@ -220,6 +220,41 @@ pub async fn many_concurrent_ends_of_one_session_write_one_event(stores: Stores)
     assert_eq!(endings(&scene, &new).await.len(), 1);
 }
 
+pub async fn a_session_ends_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = start_session(&scene, &ada.user).await;
+    let event = sign_out(&scene, &new);
+    abandon(scene.stores.sessions.end(new.session.id, event)).await;
+
+    eventually("the abandoned session ends", async || {
+        find(&scene, &new.digest).await.is_none()
+    })
+    .await;
+    assert_eq!(endings(&scene, &new).await.len(), 1);
+}
+
+pub async fn of_many_concurrent_sightings_the_last_moment_stays(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = start_session(&scene, &ada.user).await;
+    let start = scene.now();
+    let sightings = (0..32_i64).map(|number| {
+        let (scene, session) = (scene.clone(), new.session.id);
+        // The latest comes somewhere in the middle.
+        let at = start + TimeDelta::seconds(number * 13 % 32);
+        let task: BoxFuture<'static, _> =
+            Box::pin(async move { scene.stores.sessions.seen(session, at).await });
+        task
+    });
+    for noted in scene.stores.in_parallel(sightings).await {
+        noted.expect("noted");
+    }
+
+    assert_eq!(
+        last_seen(&scene, &new.digest).await,
+        start + TimeDelta::seconds(31)
+    );
+}
+
 pub async fn a_session_whose_end_cannot_be_written_goes_on(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;

@@ -153,6 +153,7 @@ suite! { $
         a_replaced_password_ends_all_sessions_of_its_user
         the_password_of_an_unknown_user_is_not_replaced
         a_password_whose_event_cannot_be_written_is_not_replaced
+        a_password_is_replaced_in_full_even_if_the_caller_stops_waiting
         keys_outlive_a_replaced_password
     }
     session_cases {
@@ -168,6 +169,8 @@ suite! { $
         an_ended_session_is_gone
         a_session_ends_once
         many_concurrent_ends_of_one_session_write_one_event
+        a_session_ends_in_full_even_if_the_caller_stops_waiting
+        of_many_concurrent_sightings_the_last_moment_stays
         a_session_whose_end_cannot_be_written_goes_on
     }
     throttle_cases {
@@ -180,6 +183,7 @@ suite! { $
         an_empty_store_is_not_set_up
         a_link_works_until_it_expires
         a_new_link_replaces_the_one_before
+        a_link_is_replaced_in_full_even_if_the_caller_stops_waiting
         a_link_whose_event_cannot_be_written_replaces_nothing
         the_link_sets_up_organization_owner_and_membership
         the_command_line_sets_up_without_a_link
