@@ -8,8 +8,8 @@ use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{ReadKeyError, RevokeKeyError};
 use keyward_domain::ports::DescendantKeys;
 use poem::http::StatusCode;
-use poem::web::{Data, Path};
-use poem::{Response, handler};
+use poem::web::Data;
+use poem::{FromRequest, Request, RequestBody, Response, handler};
 
 use crate::forms::Form;
 use crate::pages::api_keys::after_revocation;
@@ -42,13 +42,23 @@ struct KeyInQuestion {
     revoked: Option<Moment>,
 }
 
+/// The key that the path names. What is no id names no key.
+struct KeyInPath(ApiKeyId);
+
+impl<'a> FromRequest<'a> for KeyInPath {
+    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        let id = request.raw_path_param("id").and_then(|id| id.parse().ok());
+        Ok(Self(id.ok_or(Refusal::NotFound)?))
+    }
+}
+
 #[handler]
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
     insider: Insider,
-    Path((_, id)): Path<(String, String)>,
+    KeyInPath(id): KeyInPath,
 ) -> Result<Response, Refusal> {
-    let page = page(console, &insider, key_id(&id)?).await?;
+    let page = page(console, &insider, id).await?;
     html(StatusCode::OK, &page)
 }
 
@@ -56,11 +66,10 @@ pub(crate) async fn show(
 pub(crate) async fn submit(
     Data(console): Data<&Arc<Console>>,
     insider: Insider,
-    Path((_, id)): Path<(String, String)>,
+    KeyInPath(id): KeyInPath,
     Source(source): Source,
     Form(form): Form,
 ) -> Result<Response, Refusal> {
-    let id = key_id(&id)?;
     let descendants = match form.optional("descendants") {
         Some("revoke") => DescendantKeys::Revoke,
         None => DescendantKeys::Keep,
@@ -107,11 +116,6 @@ async fn page(console: &Console, insider: &Insider, id: ApiKeyId) -> Result<Revo
         revoke_descendants: false,
         confirmation_missing: false,
     })
-}
-
-/// What is no id names no key.
-fn key_id(text: &str) -> Result<ApiKeyId, Refusal> {
-    text.parse().map_err(|_| Refusal::NotFound)
 }
 
 impl From<&ApiKey> for KeyInQuestion {
