@@ -21,7 +21,12 @@ fn everywhere(value: &mut Value, rewrite: &mut impl FnMut(&mut Map<String, Value
     match value {
         Value::Object(object) => {
             rewrite(object);
-            object.values_mut().for_each(|value| everywhere(value, rewrite));
+            for (name, value) in object {
+                // An example is what a client sends or gets, to the letter.
+                if name != "example" {
+                    everywhere(value, rewrite);
+                }
+            }
         }
         Value::Array(values) => values.iter_mut().for_each(|value| everywhere(value, rewrite)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -182,10 +187,15 @@ mod tests {
 
     #[test]
     fn descriptions_keep_their_paragraphs_only() {
-        let document = json!({"info": {"description": "One\nline.\n\nAnother\none."}});
+        let document = json!({
+            "description": "One\nline.\n\nAnother\none.", "example": {"description": "Two\nlines"}
+        });
         assert_eq!(
-            normalised(document)["info"]["description"],
-            json!("One line.\n\nAnother one.")
+            normalised(document),
+            json!({
+                "description": "One line.\n\nAnother one.", "example": {"description": "Two\nlines"},
+                "openapi": "3.0.3"
+            })
         );
     }
 }
