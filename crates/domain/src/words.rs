@@ -25,3 +25,54 @@ macro_rules! words {
     };
 }
 pub(crate) use words;
+
+#[cfg(test)]
+mod tests {
+    use crate::api_key::RevocationReason;
+    use crate::audit::{Action, Outcome};
+    use crate::membership::Role;
+
+    // What stands in storage and in clients' code must never change.
+    #[test]
+    fn words_read_back_and_stay_as_they_are() {
+        for (action, word) in [
+            (Action::CreateSetupLink, "setup_link.create"),
+            (Action::CreateOrganization, "organization.create"),
+            (Action::CreateUser, "user.create"),
+            (Action::CreateMembership, "membership.create"),
+            (Action::ResetPassword, "user.reset_password"),
+            (Action::SignIn, "session.sign_in"),
+            (Action::SignOut, "session.sign_out"),
+            (Action::CreateApiKey, "api_key.create"),
+            (Action::EditApiKey, "api_key.edit"),
+            (Action::RevokeApiKey, "api_key.revoke"),
+        ] {
+            assert_eq!(action.as_str(), word);
+            assert_eq!(Action::from_word(word), Some(action));
+        }
+        for (reason, word) in [
+            (RevocationReason::Holder, "holder"),
+            (RevocationReason::Owner, "owner"),
+            (RevocationReason::Leak, "leak"),
+            (RevocationReason::Administrator, "administrator"),
+        ] {
+            assert_eq!(reason.as_str(), word);
+            assert_eq!(RevocationReason::from_word(word), Some(reason));
+        }
+        for (outcome, word) in [(Outcome::Success, "success"), (Outcome::Refused, "refused")] {
+            assert_eq!(outcome.as_str(), word);
+            assert_eq!(Outcome::from_word(word), Some(outcome));
+        }
+        for (role, word) in [(Role::Owner, "owner"), (Role::Member, "member")] {
+            assert_eq!(role.as_str(), word);
+            assert_eq!(Role::from_word(word), Some(role));
+        }
+    }
+
+    #[test]
+    fn other_words_mean_nothing() {
+        for word in ["", "Owner", "owner ", "admin"] {
+            assert_eq!(Role::from_word(word), None, "{word:?}");
+        }
+    }
+}
