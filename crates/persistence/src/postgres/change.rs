@@ -9,7 +9,7 @@ use keyward_domain::ports::StorageError;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout_at};
 
-use super::errors::{Abort, commit_error, storage_error};
+use super::errors::{Abort, commit_error, is_read_only, storage_error};
 use super::store::{PostgresStore, TooSlow};
 
 impl PostgresStore {
@@ -31,8 +31,8 @@ impl PostgresStore {
             return settled(finished, &progress);
         }
         if progress.withdraw() {
-            // As after a slow read: the server ends what is merely slow before this.
-            self.pool.retain(|_, _| false);
+            // As after a read that takes too long: the line is dead, and so are likely the others.
+            self.discard_idle();
             return Err(StorageError::Unavailable(TooSlow::Answer.into()).into());
         }
         match timeout_at(begun + self.timeouts.outcome, &mut task).await {
@@ -48,8 +48,8 @@ where
     E: From<StorageError> + Send,
     W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send,
 {
-    let mut connection = store.connection().await?;
-    let connection: &mut AsyncPgConnection = &mut connection;
+    let mut checked_out = store.connection().await?;
+    let connection: &mut AsyncPgConnection = &mut checked_out;
     let outcome = connection
         .transaction(async |connection| {
             let value = work(connection).await?;
@@ -61,6 +61,11 @@ where
             }
         })
         .await;
+    if let Err(Abort::Query(error)) = &outcome
+        && is_read_only(error)
+    {
+        store.discard(checked_out);
+    }
     match outcome {
         Ok(value) => Ok(value),
         Err(Abort::Refused(refusal)) => Err(refusal),

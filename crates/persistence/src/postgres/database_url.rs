@@ -22,9 +22,12 @@ pub enum InvalidDatabaseUrl {
     /// No host, and no socket folder.
     #[error("the database URL names no host")]
     NoHost,
-    /// The value of an option is not understood.
-    #[error("the database URL has an unknown option, or one with a value that makes no sense: {0}")]
-    Option(String),
+    /// An option of libpq has a value that is not understood, or is not supported here.
+    #[error("the option {0} in the database URL is not supported, or its value makes no sense")]
+    Option(&'static str),
+    /// An option has a name that not even libpq knows. It is not repeated: it may be the rest of a password.
+    #[error("the database URL has an unknown option: check its spelling, and write an & in a value as %26")]
+    UnknownOption,
     /// `sslmode` is none of the known words.
     #[error("sslmode in the database URL must be disable, prefer, require, verify-ca or verify-full")]
     SslMode,
@@ -45,6 +48,47 @@ pub enum InvalidDatabaseUrl {
     #[error("sslnegotiation=direct in the database URL needs sslmode=require, verify-ca or verify-full")]
     DirectNegotiation,
 }
+
+/// The options that a URL for libpq may have (PostgreSQL documentation, §34.1.2), here or not.
+const LIBPQ_OPTIONS: [&str; 37] = [
+    "application_name",
+    "channel_binding",
+    "client_encoding",
+    "connect_timeout",
+    "dbname",
+    "fallback_application_name",
+    "gssdelegation",
+    "gssencmode",
+    "gsslib",
+    "host",
+    "hostaddr",
+    "keepalives",
+    "keepalives_count",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "krbsrvname",
+    "load_balance_hosts",
+    "options",
+    "passfile",
+    "password",
+    "port",
+    "replication",
+    "require_auth",
+    "requirepeer",
+    "service",
+    "ssl_max_protocol_version",
+    "ssl_min_protocol_version",
+    "sslcert",
+    "sslcertmode",
+    "sslcrl",
+    "sslkey",
+    "sslnegotiation",
+    "sslpassword",
+    "target_session_attrs",
+    "tcp_user_timeout",
+    "user",
+];
 
 /// Reads a URL with the TLS options of libpq, which `tokio-postgres` does not know.
 pub(super) fn parse(url: &str) -> Result<(Config, TlsMode), InvalidDatabaseUrl> {
@@ -76,7 +120,7 @@ pub(super) fn parse(url: &str) -> Result<(Config, TlsMode), InvalidDatabaseUrl> 
             .collect();
         format!("postgres://{authority}{path}?{}", options.join("&"))
             .parse()
-            .map_err(|_| InvalidDatabaseUrl::Option(names_of(&other_options)))?
+            .map_err(|_| refused_option(authority, path, &other_options))?
     };
     check_hosts(&config, &tls)?;
     Ok((config, tls))
@@ -88,10 +132,19 @@ fn without_options(authority: &str, path: &str) -> Result<Config, InvalidDatabas
         .map_err(|_| InvalidDatabaseUrl::Form)
 }
 
-/// Names only: a value may be a secret (`password=…` is an option too).
-fn names_of(options: &[(&str, &str)]) -> String {
-    let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
-    names.join(", ")
+/// The first option that cannot be read even by itself.
+fn refused_option(authority: &str, path: &str, options: &[(&str, &str)]) -> InvalidDatabaseUrl {
+    let is_refused = |name: &str, value: &str| {
+        let alone = format!("postgres://{authority}{path}?{name}={value}");
+        alone.parse::<Config>().is_err()
+    };
+    options
+        .iter()
+        .find(|(name, value)| is_refused(name, value))
+        .and_then(|(name, _)| LIBPQ_OPTIONS.iter().find(|known| *known == name))
+        .map_or(InvalidDatabaseUrl::UnknownOption, |known| {
+            InvalidDatabaseUrl::Option(known)
+        })
 }
 
 fn tls_mode(options: &[(&str, &str)]) -> Result<TlsMode, InvalidDatabaseUrl> {
@@ -117,8 +170,8 @@ fn tls_mode(options: &[(&str, &str)]) -> Result<TlsMode, InvalidDatabaseUrl> {
 }
 
 fn roots(value: &str) -> Result<Roots, InvalidDatabaseUrl> {
-    match percent_decoded(value).ok_or_else(|| InvalidDatabaseUrl::Option("sslrootcert".to_owned()))? {
-        file if file.is_empty() => Err(InvalidDatabaseUrl::Option("sslrootcert".to_owned())),
+    match percent_decoded(value).ok_or(InvalidDatabaseUrl::Option("sslrootcert"))? {
+        file if file.is_empty() => Err(InvalidDatabaseUrl::Option("sslrootcert")),
         word if word == "system" => Ok(Roots::System),
         file => Ok(Roots::File(PathBuf::from(file))),
     }
@@ -210,10 +263,9 @@ mod tests {
             InvalidDatabaseUrl::UnusedRootCertificates
         );
         assert_eq!(with("sslmode=verify-ca"), InvalidDatabaseUrl::NoRootCertificates);
-        assert_eq!(
-            with("sslcert=/me.pem"),
-            InvalidDatabaseUrl::Option("sslcert".to_owned())
-        );
+        assert_eq!(with("sslcert=/me.pem"), InvalidDatabaseUrl::Option("sslcert"));
+        assert_eq!(with("port=many"), InvalidDatabaseUrl::Option("port"));
+        assert_eq!(with("ssl_mode=require"), InvalidDatabaseUrl::UnknownOption);
         assert_eq!(
             refusal("postgres:///db?host=/run/postgresql&sslmode=require"),
             InvalidDatabaseUrl::TlsOverSocket
@@ -247,6 +299,7 @@ mod tests {
             "postgres://me:p#s3cret@host/db",
             "postgres://me:s3cret@host/db?port=s3cret",
             "postgres://me@host/db?password=s3cret&nonsense=1",
+            "postgres://me@host/db?password=my&s3cret",
             "postgres://me:s3cret@host/db?sslmode=s3cret",
         ] {
             let refusal = refusal(url);

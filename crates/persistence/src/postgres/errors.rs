@@ -87,25 +87,29 @@ fn may_pass(kind: &DatabaseErrorKind, message: &str) -> bool {
 /// What PostgreSQL says when it is the server's state that is wrong and not the statement: error classes 53 (full), 57
 /// (an operator intervenes, or time is up), 58 (the system fails), and locks.
 fn is_operational(message: &str) -> bool {
-    const BEGINNINGS: [&str; 9] = [
+    const BEGINNINGS: [&str; 5] = [
         "canceling statement due to",
         "terminating connection",
-        "terminating background worker",
         "the database system is",
         "deadlock detected",
-        "sorry, too many clients already",
-        "remaining connection slots are reserved",
-        "too many connections for",
-        "out of",
+        "out of ",
     ];
-    const PARTS: [&str; 4] = [
+    const PARTS: [&str; 3] = [
         "No space left on device",
-        "is not currently accepting connections",
         "Input/output error",
         "Read-only file system",
     ];
     BEGINNINGS.iter().any(|beginning| message.starts_with(beginning))
         || PARTS.iter().any(|part| message.contains(part))
+}
+
+/// Whether the session may only read: its server has become a standby, or was set so when the session began. Sessions
+/// stay what they are, so another one may be better.
+pub(super) fn is_read_only(error: &QueryError) -> bool {
+    matches!(
+        error,
+        QueryError::DatabaseError(DatabaseErrorKind::ReadOnlyTransaction, _)
+    )
 }
 
 /// What PostgreSQL says when a statement gave up waiting for a lock.
@@ -135,7 +139,7 @@ mod tests {
             LOCK_TIMEOUT,
             "terminating connection due to administrator command",
             "the database system is shutting down",
-            "sorry, too many clients already",
+            "out of shared memory",
             "could not extend file \"base/5/16384\": No space left on device",
         ] {
             let error = storage_error(of(DatabaseErrorKind::Unknown, message));

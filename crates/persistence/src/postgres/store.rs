@@ -92,6 +92,17 @@ impl PostgresStore {
         }
     }
 
+    /// Closes a connection that is of no more use, and those that wait in the pool: what spoils one (a server that is
+    /// gone, a standby where the primary was) spoils them all, and one after the other would each fail a request.
+    pub(super) fn discard(&self, connection: Object<AsyncPgConnection>) {
+        drop(Object::take(connection));
+        self.discard_idle();
+    }
+
+    pub(super) fn discard_idle(&self) {
+        self.pool.retain(|_, _| false);
+    }
+
     /// Runs a read to its end or to its deadline, also if the caller stops waiting.
     pub(super) async fn read<T, Q>(&self, query: Q) -> Result<T, StorageError>
     where
@@ -102,16 +113,15 @@ impl PostgresStore {
     {
         let deadline = Instant::now() + self.timeouts.answer;
         let mut connection = self.connection().await?;
-        let pool = self.pool.clone();
+        let store = self.clone();
         let task = tokio::spawn(async move {
             let answer = timeout_at(deadline, query(&mut connection)).await;
             match answer {
                 Ok(answer) => answer.map_err(Abort::into_storage_error),
                 Err(_) => {
-                    // The server ends a slow statement before this (`statement_timeout`), so the line is dead. The next
-                    // user of this connection would wait for the same answer, and the idle ones are likely dead too.
-                    drop(Object::take(connection));
-                    pool.retain(|_, _| false);
+                    // The server ends what is merely slow before this (`statement_timeout`), so the line is dead. The
+                    // next user of this connection would wait for the same answer.
+                    store.discard(connection);
                     Err(StorageError::Unavailable(TooSlow::Answer.into()))
                 }
             }

@@ -160,27 +160,36 @@ async fn a_crowd_at_too_few_connections_is_turned_away_in_time() {
 }
 
 #[tokio::test]
-async fn a_read_only_database_is_read_and_refuses_changes_as_unavailable() {
+async fn a_read_only_database_is_read_and_refuses_changes_as_unavailable_until_it_is_writable() {
     let fixture = Fixture::with(as_in_production).await;
+    let store = &fixture.store;
     let name = fixture.database.name();
+    // What a session was told when it began, it keeps.
+    let read_only = |word: &str| format!("ALTER DATABASE {name} SET default_transaction_read_only = {word}");
+    fixture.execute(&read_only("on")).await;
     fixture
-        .execute(&format!(
-            "ALTER DATABASE {name} SET default_transaction_read_only = on"
-        ))
-        .await;
-    fixture
-        .database
-        .terminate_connections()
+        .client
+        .execute(KILL, &[])
         .await
-        .expect("new connections from now on");
-    let store = {
-        let mut config = PostgresConfig::from_url(fixture.database.url()).expect("a URL");
-        as_in_production(&mut config);
-        store(config)
-    };
-    read(&store).await.expect("a read");
+        .expect("new sessions from now on");
+    until_it_works("a read", async || read(store).await).await;
     let begun = Instant::now();
-    assert_unavailable_in_time(change(&store).await, begun);
+    assert_unavailable_in_time(change(store).await, begun);
+    read(store).await.expect("a read");
+
+    fixture.execute(&read_only("off")).await;
+    until_it_works("a change", async || change(store).await).await;
+}
+
+const KILL: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name = 'keyward'";
+
+async fn until_it_works(what: &str, mut attempt: impl AsyncFnMut() -> Result<(), StorageError>) {
+    let begun = Instant::now();
+    while let Err(error) = attempt().await {
+        let elapsed = begun.elapsed();
+        assert!(elapsed < RECOVER_WITHIN + GRACE, "{what}: {elapsed:?}: {error:?}");
+    }
 }
 
 #[tokio::test]
@@ -218,10 +227,8 @@ async fn a_line_that_falls_silent_is_told_in_time_and_does_not_hinder_what_follo
     assert_unavailable(&store).await;
     proxy.speak_again();
 
-    let begun = Instant::now();
-    while read(&store).await.is_err() || change(&store).await.is_err() {
-        assert!(begun.elapsed() < RECOVER_WITHIN + GRACE, "{:?}", begun.elapsed());
-    }
+    until_it_works("a read", async || read(&store).await).await;
+    until_it_works("a change", async || change(&store).await).await;
     let events_since = count(&fixture.client, "audit_events").await - events;
     assert_eq!(
         events_since, 1,

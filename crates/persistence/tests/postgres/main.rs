@@ -11,6 +11,7 @@ mod corrupt_rows;
 mod faults;
 mod fixture;
 mod interruptions;
+mod lineage;
 mod migrations;
 mod proxy;
 mod schema;
