@@ -29,10 +29,7 @@ pub(super) async fn revoke(
 ) -> Result<Vec<ApiKeyId>, Abort<RevokeKeyError>> {
     // No child is born to any of these keys, and no other revocation comes between, until this one is committed. A
     // membership that has ended is no obstacle: its keys can still be revoked.
-    let consumer_exists = lock_consumer(connection, consumer).await?.is_some();
-    if !consumer_exists || !key_exists(connection, consumer, id).await? {
-        return Err(Abort::Refused(RevokeKeyError::NotFound));
-    }
+    lock_consumer(connection, consumer).await?;
     let targets: Box<dyn BoxableExpression<api_keys::table, Pg, SqlType = Bool>> = match descendants {
         DescendantKeys::Keep => Box::new(api_keys::id.eq(id.as_uuid())),
         DescendantKeys::Revoke => is_or_descends_from(consumer, id),
@@ -54,6 +51,9 @@ pub(super) async fn revoke(
     .returning(api_keys::id)
     .get_results(connection)
     .await?;
+    if revoked.is_empty() && !key_exists(connection, consumer, id).await? {
+        return Err(Abort::Refused(RevokeKeyError::NotFound));
+    }
     revoked.sort_unstable();
 
     let revoked: Vec<ApiKeyId> = revoked.into_iter().map(ApiKeyId::from_uuid).collect();
