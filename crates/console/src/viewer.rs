@@ -5,6 +5,7 @@ use std::sync::Arc;
 use keyward_domain::membership::Member;
 use keyward_domain::organization::{Organization, Slug};
 use keyward_domain::sign_in::session::SignedIn;
+use poem::error::GetDataError;
 use poem::http::Method;
 use poem::{FromRequest, Request, RequestBody};
 
@@ -86,9 +87,6 @@ impl<'a> FromRequest<'a> for Insider {
 }
 
 fn console(request: &Request) -> poem::Result<&Arc<Console>> {
-    let data: poem::web::Data<&Arc<Console>> = request
-        .data()
-        .map(poem::web::Data)
-        .ok_or_else(|| poem::error::GetDataError(std::any::type_name::<Arc<Console>>()))?;
-    Ok(data.0)
+    let console = request.data();
+    Ok(console.ok_or(GetDataError(std::any::type_name::<Arc<Console>>()))?)
 }
