@@ -1,4 +1,5 @@
-//! Rows that no port can make, but a careless hand can: lineage that leaves its consumer, or goes in a circle.
+//! Rows that no port can make, but a careless hand can: lineage that leaves its consumer, or goes in a circle. And
+//! more of it than anybody has.
 
 use keyward_domain::api_key::RevocationReason;
 use keyward_domain::id::ApiKeyId;
@@ -69,4 +70,26 @@ async fn lineage_in_a_circle_is_followed_once() {
         .await;
     assert_eq!(valid_descendants(&fixture, key).await, [grandchild, child]);
     assert_eq!(revoke_all(&fixture, child).await, [key, child, grandchild]);
+}
+
+#[tokio::test]
+async fn more_descendants_than_fit_one_statement_are_revoked_with_an_event_each() {
+    let fixture = Fixture::new().await;
+    let key = fixture.key.key.id;
+    fixture
+        .execute(&format!(
+            "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                                   created_at)
+             SELECT gen_random_uuid(), consumer_id, sha256(number::text::bytea), hint, name, description, search_text,
+                    id, created_at
+             FROM api_keys, generate_series(1, 2500) number WHERE id = '{key}'"
+        ))
+        .await;
+    assert_eq!(revoke_all(&fixture, key).await.len(), 2501);
+    assert_eq!(
+        count(&fixture.client, "api_keys WHERE revoked_at IS NULL").await,
+        0
+    );
+    let events = "audit_events JOIN api_keys ON subject_id = api_keys.id WHERE action = 'api_key.revoke'";
+    assert_eq!(count(&fixture.client, events).await, 2501);
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::descendants::is_or_descends_from;
 use super::lock_consumer;
 use crate::postgres::actor;
-use crate::postgres::audit_log::write_event;
+use crate::postgres::audit_log::write_events;
 use crate::postgres::errors::Abort;
 use crate::postgres::schema::api_keys;
 
@@ -57,9 +57,11 @@ pub(super) async fn revoke(
     revoked.sort_unstable();
 
     let revoked: Vec<ApiKeyId> = revoked.into_iter().map(ApiKeyId::from_uuid).collect();
-    for key in &revoked {
-        write_event(connection, act.event(Action::RevokeApiKey, Subject::ApiKey(*key))).await?;
-    }
+    let events = revoked
+        .iter()
+        .map(|key| act.event(Action::RevokeApiKey, Subject::ApiKey(*key)))
+        .collect();
+    write_events(connection, events).await?;
     Ok(revoked)
 }
 
