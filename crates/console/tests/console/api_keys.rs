@@ -3,6 +3,7 @@ use keyward_domain::audit::RequestSource;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::DescendantKeys;
 
+use crate::browser::form;
 use crate::running::{LIST, NEW, Running};
 
 #[tokio::test]
@@ -130,23 +131,31 @@ async fn script_in_any_text_stays_text() {
         .unwrap();
     let browser = running.signed_in("ada").await;
     let list = format!("/organizations/{}/settings/api-keys", organization.slug);
-    let encoded = crate::browser::form(&[("search", script)]);
+    let found = format!("{list}?{}", form(&[("search", script)]));
+    let lost = format!("{list}?{}", form(&[("search", "\"><script>alert(2)</script>")]));
     let revoke = format!("{list}/{}/revoke", issued.key.id);
-    for path in [
-        &list,
-        &format!("{list}?{encoded}"),
-        &revoke,
-        &format!("{list}/new"),
-    ] {
+    let new = format!("{list}/new");
+    for path in [&list, &found, &lost, &revoke, &new] {
         let page = browser.get(path).await;
         assert_eq!(page.status, 200, "{path}");
         assert!(!page.shows("<script>alert") && !page.shows("<img"), "{path}");
     }
+    let nonce = browser.get(&new).await.field("nonce").to_owned();
+    let long = format!("\"><script>alert(3)</script>{}", "x".repeat(100));
     let fields = [
-        ("nonce", "0"),
-        ("name", script),
-        ("description", "</textarea><script>alert(1)"),
+        ("nonce", nonce.as_str()),
+        ("name", &long),
+        ("description", "</textarea><script>alert(4)</script>"),
     ];
-    let page = browser.post(&format!("{list}/new"), &fields).await;
+    let page = browser.post(&new, &fields).await;
+    assert_eq!(page.status, 422);
+    assert!(!page.shows("<script>alert"), "{}", page.body);
+    let fields = [
+        ("nonce", nonce.as_str()),
+        ("name", script),
+        ("description", script),
+    ];
+    let page = browser.post(&new, &fields).await;
+    assert_eq!(page.status, 200);
     assert!(!page.shows("<script>alert"), "{}", page.body);
 }
