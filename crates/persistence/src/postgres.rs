@@ -7,6 +7,7 @@
 //! - **Every statement about keys names the consumer**, so that another consumer's key is as good as absent.
 //! - **Locks come in one order**: a membership before its keys, a user before their sessions. Every transaction runs at
 //!   READ COMMITTED, so a statement after a lock sees all that was committed before the lock was had.
+//! - **Only the primary is asked**: a standby's answers may be older than a revocation that was answered.
 //! - **No time is read**: every moment that is stored or compared comes from the caller.
 //!
 //! PostgreSQL must speak English to its clients (`lc_messages` of `C` or `en_…`, as in every official image and managed

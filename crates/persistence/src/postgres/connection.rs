@@ -9,6 +9,7 @@ use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfi
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::FutureExt;
 use tokio_postgres::NoTls;
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::config::PostgresConfig;
@@ -47,6 +48,10 @@ impl Server {
             .keepalives_idle(Duration::from_secs(5))
             .keepalives_interval(Duration::from_secs(2))
             .keepalives_retries(3);
+        // Of several servers one is the primary; the others are passed over.
+        if server.get_hosts().len() > 1 {
+            server.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
         server.ssl_mode(tls.for_tokio_postgres());
         Ok(Self {
             tls: tls.connector(server.get_ssl_negotiation())?,
@@ -92,7 +97,7 @@ impl Server {
             }
         };
         connection
-            .batch_execute(&limits.as_sql())
+            .batch_execute(&limits.setup_sql())
             .await
             .map_err(ConnectionError::CouldntSetupConfiguration)?;
         Ok(connection)
@@ -100,12 +105,16 @@ impl Server {
 }
 
 impl SessionLimits {
-    /// As statements, not as startup options, which poolers refuse. The isolation level is one that the locks in this
-    /// crate are reasoned for, whatever the database's default is.
-    fn as_sql(self) -> String {
+    /// As statements, not as startup options, which poolers refuse. The isolation level is the one that the locks in
+    /// this crate are reasoned for, whatever the database's default is.
+    ///
+    /// A standby is left at once: it lags behind, so a key would be accepted there after its revocation was answered.
+    /// No session outlives its server's becoming one, because that takes a restart.
+    fn setup_sql(self) -> String {
         format!(
             "SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}; \
-             SET default_transaction_isolation = 'read committed'",
+             SET default_transaction_isolation = 'read committed'; \
+             DO $$ BEGIN IF pg_is_in_recovery() THEN RAISE EXCEPTION 'the server is a standby'; END IF; END $$",
             self.statement.as_millis(),
             self.lock.as_millis(),
             self.idle_in_transaction.as_millis(),

@@ -235,3 +235,40 @@ async fn a_line_that_falls_silent_is_told_in_time_and_does_not_hinder_what_follo
         "the change that was told to have failed did not happen"
     );
 }
+
+#[tokio::test]
+async fn a_standby_is_not_asked() {
+    let fixture = Fixture::with(as_in_production).await;
+    let name = fixture.database.name();
+    // What a standby says of itself.
+    fixture
+        .execute(&format!(
+            "CREATE SCHEMA standby;
+             CREATE FUNCTION standby.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true';
+             ALTER DATABASE {name} SET search_path = standby, public, pg_catalog"
+        ))
+        .await;
+    fixture
+        .client
+        .execute(KILL, &[])
+        .await
+        .expect("new sessions from now on");
+    let begun = Instant::now();
+    let error = loop {
+        // The first may still meet a connection that was killed.
+        match read(&fixture.store).await {
+            Err(StorageError::Unavailable(error)) if error.to_string().contains("standby") => break error,
+            other => assert!(begun.elapsed() < GRACE, "{other:?}"),
+        }
+    };
+    assert!(error.to_string().contains("the server is a standby"), "{error}");
+}
+
+#[tokio::test]
+async fn of_several_servers_the_one_that_can_be_changed_is_found() {
+    let fixture = Fixture::with(as_in_production).await;
+    let url = fixture.database.url();
+    let (before, after) = url.split_once('@').expect("a URL with a user");
+    let config = PostgresConfig::from_url(&format!("{before}@127.0.0.1:1,{after}")).expect("a URL");
+    change(&store(config)).await.expect("the second server");
+}
