@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::organization::OrganizationName;
-use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::password::{Password, WeakPassword};
 use keyward_domain::sign_in::session::{SignInAttempt, SignInError};
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices, SetupToken};
 use keyward_domain::user::{DisplayName, Username};
@@ -50,7 +50,9 @@ pub(crate) async fn show(
     let token = query.optional("token").and_then(SetupToken::parse);
     match token {
         Some(token) if console.setup.link_works(&token).await? => {
-            html(StatusCode::OK, &SetupPage::empty(&token))
+            let mut page = SetupPage::empty(&token);
+            page.organization.focused = true;
+            html(StatusCode::OK, &page)
         }
         Some(_) | None => dead_link(console.setup.is_complete().await?),
     }
@@ -65,55 +67,19 @@ pub(crate) async fn complete(
     let Some(token) = SetupToken::parse(form.required("token")?) else {
         return dead_link(console.setup.is_complete().await?);
     };
-    let choices = match choices(&token, &form)? {
-        Ok(choices) => choices,
-        Err(page) => return html(StatusCode::UNPROCESSABLE_ENTITY, &page),
+    let password = form.required("password")?;
+    let mut page = SetupPage::filled_in(&token, &form)?;
+    let Some(choices) = page.choices(password) else {
+        page.has_errors = true;
+        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     };
     let username = choices.username.clone();
     match console.setup.complete(&token, choices, source.clone()).await {
-        Ok(_) => sign_owner_in(console, &username, form.required("password")?, source).await,
+        Ok(_) => sign_owner_in(console, &username, password, source).await,
         Err(CompleteSetupError::LinkInvalid) => dead_link(false),
         Err(CompleteSetupError::AlreadySetUp) => dead_link(true),
         Err(CompleteSetupError::Hashing(error)) => Err(error.into()),
         Err(CompleteSetupError::Storage(error)) => Err(error.into()),
-    }
-}
-
-/// What was chosen, or the form again with every error at once.
-fn choices(token: &SetupToken, form: &Fields) -> Result<Result<SetupChoices, SetupPage>, Refusal> {
-    let typed_password = form.required("password")?;
-    let mut page = SetupPage {
-        organization: Field::with_value(form.required("organization")?),
-        display_name: Field::with_value(form.required("display_name")?),
-        username: Field::with_value(form.required("username")?),
-        ..SetupPage::empty(token)
-    };
-    let organization = OrganizationName::parse(&page.organization.value);
-    let organization = page.organization.check("Organization name", organization);
-    let display_name = DisplayName::parse(&page.display_name.value);
-    let display_name = page.display_name.check("Your name", display_name);
-    let username = Username::parse(page.username.value.trim());
-    let username = page.username.check("Username", username);
-    // A password is judged together with a username; while that is wrong, its length can still be.
-    let password = match username.as_ref() {
-        Some(username) => Password::choose(typed_password, username).map(Some),
-        None if typed_password.chars().count() < Password::MIN => {
-            Err(keyward_domain::sign_in::password::WeakPassword::TooShort)
-        }
-        None => Ok(None),
-    };
-    let password = page.password.check("Password", password).flatten();
-    match (organization, display_name, username, password) {
-        (Some(organization), Some(display_name), Some(username), Some(password)) => Ok(Ok(SetupChoices {
-            organization,
-            username,
-            display_name,
-            password,
-        })),
-        _ => {
-            page.ask_again();
-            Ok(Err(page))
-        }
     }
 }
 
@@ -160,25 +126,51 @@ fn dead_link(already_set_up: bool) -> Result<Response, Refusal> {
 
 impl SetupPage {
     fn empty(token: &SetupToken) -> Self {
-        let mut page = Self {
+        Self {
             token: token.expose().to_owned(),
             organization: Field::default(),
             display_name: Field::default(),
             username: Field::default(),
             password: Field::default(),
             has_errors: false,
-        };
-        page.organization.focused = true;
-        page
+        }
     }
 
-    fn ask_again(&mut self) {
-        self.has_errors = true;
+    fn filled_in(token: &SetupToken, form: &Fields) -> Result<Self, Refusal> {
+        Ok(Self {
+            organization: Field::with_value(form.required("organization")?),
+            display_name: Field::with_value(form.required("display_name")?),
+            username: Field::with_value(form.required("username")?),
+            ..Self::empty(token)
+        })
+    }
+
+    /// What was chosen; if something is wrong with it, the fields say so.
+    fn choices(&mut self, typed_password: &str) -> Option<SetupChoices> {
+        let organization = OrganizationName::parse(&self.organization.value);
+        let organization = self.organization.check("Organization name", organization);
+        let display_name = DisplayName::parse(&self.display_name.value);
+        let display_name = self.display_name.check("Your name", display_name);
+        let username = Username::parse(self.username.value.trim());
+        let username = self.username.check("Username", username);
+        // A password is judged together with the username; while that is wrong, only its length can be.
+        let password = match &username {
+            Some(username) => Password::choose(typed_password, username).map(Some),
+            None if typed_password.chars().count() < Password::MIN => Err(WeakPassword::TooShort),
+            None => Ok(None),
+        };
+        let password = self.password.check("Password", password).flatten();
         focus_first_error(&mut [
             &mut self.organization,
             &mut self.display_name,
             &mut self.username,
             &mut self.password,
         ]);
+        Some(SetupChoices {
+            organization: organization?,
+            username: username?,
+            display_name: display_name?,
+            password: password?,
+        })
     }
 }
