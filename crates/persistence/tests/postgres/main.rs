@@ -8,6 +8,7 @@
 mod audit_failure;
 mod conformance;
 mod corrupt_rows;
+mod crowds;
 mod faults;
 mod fixture;
 mod interruptions;
