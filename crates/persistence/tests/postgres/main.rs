@@ -16,4 +16,5 @@ mod lineage;
 mod migrations;
 mod proxy;
 mod schema;
+mod searches;
 mod tls;
