@@ -70,6 +70,14 @@ pub async fn wildcards_and_quotes_in_a_search_are_literal(stores: Stores) {
     }
 }
 
+pub async fn a_search_for_what_no_text_may_hold_finds_nothing(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.add_key(&ada, "plain").await;
+    for term in ["\0", "pla\0in", "plain\0", "\u{202e}plain", "\u{1b}"] {
+        assert!(search(&scene, &ada, term).await.is_empty(), "{term:?}");
+    }
+}
+
 pub async fn a_search_reads_descriptions_and_the_last_four_characters(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut described = scene.new_key(&ada, "described");

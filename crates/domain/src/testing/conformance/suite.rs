@@ -73,6 +73,7 @@ suite! { $
     search_key_cases {
         a_search_finds_names_in_any_case_and_script
         wildcards_and_quotes_in_a_search_are_literal
+        a_search_for_what_no_text_may_hold_finds_nothing
         a_search_reads_descriptions_and_the_last_four_characters
         a_search_without_a_term_finds_all
         a_search_follows_edits
