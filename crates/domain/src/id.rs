@@ -233,6 +233,16 @@ mod tests {
     }
 
     #[test]
+    fn every_random_bit_is_in_the_identifier() {
+        let shown = |tail| {
+            let milliseconds = 0x0123_4567_89ab;
+            Position { milliseconds, tail }.to_uuid().to_string()
+        };
+        assert_eq!(shown(0), "01234567-89ab-7000-8000-000000000000");
+        assert_eq!(shown(TAIL_LIMIT - 1), "01234567-89ab-7fff-bfff-ffffffffffff");
+    }
+
+    #[test]
     fn an_identifier_is_read_back_as_it_is_shown() {
         let id: ApiKeyId = Builder::new(1).ids.next();
         let shown = id.to_string();
