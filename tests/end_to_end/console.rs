@@ -57,14 +57,14 @@ impl PlainConsole {
 
     /// Fills the form in and sends it; returns the page that answers.
     pub(crate) async fn create_key(&self, name: &str) -> String {
-        let form = self.get(&format!("{}/new", self.keys_page)).await;
-        let nonce = hidden_value(&form).expect("a hidden value in the form");
-        let fields = [
-            (nonce.0.as_str(), nonce.1.as_str()),
-            ("name", name),
-            ("description", ""),
-        ];
-        let answer = self.post(&self.keys_page, &fields).await;
+        let form_page = format!("{}/new", self.keys_page);
+        let nonce = hidden_value(&self.get(&form_page).await, "nonce").expect("a nonce in the form");
+        let answer = self
+            .post(
+                &form_page,
+                &[("nonce", nonce.as_str()), ("name", name), ("description", "")],
+            )
+            .await;
         assert_eq!(answer.status(), StatusCode::OK, "creating a key");
         answer.text().await.expect("a page")
     }
@@ -124,13 +124,14 @@ pub(crate) fn token_in(page: &str) -> Option<String> {
         .map(ToOwned::to_owned)
 }
 
-/// Name and value of the first hidden field.
-fn hidden_value(page: &str) -> Option<(String, String)> {
-    let tag = page.split("<input").find(|tag| tag.contains("type=\"hidden\""))?;
-    Some((attribute(tag, "name")?, attribute(tag, "value")?))
-}
-
-fn attribute(tag: &str, name: &str) -> Option<String> {
-    let rest = tag.split(&format!("{name}=\"")).nth(1)?;
-    rest.split('"').next().map(ToOwned::to_owned)
+/// The value of the hidden field with this name.
+fn hidden_value(page: &str, name: &str) -> Option<String> {
+    let tag = page
+        .split("<input type=\"hidden\" name=\"")
+        .find(|tag| tag.starts_with(name))?;
+    tag.split("value=\"")
+        .nth(1)?
+        .split('"')
+        .next()
+        .map(ToOwned::to_owned)
 }

@@ -90,7 +90,7 @@ async fn set_up(browser: &Browser, link: &str) {
     browser.fill("username", "ada").await;
     browser.fill("display_name", "Ada Lovelace").await;
     browser.fill("password", OWNER_PASSWORD).await;
-    browser.press("Set up").await;
+    browser.press("Create organization").await;
     if browser.address().await.ends_with("/sign-in") {
         browser.fill("username", "ada").await;
         browser.fill("password", OWNER_PASSWORD).await;
@@ -110,7 +110,7 @@ async fn create_key(browser: &Browser, name: &str, description: &str) -> String 
     browser.go_to(&format!("{keys_page}/new")).await;
     browser.fill("name", name).await;
     browser.fill("description", description).await;
-    browser.press("Create").await;
+    browser.press("Create key").await;
     browser.element("[data-token], #token, input[readonly]").await;
     token_in(&browser.source().await).expect("a token on the page")
 }
@@ -180,6 +180,6 @@ async fn revokes_with_descendants(browser: &Browser, keyward: &Keyward, first: &
             .await
             .expect("a click");
     }
-    browser.press("Revoke").await;
+    browser.press("Revoke key").await;
     browser.element("[role=status]").await;
 }

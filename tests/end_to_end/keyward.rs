@@ -49,6 +49,7 @@ impl Keyward {
     async fn serve(database: TestDatabase) -> Self {
         let mut process = Command::new(binary())
             .args(["serve", "--listen", "127.0.0.1:0"])
+            .env_remove("KEYWARD_BIN")
             .env("KEYWARD_DATABASE_URL", database.url())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
