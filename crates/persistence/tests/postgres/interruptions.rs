@@ -203,11 +203,11 @@ async fn a_connection_killed_during_the_commit_leaves_the_outcome_unknown() {
 #[tokio::test]
 async fn a_commit_that_takes_too_long_is_unknown_and_goes_on() {
     let fixture = Fixture::with(|config| {
-        config.answer_timeout = Duration::from_millis(800);
-        config.outcome_timeout = Duration::from_millis(1_000);
+        config.answer_timeout = Duration::from_secs(3);
+        config.outcome_timeout = Duration::from_millis(3_500);
     })
     .await;
-    fixture.execute(&slow_commit(2)).await;
+    fixture.execute(&slow_commit(5)).await;
     let new = fixture.new_key("late", None);
     let id = new.key.id;
     let outcome = fixture.add(new).await;
@@ -226,14 +226,14 @@ async fn a_commit_that_takes_too_long_is_unknown_and_goes_on() {
 
 #[tokio::test]
 async fn a_change_that_does_not_come_to_its_commit_in_time_is_withdrawn() {
-    let fixture = Fixture::with(|config| config.answer_timeout = Duration::from_millis(1_500)).await;
+    let fixture = Fixture::with(|config| config.answer_timeout = Duration::from_secs(4)).await;
     let child = fixture.new_child(fixture.key.key.id, "child");
     fixture.add(child.clone()).await.expect("a child");
     // Each event alone is quick enough; both together are not.
     fixture
         .execute(
             "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
-                 $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
+                 $$ BEGIN PERFORM pg_sleep(2.5); RETURN NULL; END $$;
              CREATE TRIGGER dawdle AFTER INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION dawdle();",
         )
         .await;
