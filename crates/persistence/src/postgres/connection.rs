@@ -34,6 +34,7 @@ pub(super) struct SessionLimits {
 impl Server {
     pub(super) fn new(config: PostgresConfig) -> Result<Self, TlsError> {
         let PostgresConfig { mut server, tls, .. } = config;
+        // What the URL says comes first.
         if server.get_application_name().is_none() {
             server.application_name("keyward");
         }
@@ -44,10 +45,15 @@ impl Server {
         if server.get_tcp_user_timeout().is_none() {
             server.tcp_user_timeout(config.step_timeout);
         }
-        server
-            .keepalives_idle(Duration::from_secs(5))
-            .keepalives_interval(Duration::from_secs(2))
-            .keepalives_retries(3);
+        if server.get_keepalives_idle() == tokio_postgres::Config::new().get_keepalives_idle() {
+            server.keepalives_idle(Duration::from_secs(5));
+        }
+        if server.get_keepalives_interval().is_none() {
+            server.keepalives_interval(Duration::from_secs(2));
+        }
+        if server.get_keepalives_retries().is_none() {
+            server.keepalives_retries(3);
+        }
         // Of several servers one is the primary; the others are passed over.
         if server.get_hosts().len() > 1 {
             server.target_session_attrs(TargetSessionAttrs::ReadWrite);

@@ -13,10 +13,11 @@ use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use keyward_domain::ports::StorageError;
+use tokio::time::timeout;
 
 use super::connection::SessionLimits;
 use super::errors::{Abort, LOCK_TIMEOUT, storage_error};
-use super::store::PostgresStore;
+use super::store::{PostgresStore, TooSlow};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 
@@ -74,12 +75,20 @@ impl PostgresStore {
             lock: WAIT_FOR_OTHER_PROCESS,
             idle_in_transaction: Duration::ZERO,
         };
-        let mut connection = self
-            .server
-            .establish(limits)
+        let first_look = async {
+            let mut connection = self
+                .server
+                .establish(limits)
+                .await
+                .map_err(|error| MigrateError::Unavailable(error.into()))?;
+            let up_to_date = is_up_to_date(&mut connection).await?;
+            Ok::<_, MigrateError>((connection, up_to_date))
+        };
+        // Migrating may take as long as it takes, but only on a server that answers.
+        let (mut connection, up_to_date) = timeout(self.timeouts.answer, first_look)
             .await
-            .map_err(|error| MigrateError::Unavailable(error.into()))?;
-        if is_up_to_date(&mut connection).await? {
+            .map_err(|_| MigrateError::Unavailable(TooSlow::Answer.into()))??;
+        if up_to_date {
             return Ok(());
         }
         // Held until the connection closes.

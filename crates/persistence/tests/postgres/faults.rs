@@ -7,7 +7,7 @@ use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::{AddKeyError, ApiKeys, AuditLog, Credentials, StorageError};
 use keyward_domain::testing::Builder;
 use keyward_domain::token::TokenDigest;
-use keyward_persistence::postgres::{PostgresConfig, PostgresStore};
+use keyward_persistence::postgres::{MigrateError, PostgresConfig, PostgresStore};
 
 use crate::fixture::{Fixture, connect, count, store};
 use crate::proxy::Proxy;
@@ -92,7 +92,12 @@ async fn a_server_that_says_nothing_is_unavailable_in_time() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = silent.local_addr().expect("an address").port();
     let config = PostgresConfig::from_url(&format!("postgres://me@127.0.0.1:{port}/db")).expect("a URL");
-    assert_unavailable(&store(config)).await;
+    let store = store(config);
+    assert_unavailable(&store).await;
+    let begun = Instant::now();
+    let error = store.migrate().await.expect_err("nobody answers");
+    assert!(matches!(error, MigrateError::Unavailable(_)), "{error:?}");
+    assert!(begun.elapsed() < ANSWER_WITHIN + GRACE, "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
