@@ -110,6 +110,10 @@ async fn locked_tables_are_unavailable_in_time() {
         .await
         .expect("a lock");
     assert_unavailable(&fixture.store).await;
+    let Err(StorageError::Unavailable(error)) = read(&fixture.store).await else {
+        panic!("the lock is still held");
+    };
+    assert!(error.to_string().contains("lock timeout"), "{error}");
     transaction.rollback().await.expect("the lock is let go");
     read(&fixture.store).await.expect("not locked any more");
     change(&fixture.store).await.expect("not locked any more");
@@ -133,6 +137,11 @@ async fn a_slow_statement_is_ended_and_changes_nothing() {
         other => panic!("{other:?}"),
     };
     assert_unavailable_in_time(outcome, begun);
+    let still_running = "pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+    while count(&fixture.client, still_running).await > 0 {
+        let elapsed = begun.elapsed();
+        assert!(elapsed < RECOVER_WITHIN + GRACE, "it runs on: {elapsed:?}");
+    }
     let found = ApiKeys::find(&fixture.store, fixture.holder().consumer().id, id).await;
     assert_eq!(found.expect("the database answers"), None);
 }
