@@ -153,7 +153,8 @@ impl SignIn {
     /// Every attempt takes from the throttle before anything is looked up; a successful one gives back to the account.
     ///
     /// # Errors
-    /// See [`SignInError`]. An unknown username and a wrong password take the same time and leave the same trace.
+    /// See [`SignInError`]. An unknown username and a wrong password take the same time and answer alike; only the
+    /// audit log tells which account was tried, if there is one.
     pub async fn sign_in(&self, attempt: SignInAttempt<'_>) -> Result<SessionToken, SignInError> {
         let now = self.clock.now();
         let typed = attempt.username.trim().to_ascii_lowercase();
@@ -176,12 +177,13 @@ impl SignIn {
                 false
             }
         };
+        // What was typed is not written down: people type passwords into the wrong field.
+        let tried = account
+            .as_ref()
+            .map_or(Subject::Installation, |account| Subject::User(account.user.id));
         let Some(account) = account.filter(|_| verified) else {
-            // What was typed is not written down: people type passwords into the wrong field.
-            let refusal = self.act(Actor::Anonymous, now, attempt.source);
-            self.audit_log
-                .record(refusal.refusal(Action::SignIn, Subject::Installation))
-                .await?;
+            let act = self.act(Actor::Anonymous, now, attempt.source);
+            self.audit_log.record(act.refusal(Action::SignIn, tried)).await?;
             return Err(SignInError::WrongCredentials);
         };
         self.throttle.clear(by_account).await?;
@@ -195,9 +197,12 @@ impl SignIn {
         address: Option<IpAddr>,
         now: DateTime<Utc>,
     ) -> Result<(), SignInError> {
-        let mut buckets = vec![by_account];
-        buckets.extend(address.map(ThrottleBucket::address));
-        for bucket in buckets {
+        // The address first: while it is refused, it fills no account's bucket and makes no new ones.
+        for bucket in address
+            .map(ThrottleBucket::address)
+            .into_iter()
+            .chain([by_account])
+        {
             if let Some(throttled) = self.throttle.take(bucket, now).await? {
                 return Err(throttled.into());
             }

@@ -103,10 +103,18 @@ impl fmt::Debug for ThrottleBucket {
 
 /// Too many attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many attempts: try again in {} seconds", .retry_after.num_seconds() + 1)]
+#[error("too many attempts: try again in {} seconds", self.whole_seconds())]
 pub struct Throttled {
     /// How long to wait.
     pub retry_after: TimeDelta,
+}
+
+impl Throttled {
+    /// How long to wait, in seconds, rounded up.
+    #[must_use]
+    pub fn whole_seconds(&self) -> i64 {
+        self.retry_after.num_seconds() + i64::from(self.retry_after.subsec_nanos() > 0)
+    }
 }
 
 #[cfg(test)]
