@@ -22,7 +22,8 @@
 //!   is replaced by the [`ErrorPages`]' 408 or 413.
 //! - The handler is dropped at the handler deadline (→ 503) and when the client hangs up. What must not be cut in two
 //!   runs in a task of its own.
-//! - Security headers are set on every answer; of these, only `Content-Security-Policy` is the adapter's to choose.
+//! - Security headers are set on every answer; of these, only `Content-Security-Policy` and `Referrer-Policy` are the
+//!   adapter's to choose.
 //!
 //! In turn, an adapter never puts a secret into a path: paths are logged, query strings, headers and bodies are not.
 //!

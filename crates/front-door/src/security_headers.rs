@@ -10,13 +10,15 @@ const NO_PAGE: HeaderValue = HeaderValue::from_static(
 /// A year, for this host only: what runs on its subdomains is not ours to decide.
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-const ALWAYS: [(HeaderName, HeaderValue); 6] = [
+/// An answer that is no page has no reason to tell another place about itself.
+const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
+
+const ALWAYS: [(HeaderName, HeaderValue); 5] = [
     (
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
     ),
     (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     (
         HeaderName::from_static("cross-origin-opener-policy"),
         HeaderValue::from_static("same-origin"),
@@ -33,7 +35,8 @@ const ALWAYS: [(HeaderName, HeaderValue); 6] = [
     ),
 ];
 
-/// Sets them, whatever the application said, but for a `Content-Security-Policy` of its own.
+/// Sets them, whatever the application said, but for the two policies that a page may need otherwise: what it loads,
+/// and what its own forms say of where they come from (under `no-referrer` their `Origin` is `null`).
 pub(crate) fn set(headers: &mut HeaderMap, https: bool) {
     for (name, value) in ALWAYS {
         headers.insert(name, value);
@@ -42,5 +45,6 @@ pub(crate) fn set(headers: &mut HeaderMap, https: bool) {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
     }
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(NO_PAGE);
+    headers.entry(header::REFERRER_POLICY).or_insert(NO_REFERRER);
     headers.remove(header::SERVER);
 }

@@ -138,6 +138,7 @@ impl Endpoint for App {
             "/own-headers" => {
                 return Ok("page"
                     .with_header("content-security-policy", "default-src 'self'")
+                    .with_header("referrer-policy", "same-origin")
                     .with_header("x-frame-options", "ALLOWALL")
                     .with_header("server", "secret/1.0")
                     .with_header("x-request-id", "forged")

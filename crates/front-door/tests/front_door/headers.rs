@@ -56,15 +56,19 @@ fn assert_has_security_headers(answer: &Answer) {
     for (name, value) in [
         ("x-content-type-options", "nosniff"),
         ("x-frame-options", "DENY"),
-        ("referrer-policy", "no-referrer"),
         ("cross-origin-opener-policy", "same-origin"),
         ("cross-origin-resource-policy", "same-origin"),
     ] {
         assert_eq!(answer.header(name), [value], "{name} in {answer:?}");
     }
-    assert_eq!(answer.header("permissions-policy").len(), 1, "{answer:?}");
-    assert_eq!(answer.header("content-security-policy").len(), 1, "{answer:?}");
-    assert_eq!(answer.header("x-request-id").len(), 1, "{answer:?}");
+    for name in [
+        "referrer-policy",
+        "permissions-policy",
+        "content-security-policy",
+        "x-request-id",
+    ] {
+        assert_eq!(answer.header(name).len(), 1, "{name} in {answer:?}");
+    }
     assert!(answer.header("server").is_empty(), "{answer:?}");
 }
 
@@ -106,7 +110,7 @@ async fn over_https_every_answer_says_that_there_is_no_other_way() {
 }
 
 #[tokio::test]
-async fn a_page_chooses_its_content_security_policy_and_nothing_else() {
+async fn a_page_chooses_its_content_security_and_referrer_policies_and_nothing_else() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     let default = client.get("/").await;
@@ -114,8 +118,10 @@ async fn a_page_chooses_its_content_security_policy_and_nothing_else() {
         default.header("content-security-policy"),
         ["default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"]
     );
+    assert_eq!(default.header("referrer-policy"), ["no-referrer"]);
     let own = client.get("/own-headers").await;
     assert_eq!(own.header("content-security-policy"), ["default-src 'self'"]);
+    assert_eq!(own.header("referrer-policy"), ["same-origin"]);
     assert_eq!(own.header("x-frame-options"), ["DENY"]);
     assert_eq!(own.header("x-request-id"), [request_id(2)]);
 }
