@@ -11,7 +11,7 @@ use crate::keyward::{Keyward, OWNER_PASSWORD};
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_key_comes_from_the_console_and_the_next_ones_through_the_api() {
     let keyward = Keyward::start().await;
-    let link = keyward.command(&["admin", "setup-link"], &[], "").await;
+    let link = keyward.command("admin setup-link", "").await;
     let browser = Browser::open().await;
 
     set_up(&browser, link.trim()).await;
@@ -52,7 +52,7 @@ async fn the_first_key_comes_from_the_console_and_the_next_ones_through_the_api(
 #[tokio::test(flavor = "multi_thread")]
 async fn reload_back_and_a_repeated_form_make_no_second_key_and_show_no_token() {
     let keyward = Keyward::start().await;
-    let link = keyward.command(&["admin", "setup-link"], &[], "").await;
+    let link = keyward.command("admin setup-link", "").await;
     let browser = Browser::open().await;
     set_up(&browser, link.trim()).await;
     let token = create_key(&browser, "only once", "").await;
@@ -86,7 +86,7 @@ async fn reload_back_and_a_repeated_form_make_no_second_key_and_show_no_token() 
 
 async fn set_up(browser: &Browser, link: &str) {
     browser.go_to(link).await;
-    browser.fill("organization", "Analytical Engines").await;
+    browser.fill("organization", "Engines").await;
     browser.fill("username", "ada").await;
     browser.fill("display_name", "Ada Lovelace").await;
     browser.fill("password", OWNER_PASSWORD).await;
@@ -100,7 +100,7 @@ async fn set_up(browser: &Browser, link: &str) {
         browser
             .address()
             .await
-            .contains("/organizations/analytical-engines/settings/api-keys")
+            .contains("/organizations/engines/settings/api-keys")
     );
 }
 
@@ -165,10 +165,7 @@ async fn renames(api: &Api, key: &Value) {
 /// Revokes the first key in the console, with the keys made from it, which the console names before.
 async fn revokes_with_descendants(browser: &Browser, keyward: &Keyward, first: &Api) {
     let id = text(&first.get("/user/api-keys/current").await, "id").to_owned();
-    let keys_page = format!(
-        "{}/organizations/analytical-engines/settings/api-keys",
-        keyward.base_url()
-    );
+    let keys_page = format!("{}/organizations/engines/settings/api-keys", keyward.base_url());
     browser.go_to(&format!("{keys_page}/{id}/revoke")).await;
     let page = browser.text().await;
     assert!(page.contains("laptop") && page.contains("weekly job"), "{page}");

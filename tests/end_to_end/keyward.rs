@@ -25,30 +25,26 @@ pub(crate) struct Keyward {
 impl Keyward {
     /// Serves an empty database.
     pub(crate) async fn start() -> Self {
-        let database = TestDatabase::empty().await.expect("a database");
-        Self::serve(database).await
+        Self::serve(empty_database().await, &[]).await
     }
 
     /// Serves an organization with one owner, `ada`.
     pub(crate) async fn start_set_up() -> Self {
-        let keyward = Self::start().await;
-        let arguments = [
-            "admin",
-            "bootstrap",
-            "--organization",
-            "Analytical Engines",
-            "--username",
-            "ada",
-        ];
-        keyward
-            .command(&arguments, &["--password-stdin"], OWNER_PASSWORD)
-            .await;
+        Self::start_set_up_with(&[]).await
+    }
+
+    /// The same, with more arguments to `keyward serve`.
+    pub(crate) async fn start_set_up_with(arguments: &[&str]) -> Self {
+        let keyward = Self::serve(empty_database().await, arguments).await;
+        let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
+        keyward.command(bootstrap, OWNER_PASSWORD).await;
         keyward
     }
 
-    async fn serve(database: TestDatabase) -> Self {
+    async fn serve(database: TestDatabase, arguments: &[&str]) -> Self {
         let mut process = Command::new(binary())
             .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(arguments)
             .env_remove("KEYWARD_BIN")
             .env("KEYWARD_DATABASE_URL", database.url())
             .stdin(Stdio::null())
@@ -97,11 +93,16 @@ impl Keyward {
         self.base_url.trim_start_matches("http://")
     }
 
-    /// Runs another `keyward` command on the same database and returns what it prints.
-    pub(crate) async fn command(&self, arguments: &[&str], more: &[&str], input: &str) -> String {
+    /// Its database, to break it.
+    pub(crate) fn database(&self) -> &TestDatabase {
+        &self.database
+    }
+
+    /// Runs another `keyward` command (words between spaces) on the same database and returns what it prints.
+    pub(crate) async fn command(&self, command_line: &str, input: &str) -> String {
         let mut command = Command::new(binary())
-            .args(arguments)
-            .args(more)
+            .args(command_line.split(' '))
+            .env_remove("KEYWARD_BIN")
             .env("KEYWARD_DATABASE_URL", self.database.url())
             .env("KEYWARD_PUBLIC_URL", &self.base_url)
             .stdin(Stdio::piped())
@@ -114,11 +115,7 @@ impl Keyward {
         drop(stdin);
         let output = command.wait_with_output().await.expect("keyward ends");
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.success(),
-            "keyward {} failed: {errors}",
-            arguments.join(" ")
-        );
+        assert!(output.status.success(), "keyward {command_line} failed: {errors}");
         String::from_utf8(output.stdout).expect("text")
     }
 
@@ -145,8 +142,12 @@ impl Keyward {
     /// Ends it without warning and starts it again on the same database.
     pub(crate) async fn kill_and_restart(mut self) -> Self {
         self.process.kill().await.expect("keyward is killed");
-        Self::serve(self.database).await
+        Self::serve(self.database, &[]).await
     }
+}
+
+async fn empty_database() -> TestDatabase {
+    TestDatabase::empty().await.expect("a database")
 }
 
 fn binary() -> String {

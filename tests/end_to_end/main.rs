@@ -12,4 +12,5 @@ mod console;
 mod journey;
 mod keyward;
 mod lifetime;
+mod outage;
 mod refusals;

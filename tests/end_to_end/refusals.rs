@@ -162,6 +162,18 @@ async fn bodies_of_another_kind_or_size_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_does_not_come_is_refused_after_its_deadline() {
+    let keyward = Keyward::start_set_up().await;
+    let api = PlainConsole::sign_in_owner(&keyward)
+        .await
+        .api_with_first_key()
+        .await;
+    let answer = raw::half_a_post(&keyward, api_token(&api)).await;
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(answer.contains("\"request_timeout\""), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn methods_paths_and_queries_that_do_not_exist_are_refused() {
     let keyward = Keyward::start_set_up().await;
     let api = PlainConsole::sign_in_owner(&keyward)
@@ -210,9 +222,11 @@ async fn foreign_unknown_and_malformed_ids_answer_alike() {
         .await
         .api_with_first_key()
         .await;
-    let arguments = ["admin", "create-user", "--username", "grace"];
     keyward
-        .command(&arguments, &["--password-stdin"], "loud badgers draw charts")
+        .command(
+            "admin create-user --username grace --password-stdin",
+            "loud badgers draw charts",
+        )
         .await;
     let grace = PlainConsole::sign_in(&keyward, "grace", "loud badgers draw charts")
         .await
@@ -319,6 +333,27 @@ async fn bad_credentials_of_every_kind_get_one_identical_answer() {
     problem(twice, 401, "invalid_token").await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn more_keys_than_allowed_and_edits_of_revoked_keys_are_conflicts() {
+    let keyward = Keyward::start_set_up_with(&["--key-limit", "2"]).await;
+    let api = PlainConsole::sign_in_owner(&keyward)
+        .await
+        .api_with_first_key()
+        .await;
+    let second = api.create("second", "").await;
+    let third = api
+        .request(Method::POST, "/user/api-keys")
+        .json(&json!({ "name": "third" }));
+    problem(third, 409, "key_limit_reached").await;
+
+    api.delete(text(&second, "id")).await;
+    for edit in [json!({ "name": "back to life" }), json!({})] {
+        let path = format!("/user/api-keys/{}", text(&second, "id"));
+        problem(api.request(Method::PATCH, &path).json(&edit), 409, "key_revoked").await;
+    }
+    api.create("third", "").await;
+}
+
 fn api_token(api: &Api) -> &str {
     api.token().expect("a token")
 }
@@ -333,18 +368,25 @@ mod raw {
 
     /// Sends a body in chunks, without saying how long it is.
     pub(super) async fn chunked_post(keyward: &Keyward, token: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(keyward.authority())
-            .await
-            .expect("a connection");
+        let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+        post(keyward, token, "Transfer-Encoding: chunked", &chunk).await
+    }
+
+    /// Announces a body and sends only its beginning.
+    pub(super) async fn half_a_post(keyward: &Keyward, token: &str) -> String {
+        post(keyward, token, "Content-Length: 100", "{\"name\":").await
+    }
+
+    async fn post(keyward: &Keyward, token: &str, framing: &str, body: &str) -> String {
+        let authority = keyward.authority();
+        let mut stream = TcpStream::connect(authority).await.expect("a connection");
         let head = format!(
-            "POST /api/v1/user/api-keys HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
-             Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n",
-            keyward.authority()
+            "POST /api/v1/user/api-keys HTTP/1.1\r\nHost: {authority}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\n{framing}\r\nConnection: close\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).await.expect("the head is sent");
-        let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
         // The server may answer, and close, before it has read everything.
-        let _ = stream.write_all(chunk.as_bytes()).await;
+        let _ = stream.write_all(body.as_bytes()).await;
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer).await;
         String::from_utf8_lossy(&answer).into_owned()
