@@ -38,7 +38,7 @@ pub(crate) struct ServerOptions {
         hide_env_values = true
     )]
     pub(crate) listen: SocketAddr,
-    /// Where people reach this server: https://keys.example.com
+    /// Where people reach this server, such as `https://keys.example.com`
     ///
     /// https, or http on this machine (localhost, 127.0.0.0/8, ::1), and no path: keyward speaks plain HTTP, so a proxy in front of
     /// it brings the TLS. Links, cookies and the check against forged forms rest on it. Default: the listening address.
