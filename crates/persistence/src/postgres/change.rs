@@ -15,7 +15,7 @@ use super::store::{PostgresStore, TooSlow};
 impl PostgresStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
     ///
-    /// Nothing cuts the transaction short. At the answer's deadline it is withdrawn: it will roll back instead of
+    /// Nothing cuts a live transaction short. At the answer's deadline it is withdrawn: it will roll back instead of
     /// committing, so the caller can be told now that nothing changed. Once it commits, only waiting has a deadline.
     pub(super) async fn change<T, E, W>(&self, work: W) -> Result<T, E>
     where
@@ -25,7 +25,8 @@ impl PostgresStore {
     {
         let begun = Instant::now();
         let progress = Arc::new(Progress::default());
-        let mut task = tokio::spawn(commit(self.clone(), Arc::clone(&progress), work));
+        let give_up = begun + self.timeouts.outcome;
+        let mut task = tokio::spawn(commit(self.clone(), Arc::clone(&progress), give_up, work));
 
         if let Ok(finished) = timeout_at(begun + self.timeouts.answer, &mut task).await {
             return settled(finished, &progress);
@@ -35,14 +36,16 @@ impl PostgresStore {
             self.discard_idle();
             return Err(StorageError::Unavailable(TooSlow::Answer.into()).into());
         }
-        match timeout_at(begun + self.timeouts.outcome, &mut task).await {
-            Ok(finished) => settled(finished, &progress),
-            Err(_) => Err(StorageError::OutcomeUnknown(TooSlow::Commit.into()).into()),
-        }
+        settled(task.await, &progress)
     }
 }
 
-async fn commit<T, E, W>(store: PostgresStore, progress: Arc<Progress>, work: W) -> Result<T, E>
+async fn commit<T, E, W>(
+    store: PostgresStore,
+    progress: Arc<Progress>,
+    give_up: Instant,
+    work: W,
+) -> Result<T, E>
 where
     T: Send,
     E: From<StorageError> + Send,
@@ -50,17 +53,25 @@ where
 {
     let mut checked_out = store.connection().await?;
     let connection: &mut AsyncPgConnection = &mut checked_out;
-    let outcome = connection
-        .transaction(async |connection| {
-            let value = work(connection).await?;
-            // Last in the transaction: what fails from here on failed during COMMIT.
-            if progress.begin_commit() {
-                Ok(value)
-            } else {
-                Err(StorageError::Unavailable(TooSlow::Answer.into()).into())
-            }
-        })
-        .await;
+    let transaction = connection.transaction(async |connection| {
+        let value = work(connection).await?;
+        // Last in the transaction: what fails from here on failed during COMMIT.
+        if progress.begin_commit() {
+            Ok(value)
+        } else {
+            Err(StorageError::Unavailable(TooSlow::Answer.into()).into())
+        }
+    });
+    // Long after each statement should have been ended by the server, and after the caller was answered, the line is
+    // dead. Closing it takes nothing back: before COMMIT was sent, the server rolls back; after that, it is up to it.
+    let Ok(outcome) = timeout_at(give_up, transaction).await else {
+        store.discard(checked_out);
+        return Err(if progress.is_committing() {
+            StorageError::OutcomeUnknown(TooSlow::Commit.into()).into()
+        } else {
+            StorageError::Unavailable(TooSlow::Answer.into()).into()
+        });
+    };
     if let Err(Abort::Query(error)) = &outcome
         && is_read_only(error)
     {

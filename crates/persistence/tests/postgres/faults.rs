@@ -174,6 +174,30 @@ async fn a_crowd_at_too_few_connections_is_turned_away_in_time() {
 }
 
 #[tokio::test]
+async fn a_line_that_stays_silent_is_replaced() {
+    let fixture = Fixture::new().await;
+    let proxy = Proxy::before(fixture.database.url(), None).await;
+    let mut config = PostgresConfig::from_url(&proxy.url("127.0.0.1")).expect("a URL");
+    // Nothing works as long as the store holds on to a dead connection.
+    config.max_connections = 1;
+    config.outcome_timeout = Duration::from_secs(4);
+    let store = store(config);
+
+    until_it_works("a read", async || read(&store).await).await;
+    proxy.fall_silent();
+    let begun = Instant::now();
+    assert_unavailable_in_time(read(&store).await, begun);
+    proxy.speak_to_newcomers();
+    until_it_works("a read", async || read(&store).await).await;
+
+    proxy.fall_silent();
+    let begun = Instant::now();
+    assert_unavailable_in_time(change(&store).await, begun);
+    proxy.speak_to_newcomers();
+    until_it_works("a change", async || change(&store).await).await;
+}
+
+#[tokio::test]
 async fn a_read_only_database_is_read_and_refuses_changes_as_unavailable_until_it_is_writable() {
     let fixture = Fixture::with(as_in_production).await;
     let store = &fixture.store;

@@ -14,7 +14,9 @@ const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 pub(crate) struct Proxy {
     address: SocketAddr,
-    silent: watch::Sender<bool>,
+    /// Connections before this one are silent.
+    silent_before: watch::Sender<u32>,
+    connections: watch::Receiver<u32>,
     tls_connections: watch::Receiver<u32>,
     database_url: String,
 }
@@ -24,23 +26,31 @@ impl Proxy {
     pub(crate) async fn before(database_url: &str, tls: Option<ServerConfig>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let (silent, is_silent) = watch::channel(false);
+        let (silent_before, is_silent_before) = watch::channel(0);
+        let (accepted, connections) = watch::channel(0);
         let (count, tls_connections) = watch::channel(0);
         let acceptor = tls.map(|config| TlsAcceptor::from(Arc::new(config)));
         let server = host_and_port(database_url).to_owned();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let (server, acceptor) = (server.clone(), acceptor.clone());
-                let (is_silent, count) = (is_silent.clone(), count.clone());
+                let number = *accepted.borrow();
+                accepted.send_replace(number + 1);
+                let line = Line {
+                    number,
+                    silent_before: is_silent_before.clone(),
+                };
+                let count = count.clone();
                 tokio::spawn(async move {
                     // What breaks is seen by the two that talk.
-                    let _ = serve(client, &server, acceptor, is_silent, &count).await;
+                    let _ = serve(client, &server, acceptor, line, &count).await;
                 });
             }
         });
         Self {
             address,
-            silent,
+            silent_before,
+            connections,
             tls_connections,
             database_url: database_url.to_owned(),
         }
@@ -55,16 +65,37 @@ impl Proxy {
 
     /// From now on nothing gets through, but nothing is closed.
     pub(crate) fn fall_silent(&self) {
-        self.silent.send_replace(true);
+        self.silent_before.send_replace(u32::MAX);
     }
 
     /// What was held back goes on, and everything after it.
     pub(crate) fn speak_again(&self) {
-        self.silent.send_replace(false);
+        self.silent_before.send_replace(0);
+    }
+
+    /// New connections work; those that there are stay silent for ever.
+    pub(crate) fn speak_to_newcomers(&self) {
+        let newcomers_from = *self.connections.borrow();
+        self.silent_before.send_replace(newcomers_from);
     }
 
     pub(crate) fn tls_connections(&self) -> u32 {
         *self.tls_connections.borrow()
+    }
+}
+
+/// One connection.
+#[derive(Clone)]
+struct Line {
+    number: u32,
+    silent_before: watch::Receiver<u32>,
+}
+
+impl Line {
+    async fn may_speak(&mut self) -> Result<(), watch::error::RecvError> {
+        let number = self.number;
+        let spoken = self.silent_before.wait_for(|first| number >= *first).await;
+        spoken.map(|_| ())
     }
 }
 
@@ -77,12 +108,12 @@ async fn serve(
     mut client: TcpStream,
     server: &str,
     acceptor: Option<TlsAcceptor>,
-    is_silent: watch::Receiver<bool>,
+    line: Line,
     tls_connections: &watch::Sender<u32>,
 ) -> std::io::Result<()> {
     let mut server = TcpStream::connect(server).await?;
     let Some(acceptor) = acceptor else {
-        return pass_both(client, server, is_silent).await;
+        return pass_both(client, server, line).await;
     };
     let mut first = [0; TLS_REQUEST.len()];
     client.read_exact(&mut first).await?;
@@ -90,35 +121,35 @@ async fn serve(
         client.write_all(b"S").await?;
         let client = acceptor.accept(client).await?;
         tls_connections.send_modify(|count| *count += 1);
-        pass_both(client, server, is_silent).await
+        pass_both(client, server, line).await
     } else {
         server.write_all(&first).await?;
-        pass_both(client, server, is_silent).await
+        pass_both(client, server, line).await
     }
 }
 
 async fn pass_both(
     client: impl AsyncRead + AsyncWrite,
     server: TcpStream,
-    is_silent: watch::Receiver<bool>,
+    line: Line,
 ) -> std::io::Result<()> {
     let (from_client, to_client) = split(client);
     let (from_server, to_server) = split(server);
     tokio::select! {
-        ended = pass(from_client, to_server, is_silent.clone()) => ended,
-        ended = pass(from_server, to_client, is_silent) => ended,
+        ended = pass(from_client, to_server, line.clone()) => ended,
+        ended = pass(from_server, to_client, line) => ended,
     }
 }
 
 async fn pass(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    mut is_silent: watch::Receiver<bool>,
+    mut line: Line,
 ) -> std::io::Result<()> {
     let mut buffer = [0; 4096];
     loop {
         let length = from.read(&mut buffer).await?;
-        if is_silent.wait_for(|silent| !silent).await.is_err() || length == 0 {
+        if line.may_speak().await.is_err() || length == 0 {
             return Ok(());
         }
         to.write_all(&buffer[..length]).await?;
