@@ -70,6 +70,7 @@ for (const link of document.querySelectorAll("[data-dialog]")) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const content = page.querySelector("[data-dialog-content]");
       if (!answer.ok || answer.redirected || !content) throw new Error("no dialog there");
+      if (document.querySelector("dialog")) return; // two clicks, one dialog
       const dialog = document.createElement("dialog");
       dialog.setAttribute("aria-labelledby", content.querySelector("h1").id);
       humanize(content);
