@@ -74,7 +74,11 @@ pub enum ReplacePasswordError {
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Starts a session and ends the one it replaces, if any.
-    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StorageError>;
+    ///
+    /// In the same transaction, and so that no concurrent [`AccountStore::replace_password`] comes between, it MUST
+    /// check that the user's password hash still is [`NewSession::verified_against`]; else
+    /// [`StartSessionError::PasswordReplaced`].
+    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StartSessionError>;
 
     /// The session whose token has this digest and its user, unless it was ended. Whether it has expired is for the
     /// caller to say.
@@ -94,8 +98,22 @@ pub struct NewSession {
     pub session: Session,
     /// Its token's digest.
     pub digest: SessionDigest,
+    /// The hash that the user's password was verified against. Verifying takes its time, and a password that is
+    /// replaced meanwhile ends the sessions that exist then: this one would outlive it.
+    pub verified_against: PasswordHash,
     /// The session that ends with its start.
     pub replaces: Option<SessionDigest>,
+}
+
+/// Why no session was started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartSessionError {
+    /// The password that was verified is not the user's any more.
+    #[error("the password was replaced")]
+    PasswordReplaced,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 /// Counts attempts to sign in, for all replicas together.

@@ -10,8 +10,9 @@ use crate::clock::Clock;
 use crate::id::{IdGenerator, SessionId, UserId};
 use crate::ports::{AuditLog, StorageError};
 use crate::random::Random;
+use crate::sign_in::accounts::Account;
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
-use crate::sign_in::ports::{AccountStore, NewSession, SessionStore, SignInThrottle};
+use crate::sign_in::ports::{AccountStore, NewSession, SessionStore, SignInThrottle, StartSessionError};
 use crate::sign_in::secret::secret_type;
 use crate::sign_in::throttle::{ThrottleBucket, Throttled};
 use crate::user::{User, Username};
@@ -182,13 +183,26 @@ impl SignIn {
             .as_ref()
             .map_or(Subject::Installation, |account| Subject::User(account.user.id));
         let Some(account) = account.filter(|_| verified) else {
-            let act = self.act(Actor::Anonymous, now, attempt.source);
-            self.audit_log.record(act.refusal(Action::SignIn, tried)).await?;
-            return Err(SignInError::WrongCredentials);
+            return self.refuse(tried, now, attempt.source).await;
         };
         self.throttle.clear(by_account).await?;
-        self.start_session(account.user.id, now, attempt.previous, attempt.source)
-            .await
+        let source = attempt.source.clone();
+        match self.start_session(account, now, attempt.previous, source).await {
+            Ok(token) => Ok(token),
+            Err(StartSessionError::PasswordReplaced) => self.refuse(tried, now, attempt.source).await,
+            Err(StartSessionError::Storage(error)) => Err(error.into()),
+        }
+    }
+
+    async fn refuse<T>(
+        &self,
+        tried: Subject,
+        now: DateTime<Utc>,
+        source: RequestSource,
+    ) -> Result<T, SignInError> {
+        let act = self.act(Actor::Anonymous, now, source);
+        self.audit_log.record(act.refusal(Action::SignIn, tried)).await?;
+        Err(SignInError::WrongCredentials)
     }
 
     async fn throttle_attempt(
@@ -212,12 +226,13 @@ impl SignIn {
 
     async fn start_session(
         &self,
-        user_id: UserId,
+        account: Account,
         now: DateTime<Utc>,
         previous: Option<SessionToken>,
         source: RequestSource,
-    ) -> Result<SessionToken, SignInError> {
+    ) -> Result<SessionToken, StartSessionError> {
         let token = SessionToken::generate(&*self.random);
+        let user_id = account.user.id;
         let session = Session {
             id: self.ids.next(),
             user_id,
@@ -230,6 +245,7 @@ impl SignIn {
         let new = NewSession {
             session,
             digest: token.digest(),
+            verified_against: account.password_hash,
             replaces: previous.map(|token| token.digest()),
         };
         self.sessions.start(new, event).await?;

@@ -10,13 +10,13 @@ use keyward_domain::ports::{MockAuditLog, StorageError};
 use keyward_domain::sign_in::SignIn;
 use keyward_domain::sign_in::password::{HashingError, MockPasswordHasher, Password};
 use keyward_domain::sign_in::ports::{
-    MockAccountStore, MockSessionStore, MockSignInThrottle, SignInThrottle,
+    MockAccountStore, MockSessionStore, MockSignInThrottle, SignInThrottle, StartSessionError,
 };
 use keyward_domain::sign_in::session::{
     Session, SessionToken, SignInAttempt, SignInError, SignInPorts, SignedIn,
 };
 use keyward_domain::sign_in::throttle::{ThrottleBucket, Throttled};
-use keyward_domain::testing::{Builder, TestInstallation};
+use keyward_domain::testing::{Builder, PlainHasher, TestInstallation};
 
 fn installation_with_ada() -> (TestInstallation, Member) {
     let installation = TestInstallation::new();
@@ -54,7 +54,7 @@ fn ports(installation: &TestInstallation) -> SignInPorts {
         sessions: store.clone(),
         throttle: store.clone(),
         audit_log: store,
-        hasher: Arc::new(keyward_domain::testing::PlainHasher),
+        hasher: Arc::new(PlainHasher),
     }
 }
 
@@ -307,6 +307,40 @@ async fn a_refused_attempt_ends_no_session() {
 
     assert!(refused.is_err());
     assert!(is_signed_in(&installation, &token).await);
+}
+
+#[tokio::test]
+async fn a_password_that_is_replaced_while_it_is_checked_is_a_wrong_one() {
+    let (installation, ada) = installation_with_ada();
+    let mut sessions = MockSessionStore::new();
+    sessions
+        .expect_start()
+        .once()
+        .withf(|new, _| {
+            new.verified_against == PlainHasher::hash_of(&Password::attempt(TestInstallation::PASSWORD))
+        })
+        .returning(|_, _| Err(StartSessionError::PasswordReplaced));
+    let ports = SignInPorts {
+        sessions: Arc::new(sessions),
+        ..ports(&installation)
+    };
+    let refused = with_ports(&installation.builder, ports)
+        .sign_in(attempt("ada", TestInstallation::PASSWORD))
+        .await;
+
+    assert!(
+        matches!(refused, Err(SignInError::WrongCredentials)),
+        "{refused:?}"
+    );
+    let events = installation.store.events();
+    let [event] = events.as_slice() else {
+        panic!("one event, not {events:?}")
+    };
+    assert_eq!(event.action, Action::SignIn);
+    assert_eq!(event.outcome, Outcome::Refused);
+    assert_eq!(event.actor, Actor::Anonymous);
+    assert_eq!(event.subject, Subject::User(ada.user.id));
+    assert_eq!(event.source, source());
 }
 
 #[tokio::test]

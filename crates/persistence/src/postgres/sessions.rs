@@ -11,7 +11,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::ports::{NewSession, SessionStore};
+use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 use uuid::Uuid;
 
@@ -23,7 +23,7 @@ use super::store::PostgresStore;
 
 #[async_trait]
 impl SessionStore for PostgresStore {
-    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StorageError> {
+    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StartSessionError> {
         self.change(move |connection| Box::pin(start(connection, new, event)))
             .await
     }
@@ -49,12 +49,26 @@ async fn start(
     connection: &mut AsyncPgConnection,
     new: NewSession,
     event: AuditEvent,
-) -> Result<(), Abort<StorageError>> {
+) -> Result<(), Abort<StartSessionError>> {
     let NewSession {
         session,
         digest,
+        verified_against,
         replaces,
     } = new;
+    // No session outlives the password that started it. Either a concurrent replacement waits for this lock, and then
+    // ends the new session with the others; or this waits for it, and then reads the new hash. `FOR SHARE` lets
+    // sign-ins of one user pass side by side.
+    let current: Option<String> = users::table
+        .filter(users::id.eq(session.user_id.as_uuid()))
+        .select(users::password_hash)
+        .for_share()
+        .first(connection)
+        .await
+        .optional()?;
+    if current.as_deref() != Some(verified_against.as_str()) {
+        return Err(Abort::Refused(StartSessionError::PasswordReplaced));
+    }
     if let Some(replaced) = replaces {
         diesel::delete(sessions::table.filter(sessions::digest.eq(replaced.as_bytes().as_slice())))
             .execute(connection)

@@ -10,14 +10,14 @@ use keyward_domain::sign_in::accounts::Account;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::sign_in::ports::{
     AccountStore, AddAccountError, InstallationStore, NewAccount, NewSession, ReplacePasswordError,
-    ReplaceSetupLinkError, SessionStore,
+    ReplaceSetupLinkError, SessionStore, StartSessionError,
 };
 use keyward_domain::sign_in::session::{Session, SessionToken};
 use keyward_domain::sign_in::setup::SetupToken;
 use keyward_domain::testing::Builder;
 use tokio_postgres::Client;
 
-use crate::fixture::{AddKey, Fixture, connect, migrated_database, patient, store};
+use crate::fixture::{AddKey, FIRST_HASH, Fixture, connect, migrated_database, patient, store};
 
 const BREAK_THE_LOG: &str = "
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'disk on fire'; END $$;
@@ -92,6 +92,7 @@ async fn no_change_to_people_and_sessions_happens_without_its_event() {
             last_seen_at: fixture.act().at,
         },
         digest: token.digest(),
+        verified_against: PasswordHash::from_phc_string(FIRST_HASH.to_owned()),
         replaces,
     };
     let event = |action| make.act(Actor::Administrator).event(action, Subject::User(user));
@@ -106,7 +107,7 @@ async fn no_change_to_people_and_sessions_happens_without_its_event() {
 
     let second = start(&SessionToken::generate(&*make.random), Some(token.digest()));
     let error = fixture.store.start(second, event(Action::SignIn)).await;
-    assert!(matches!(error, Err(error) if is_defect(&error)));
+    assert!(matches!(error, Err(StartSessionError::Storage(error)) if is_defect(&error)));
     let error = fixture.store.end(session_id, event(Action::SignOut)).await;
     assert!(matches!(error, Err(error) if is_defect(&error)));
     let hash = PasswordHash::from_phc_string("$another".to_owned());

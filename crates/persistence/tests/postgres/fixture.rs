@@ -18,6 +18,9 @@ use tokio_postgres::{Client, NoTls};
 /// More keys than any test adds.
 pub(crate) const AMPLE: KeyLimit = KeyLimit(1_000);
 
+/// The hash of the first owner's password.
+pub(crate) const FIRST_HASH: &str = "$a-hash";
+
 /// A database with the schema, empty otherwise.
 pub(crate) async fn migrated_database() -> TestDatabase {
     let migrate = async |url: String| store(patient(&url)).migrate().await;
@@ -154,7 +157,7 @@ async fn set_up(store: &PostgresStore, make: &Builder) -> Member {
         organization: organization.clone(),
         user: user.clone(),
         membership: membership.clone(),
-        password_hash: PasswordHash::from_phc_string("$a-hash".to_owned()),
+        password_hash: PasswordHash::from_phc_string(FIRST_HASH.to_owned()),
     };
     store
         .set_up(SetupProof::CommandLine, first_owner, vec![event])

@@ -5,9 +5,9 @@ use futures_util::future::BoxFuture;
 
 use super::Stores;
 use super::parallel::{abandon, eventually};
-use super::scene::Scene;
+use super::scene::{Scene, password_hash};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
-use crate::sign_in::ports::NewSession;
+use crate::sign_in::ports::{NewSession, StartSessionError};
 use crate::sign_in::session::{Session, SessionDigest, SessionToken, SignedIn};
 use crate::user::User;
 
@@ -111,6 +111,70 @@ pub async fn a_session_starts_in_full_even_if_the_caller_stops_waiting(stores: S
     })
     .await;
     assert_eq!(find(&scene, &first.digest).await, None);
+}
+
+pub async fn no_session_starts_with_a_password_that_was_replaced(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let his = start_session(&scene, &bob.user).await;
+    // She signs in where he was signed in, while her password is replaced.
+    let late = new_session(&scene, &ada.user, Some(his.digest));
+    replace_password(&scene, &ada.user, "new").await;
+    let before = scene.events(None).await;
+    let refused = start(&scene, &late).await;
+
+    assert!(
+        matches!(refused, Err(StartSessionError::PasswordReplaced)),
+        "{refused:?}"
+    );
+    assert_eq!(find(&scene, &late.digest).await, None);
+    assert!(find(&scene, &his.digest).await.is_some(), "nothing is ended");
+    assert_eq!(scene.events(None).await, before, "nothing is written");
+
+    let with_the_new_one = NewSession {
+        verified_against: password_hash("new"),
+        ..late
+    };
+    start(&scene, &with_the_new_one).await.expect("started");
+    assert!(find(&scene, &with_the_new_one.digest).await.is_some());
+}
+
+pub async fn no_session_outlives_a_password_that_is_replaced_meanwhile(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for round in 0..4 {
+        let verified_against = match round {
+            0 => password_hash("ada"),
+            _ => password_hash(&format!("password {round}")),
+        };
+        let sessions: Vec<NewSession> = (0..16)
+            .map(|_| NewSession {
+                verified_against: verified_against.clone(),
+                ..new_session(&scene, &ada.user, None)
+            })
+            .collect();
+        let mut tasks: Vec<BoxFuture<'static, Result<(), StartSessionError>>> = Vec::new();
+        for new in sessions.clone() {
+            let scene = scene.clone();
+            tasks.push(Box::pin(async move { start(&scene, &new).await }));
+        }
+        let (replacing, user) = (scene.clone(), ada.user.clone());
+        let replacement: BoxFuture<'static, _> = Box::pin(async move {
+            replace_password(&replacing, &user, &format!("password {}", round + 1)).await;
+            Ok(())
+        });
+        // In the middle of them all.
+        tasks.insert(sessions.len() / 2, replacement);
+        for outcome in scene.stores.in_parallel(tasks).await {
+            assert!(
+                matches!(outcome, Ok(()) | Err(StartSessionError::PasswordReplaced)),
+                "{outcome:?}"
+            );
+        }
+
+        for new in &sessions {
+            assert_eq!(find(&scene, &new.digest).await, None);
+        }
+    }
 }
 
 pub async fn a_session_is_seen_forward_only(stores: Stores) {
@@ -277,6 +341,22 @@ pub(super) async fn start_session(scene: &Scene, user: &User) -> NewSession {
     new
 }
 
+async fn start(scene: &Scene, new: &NewSession) -> Result<(), StartSessionError> {
+    let event = sign_in(scene, new);
+    scene.stores.sessions.start(new.clone(), event).await
+}
+
+async fn replace_password(scene: &Scene, user: &User, word: &str) {
+    let act = scene.act_as(Actor::Administrator, None);
+    let event = act.event(Action::ResetPassword, Subject::User(user.id));
+    scene
+        .stores
+        .accounts
+        .replace_password(user.id, password_hash(word), event)
+        .await
+        .expect("replaced");
+}
+
 fn new_session(scene: &Scene, user: &User, replaces: Option<SessionDigest>) -> NewSession {
     NewSession {
         session: Session {
@@ -286,6 +366,7 @@ fn new_session(scene: &Scene, user: &User, replaces: Option<SessionDigest>) -> N
             last_seen_at: scene.now(),
         },
         digest: SessionToken::generate(&*scene.make.random).digest(),
+        verified_against: password_hash(user.username.as_str()),
         replaces,
     }
 }

@@ -165,6 +165,8 @@ suite! { $
         a_session_starts_even_if_the_one_it_replaces_is_gone
         a_session_whose_event_cannot_be_written_does_not_start
         a_session_starts_in_full_even_if_the_caller_stops_waiting
+        no_session_starts_with_a_password_that_was_replaced
+        no_session_outlives_a_password_that_is_replaced_meanwhile
         a_session_is_seen_forward_only
         an_expired_session_is_still_found
         an_ended_session_is_gone

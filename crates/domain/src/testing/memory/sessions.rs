@@ -5,13 +5,20 @@ use super::{MemoryStore, StoredSession};
 use crate::audit::AuditEvent;
 use crate::id::SessionId;
 use crate::ports::StorageError;
-use crate::sign_in::ports::{NewSession, SessionStore};
+use crate::sign_in::accounts::Account;
+use crate::sign_in::ports::{NewSession, SessionStore, StartSessionError};
 use crate::sign_in::session::{SessionDigest, SignedIn};
 
 #[async_trait]
 impl SessionStore for MemoryStore {
-    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StorageError> {
+    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StartSessionError> {
         let mut state = self.state()?;
+        let is_current = |account: &Account| {
+            account.user.id == new.session.user_id && account.password_hash == new.verified_against
+        };
+        if !state.accounts.iter().any(is_current) {
+            return Err(StartSessionError::PasswordReplaced);
+        }
         state.write(vec![event])?;
         state
             .sessions
