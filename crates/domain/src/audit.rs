@@ -59,6 +59,17 @@ pub enum Subject {
     Session(SessionId),
 }
 
+impl Actor {
+    /// The key that acts, if a key does.
+    #[must_use]
+    pub const fn api_key(self) -> Option<ApiKeyId> {
+        match self {
+            Self::ApiKey(key) => Some(key),
+            Self::User(_) | Self::Administrator | Self::Anonymous => None,
+        }
+    }
+}
+
 words! {
     /// What can happen.
     Action {

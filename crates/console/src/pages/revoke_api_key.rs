@@ -93,7 +93,7 @@ pub(crate) async fn submit(
                 others,
             )))
         }
-        Err(RevokeKeyError::NotFound) => Err(Refusal::NotFound),
+        Err(RevokeKeyError::HolderGone | RevokeKeyError::NotFound) => Err(Refusal::NotFound),
         Err(RevokeKeyError::Storage(error)) => Err(error.into()),
     }
 }

@@ -11,7 +11,8 @@ impl PersonalKeys {
     /// Edits one of the holder's keys and returns it as it is then. An edit that changes nothing leaves no trace.
     ///
     /// # Errors
-    /// [`EditKeyError::NotFound`] also for another consumer's key; [`EditKeyError::Revoked`] even if nothing would
+    /// [`EditKeyError::HolderGone`] if the holder's membership ended or their key was revoked since they proved who they
+    /// are; [`EditKeyError::NotFound`] also for another consumer's key; [`EditKeyError::Revoked`] even if nothing would
     /// change.
     pub async fn edit(
         &self,

@@ -12,6 +12,7 @@ impl PersonalKeys {
     /// before and had no valid descendants to go with it.
     ///
     /// # Errors
+    /// [`RevokeKeyError::HolderGone`] if the key that the holder acts through is accepted no more;
     /// [`RevokeKeyError::NotFound`] also for another consumer's key.
     pub async fn revoke(
         &self,

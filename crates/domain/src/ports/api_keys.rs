@@ -17,6 +17,11 @@ use crate::words::words;
 /// Every method takes the consumer whose keys it may touch. It MUST treat a key of another consumer exactly like a key
 /// that does not exist, and MUST NOT change it.
 ///
+/// A request takes its time, and a key may be revoked after it was let in and before its change commits. Once that
+/// revocation is answered the key MUST NOT change anything any more. So, in the transaction of a change that a key
+/// makes, and so that no revocation comes between, a store MUST check before all else that the membership is live and
+/// that key a valid key of the same consumer; else it refuses with `HolderGone`.
+///
 /// Methods that change something MUST do so, and write the given audit events, in one transaction: both or neither.
 /// They MUST finish that transaction even if the caller stops waiting.
 #[cfg_attr(feature = "testing", mockall::automock)]
@@ -51,7 +56,12 @@ pub trait ApiKeys: Send + Sync {
         id: ApiKeyId,
     ) -> Result<Vec<ApiKey>, StorageError>;
 
-    /// Edits a valid key (see [`ApiKey::apply`]) and returns it as it is then.
+    /// Edits a valid key (see [`ApiKey::apply`]) and returns it as it is then. Who acts is the actor of the event.
+    ///
+    /// MUST check in this order, in the same transaction:
+    /// 1. the consumer's membership is live and, if a key acts, that is a valid key of the same consumer; else
+    ///    [`EditKeyError::HolderGone`];
+    /// 2. the key exists, and is valid; else [`EditKeyError::NotFound`] or [`EditKeyError::Revoked`].
     ///
     /// MUST NOT write the event if the edit changes nothing. Two concurrent edits MUST NOT undo each other's fields.
     async fn edit(
@@ -64,6 +74,9 @@ pub trait ApiKeys: Send + Sync {
 
     /// Revokes a key and, if asked, all its descendants, also those below keys that are revoked already. Returns the
     /// keys that were valid until now.
+    ///
+    /// If a key acts, MUST check first that it still may, as said above; else [`RevokeKeyError::HolderGone`]. Whoever
+    /// acts in person may revoke keys of a membership that has ended.
     ///
     /// The revocation's moment and actor are those of the act. A key that is revoked already keeps its first
     /// revocation. For each returned key, and no other, MUST write the event
@@ -186,6 +199,9 @@ pub enum AddKeyError {
 /// Why a key was not edited.
 #[derive(Debug, thiserror::Error)]
 pub enum EditKeyError {
+    /// The membership has ended, or the key that acts is not valid any more.
+    #[error("the holder is gone")]
+    HolderGone,
     /// The consumer has no such key.
     #[error("no such key")]
     NotFound,
@@ -200,6 +216,9 @@ pub enum EditKeyError {
 /// Why a key was not revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeKeyError {
+    /// The key that acts is not valid any more, or its membership has ended.
+    #[error("the holder is gone")]
+    HolderGone,
     /// The consumer has no such key.
     #[error("no such key")]
     NotFound,

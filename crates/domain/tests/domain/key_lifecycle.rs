@@ -236,7 +236,8 @@ impl World {
             name: Some(KeyName::parse(name).expect("a name")),
             description: None,
         };
-        let holder = self.people[self.keys[key].person].as_holder();
+        let person = self.keys[key].person;
+        let holder = self.people[person].as_holder();
         let id = self.keys[key].id;
         let keys = self.installation.keys();
         match keys.edit(&holder, id, edit, RequestSource::default()).await {
@@ -246,6 +247,7 @@ impl World {
                 name.clone_into(&mut self.keys[key].name);
             }
             Err(EditKeyError::Revoked) => assert!(self.keys[key].revoked_at.is_some()),
+            Err(EditKeyError::HolderGone) => assert!(self.gone[person]),
             Err(error @ (EditKeyError::NotFound | EditKeyError::Storage(_))) => panic!("{error}"),
         }
     }

@@ -150,6 +150,7 @@ fn not_read(error: ReadKeyError) -> Problem {
 
 fn not_edited(error: EditKeyError) -> Problem {
     match error {
+        EditKeyError::HolderGone => Code::InvalidToken.into(),
         EditKeyError::NotFound => Problem::no_such_key(),
         EditKeyError::Revoked => Code::KeyRevoked.into(),
         EditKeyError::Storage(error) => error.into(),
@@ -158,6 +159,7 @@ fn not_edited(error: EditKeyError) -> Problem {
 
 fn not_revoked(error: RevokeKeyError) -> Problem {
     match error {
+        RevokeKeyError::HolderGone => Code::InvalidToken.into(),
         RevokeKeyError::NotFound => Problem::no_such_key(),
         RevokeKeyError::Storage(error) => error.into(),
     }

@@ -142,13 +142,23 @@ async fn a_holder_who_is_gone_is_not_accepted() {
     let mut keys = MockApiKeys::new();
     keys.expect_add()
         .returning(|_, _, _| Err(AddKeyError::HolderGone));
+    keys.expect_edit()
+        .returning(|_, _, _, _| Err(EditKeyError::HolderGone));
+    keys.expect_revoke()
+        .returning(|_, _, _, _, _| Err(RevokeKeyError::HolderGone));
     let (api, token) = api_over(keys).await;
-    let answer = api.post(API_KEYS, &token, &json!({"name": "x"})).await;
-    answer.refusal(401, "invalid_token");
-    assert_eq!(
-        answer.header("www-authenticate"),
-        Some("Bearer error=\"invalid_token\"")
-    );
+    let current = format!("{API_KEYS}/current");
+    for answer in [
+        api.post(API_KEYS, &token, &json!({"name": "x"})).await,
+        api.patch(&current, &token, &json!({"name": "x"})).await,
+        api.delete(&current, &token).await,
+    ] {
+        answer.refusal(401, "invalid_token");
+        assert_eq!(
+            answer.header("www-authenticate"),
+            Some("Bearer error=\"invalid_token\"")
+        );
+    }
 }
 
 /// Whoever runs the service finds the cause under the request's id, and no token beside it (S41).

@@ -1,20 +1,19 @@
 //! Keys, each with its consumer.
 //!
 //! The invariants of a consumer that span rows (the key limit, a parent that is valid when its child is added, no key
-//! added below one that is being revoked, one key for each form) hold because `add` and `revoke` lock the consumer's
-//! membership row first: of one consumer, they run one after the other.
+//! added below one that is being revoked, no change by a key whose revocation was answered, one key for each form) hold
+//! because `add`, `edit` and `revoke` lock the consumer's membership row first: of one consumer, they run one after the
+//! other.
 
 mod add;
 mod descendants;
 mod edit;
+mod holder;
 mod read;
 mod revoke;
 mod row;
 
 use async_trait::async_trait;
-use diesel::OptionalExtension;
-use diesel::prelude::{ExpressionMethods, QueryDsl};
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::api_key::{ApiKey, KeyEdit, RevocationReason};
 use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
@@ -24,7 +23,6 @@ use keyward_domain::ports::{
     StorageError,
 };
 
-use super::schema::memberships;
 use super::store::PostgresStore;
 
 #[async_trait]
@@ -82,21 +80,4 @@ impl ApiKeys for PostgresStore {
         })
         .await
     }
-}
-
-/// Makes every other addition and revocation of this consumer wait for the end of this transaction. Says whether the
-/// membership is live; nothing if there is none.
-///
-/// `FOR NO KEY UPDATE` also keeps the membership from being ended meanwhile, but lets rows refer to it.
-async fn lock_consumer(
-    connection: &mut AsyncPgConnection,
-    consumer: ConsumerId,
-) -> Result<Option<bool>, diesel::result::Error> {
-    memberships::table
-        .filter(memberships::id.eq(consumer.as_uuid()))
-        .select(memberships::ended_at.is_null())
-        .for_no_key_update()
-        .first(connection)
-        .await
-        .optional()
 }

@@ -6,7 +6,7 @@ use super::Stores;
 use super::parallel::{abandon, eventually};
 use super::scene::Scene;
 use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
-use crate::audit::{Action, AuditEvent, Subject};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{DescendantKeys, EditKeyError};
@@ -115,6 +115,38 @@ pub async fn a_revoked_key_cannot_be_edited(stores: Stores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
 }
 
+pub async fn no_key_is_edited_once_the_membership_has_ended(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    scene.end_membership(&ada).await;
+    for actor in [Actor::User(ada.user.id), Actor::ApiKey(key.id)] {
+        let refused = edit_as(&scene, &ada, actor, key.id, name("new")).await;
+        assert!(matches!(refused, Err(EditKeyError::HolderGone)), "{refused:?}");
+    }
+
+    assert_eq!(scene.stored(&key).await, key);
+}
+
+pub async fn a_key_that_was_revoked_edits_no_other(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let key = scene.add_key(&ada, "key").await;
+    let acting = scene.add_key(&ada, "acting").await;
+    let his = scene.add_key(&bob, "his").await;
+    let edited = edit_as(&scene, &ada, Actor::ApiKey(acting.id), key.id, name("new")).await;
+    let edited = edited.expect("a valid key edits");
+    scene.revoke(&ada, &acting, DescendantKeys::Keep).await;
+    for gone in [acting.id, his.id, scene.id()] {
+        for target in [key.id, acting.id, scene.id()] {
+            let refused = edit_as(&scene, &ada, Actor::ApiKey(gone), target, name("newer")).await;
+            assert!(matches!(refused, Err(EditKeyError::HolderGone)), "{refused:?}");
+        }
+    }
+
+    assert_eq!(scene.stored(&key).await, edited);
+    assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 1);
+}
+
 pub async fn an_unknown_key_cannot_be_edited(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let refused = edit(&scene, &ada, scene.id(), name("new")).await;
@@ -176,7 +208,18 @@ fn event_of(scene: &Scene, member: &Member, id: ApiKeyId) -> AuditEvent {
 }
 
 async fn edit(scene: &Scene, member: &Member, id: ApiKeyId, change: KeyEdit) -> Result<ApiKey, EditKeyError> {
-    let event = event_of(scene, member, id);
+    edit_as(scene, member, Actor::User(member.user.id), id, change).await
+}
+
+async fn edit_as(
+    scene: &Scene,
+    member: &Member,
+    actor: Actor,
+    id: ApiKeyId,
+    change: KeyEdit,
+) -> Result<ApiKey, EditKeyError> {
+    let act = scene.act_as(actor, Some(member.organization.id));
+    let event = act.event(Action::EditApiKey, Subject::ApiKey(id));
     scene
         .stores
         .api_keys

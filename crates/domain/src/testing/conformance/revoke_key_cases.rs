@@ -86,6 +86,45 @@ pub async fn another_consumers_key_cannot_be_revoked(stores: Stores) {
     }
 }
 
+pub async fn a_key_that_was_revoked_revokes_no_other(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let acting = scene.add_key(&ada, "acting").await;
+    let child = scene.add_child(&ada, &acting, "child").await;
+    let his = scene.add_key(&bob, "his").await;
+    scene.revoke(&ada, &acting, DescendantKeys::Keep).await;
+    for gone in [acting.id, his.id, scene.id()] {
+        for target in [acting.id, child.id, scene.id()] {
+            assert_holder_gone(&scene, &ada, gone, target).await;
+        }
+    }
+
+    assert_eq!(scene.stored(&child).await, child);
+    assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &acting).await, 1);
+}
+
+pub async fn keys_of_an_ended_membership_are_revoked_by_others_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let acting = scene.add_key(&bob, "acting").await;
+    let key = scene.add_key(&bob, "key").await;
+    scene.end_membership(&bob).await;
+    assert_holder_gone(&scene, &bob, acting.id, key.id).await;
+    assert_eq!(scene.stored(&key).await, key);
+
+    let act = scene.act(&ada);
+    let revoked = revoke(
+        &scene,
+        &bob,
+        key.id,
+        RevocationReason::Owner,
+        DescendantKeys::Keep,
+        act,
+    )
+    .await;
+    assert_eq!(revoked.expect("revoked"), [key.id]);
+}
+
 pub async fn other_keys_survive_a_revocation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
@@ -277,6 +316,14 @@ async fn revoke(
         .api_keys
         .revoke(member.membership.id, id, reason, descendants, act)
         .await
+}
+
+async fn assert_holder_gone(scene: &Scene, member: &Member, acting: ApiKeyId, target: ApiKeyId) {
+    for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
+        let act = scene.act_as(Actor::ApiKey(acting), Some(member.organization.id));
+        let refused = revoke(scene, member, target, RevocationReason::Holder, descendants, act).await;
+        assert!(matches!(refused, Err(RevokeKeyError::HolderGone)), "{refused:?}");
+    }
 }
 
 async fn assert_not_found(scene: &Scene, member: &Member, id: ApiKeyId) {

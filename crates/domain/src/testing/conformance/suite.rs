@@ -95,6 +95,8 @@ suite! { $
         an_edit_whose_event_cannot_be_written_does_not_happen
         an_edit_happens_in_full_even_if_the_caller_stops_waiting
         a_revoked_key_cannot_be_edited
+        no_key_is_edited_once_the_membership_has_ended
+        a_key_that_was_revoked_edits_no_other
         an_unknown_key_cannot_be_edited
         another_consumers_key_cannot_be_edited
         concurrent_edits_keep_each_others_fields
@@ -104,6 +106,8 @@ suite! { $
         a_second_revocation_changes_nothing
         an_unknown_key_cannot_be_revoked
         another_consumers_key_cannot_be_revoked
+        a_key_that_was_revoked_revokes_no_other
+        keys_of_an_ended_membership_are_revoked_by_others_only
         other_keys_survive_a_revocation
         descendants_survive_unless_asked_for
         all_generations_are_revoked_if_asked_for
@@ -119,6 +123,7 @@ suite! { $
         a_form_sent_many_times_at_once_creates_one_key
         many_concurrent_revocations_of_one_key_write_one_event
         no_child_outlives_a_concurrent_revocation_with_descendants
+        a_key_changes_nothing_once_its_concurrent_revocation_is_answered
         concurrent_revocations_of_one_family_write_one_event_per_key
     }
     credential_cases {

@@ -17,15 +17,7 @@ impl ApiKeys for MemoryStore {
     async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError> {
         let mut state = self.state()?;
         let consumer = new.key.consumer_id;
-        let member_is_live = state
-            .membership(consumer)
-            .is_some_and(|membership| membership.is_live());
-        let parent_is_valid = new.key.parent().is_none_or(|parent| {
-            state
-                .keys_of(consumer)
-                .any(|stored| stored.key.id == parent && stored.key.is_valid())
-        });
-        if !member_is_live || !parent_is_valid {
+        if !state.has_holder(consumer, new.key.parent()) {
             return Err(AddKeyError::HolderGone);
         }
         if let Some(nonce) = new.nonce
@@ -107,6 +99,9 @@ impl ApiKeys for MemoryStore {
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
         let mut state = self.state()?;
+        if !state.has_holder(consumer, event.actor.api_key()) {
+            return Err(EditKeyError::HolderGone);
+        }
         let key = state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)?;
         if !key.is_valid() {
             return Err(EditKeyError::Revoked);
@@ -128,6 +123,10 @@ impl ApiKeys for MemoryStore {
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
         let mut state = self.state()?;
+        let acting_key = act.actor.api_key();
+        if acting_key.is_some() && !state.has_holder(consumer, acting_key) {
+            return Err(RevokeKeyError::HolderGone);
+        }
         state.key_mut(consumer, id).ok_or(RevokeKeyError::NotFound)?;
         let mut targets = vec![id];
         if descendants == DescendantKeys::Revoke {
@@ -150,6 +149,18 @@ impl ApiKeys for MemoryStore {
 }
 
 impl State {
+    /// Whether the consumer is a live member and, if it acts through a key, that is one of its valid keys.
+    fn has_holder(&self, consumer: ConsumerId, acting_key: Option<ApiKeyId>) -> bool {
+        let member_is_live = self
+            .membership(consumer)
+            .is_some_and(|membership| membership.is_live());
+        let is_valid = |key| {
+            self.keys_of(consumer)
+                .any(|stored| stored.key.id == key && stored.key.is_valid())
+        };
+        member_is_live && acting_key.is_none_or(is_valid)
+    }
+
     fn keys_of(&self, consumer: ConsumerId) -> impl Iterator<Item = &StoredKey> {
         self.keys
             .iter()

@@ -9,7 +9,7 @@ use keyward_domain::keys::FormNonce;
 use keyward_domain::ports::{AddKeyError, KeyLimit, NewApiKey};
 use uuid::Uuid;
 
-use super::lock_consumer;
+use super::holder::lock_holder;
 use super::row::NewKeyRow;
 use crate::postgres::audit_log::write_event;
 use crate::postgres::errors::Abort;
@@ -23,12 +23,7 @@ pub(super) async fn add(
 ) -> Result<(), Abort<AddKeyError>> {
     let consumer = new.key.consumer_id;
     // What the checks below see stays true until the end: nobody else adds or revokes a key of this consumer.
-    if lock_consumer(connection, consumer).await? != Some(true) {
-        return Err(Abort::Refused(AddKeyError::HolderGone));
-    }
-    if let Some(parent) = new.key.parent()
-        && !is_valid_key(connection, consumer, parent).await?
-    {
+    if !lock_holder(connection, consumer, new.key.parent()).await? {
         return Err(Abort::Refused(AddKeyError::HolderGone));
     }
     if let Some(nonce) = new.nonce
@@ -45,21 +40,6 @@ pub(super) async fn add(
         .await?;
     write_event(connection, event).await?;
     Ok(())
-}
-
-async fn is_valid_key(
-    connection: &mut AsyncPgConnection,
-    consumer: ConsumerId,
-    id: ApiKeyId,
-) -> Result<bool, diesel::result::Error> {
-    diesel::select(diesel::dsl::exists(
-        api_keys::table
-            .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
-            .filter(api_keys::id.eq(id.as_uuid()))
-            .filter(api_keys::revoked_at.is_null()),
-    ))
-    .get_result(connection)
-    .await
 }
 
 async fn created_by_form(

@@ -8,6 +8,7 @@ use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::EditKeyError;
 
+use super::holder::lock_holder;
 use super::row::KeyRow;
 use crate::postgres::audit_log::write_event;
 use crate::postgres::errors::Abort;
@@ -20,12 +21,14 @@ pub(super) async fn edit(
     edit: KeyEdit,
     event: AuditEvent,
 ) -> Result<ApiKey, Abort<EditKeyError>> {
-    // The lock makes concurrent edits and the key's revocation wait, so what is written back below undoes neither.
+    // Concurrent edits and revocations wait, so what is written back below undoes none of them.
+    if !lock_holder(connection, consumer, event.actor.api_key()).await? {
+        return Err(Abort::Refused(EditKeyError::HolderGone));
+    }
     let row: Option<KeyRow> = api_keys::table
         .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
         .filter(api_keys::id.eq(id.as_uuid()))
         .select(KeyRow::as_select())
-        .for_no_key_update()
         .first(connection)
         .await
         .optional()?;

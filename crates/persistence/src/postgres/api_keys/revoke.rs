@@ -13,7 +13,7 @@ use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
 use uuid::Uuid;
 
 use super::descendants::is_or_descends_from;
-use super::lock_consumer;
+use super::holder::lock_holder;
 use crate::postgres::actor;
 use crate::postgres::audit_log::write_events;
 use crate::postgres::errors::Abort;
@@ -28,8 +28,12 @@ pub(super) async fn revoke(
     act: Act,
 ) -> Result<Vec<ApiKeyId>, Abort<RevokeKeyError>> {
     // No child is born to any of these keys, and no other revocation comes between, until this one is committed. A
-    // membership that has ended is no obstacle: its keys can still be revoked.
-    lock_consumer(connection, consumer).await?;
+    // membership that has ended is no obstacle to whoever acts in person: its keys can still be revoked.
+    let acting_key = act.actor.api_key();
+    let is_there = lock_holder(connection, consumer, acting_key).await?;
+    if acting_key.is_some() && !is_there {
+        return Err(Abort::Refused(RevokeKeyError::HolderGone));
+    }
     let targets: Box<dyn BoxableExpression<api_keys::table, Pg, SqlType = Bool>> = match descendants {
         DescendantKeys::Keep => Box::new(api_keys::id.eq(id.as_uuid())),
         DescendantKeys::Revoke => is_or_descends_from(consumer, id),
