@@ -23,7 +23,7 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// Waiting for the rest of a request's headers; at first for its first byte too.
-    Head { until: Instant },
+    Head { since: Instant },
     /// The application has the request. Body and handler have deadlines of their own.
     Handling,
     /// Sending the answer.
@@ -36,7 +36,7 @@ impl Activity {
     /// A connection that has just been accepted.
     pub(crate) fn new(deadlines: Deadlines) -> Self {
         let phase = Phase::Head {
-            until: Instant::now() + deadlines.header_read,
+            since: Instant::now(),
         };
         Self {
             deadlines,
@@ -53,7 +53,7 @@ impl Activity {
         let mut state = self.state();
         if matches!(state.phase, Phase::Idle { .. }) {
             state.phase = Phase::Head {
-                until: Instant::now() + self.deadlines.header_read,
+                since: Instant::now(),
             };
         }
     }
@@ -99,10 +99,17 @@ impl Activity {
         }
     }
 
-    /// Until when the client must have moved.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
+    /// Until when the client must have moved, be it in a hurry or not.
+    pub(crate) fn deadline(&self, hurry: bool) -> Option<Instant> {
+        let Deadlines {
+            header_read,
+            hurried_header_read,
+            ..
+        } = self.deadlines;
         match self.state().phase {
-            Phase::Head { until } | Phase::Answering { until, .. } | Phase::Idle { until } => Some(until),
+            Phase::Head { since } if hurry => Some(since + hurried_header_read.min(header_read)),
+            Phase::Head { since } => Some(since + header_read),
+            Phase::Answering { until, .. } | Phase::Idle { until } => Some(until),
             Phase::Handling => None,
         }
     }

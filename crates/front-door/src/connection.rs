@@ -76,12 +76,13 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     let mut connection = builder.serve_connection(stream, service);
 
     let mut alarm = pin!(sleep_until(Instant::now()));
+    let mut hurry = false;
     let outcome = loop {
         let house = tokio::select! {
             biased;
             // Sends what is buffered and closes our half before it ends.
             outcome = &mut connection => break outcome,
-            () = poll_fn(|context| poll_overdue(&activity, alarm.as_mut(), context)) => {
+            () = poll_fn(|context| poll_overdue(&activity, hurry, alarm.as_mut(), context)) => {
                 debug!(%peer, "connection closed at its deadline");
                 return;
             }
@@ -91,6 +92,7 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         if house.draining || house.crowded && activity.is_served() {
             Pin::new(&mut connection).graceful_shutdown();
         }
+        hurry = house.draining || house.crowded;
     };
 
     let socket = connection.into_parts().io.into_inner().socket;
@@ -108,8 +110,13 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
 
 /// Ready when the client should have moved. Only what happens while hyper is polled moves the deadline, so that it is up
 /// to date when this is polled after it.
-fn poll_overdue(activity: &Activity, mut alarm: Pin<&mut Sleep>, context: &mut Context<'_>) -> Poll<()> {
-    let Some(deadline) = activity.deadline() else {
+fn poll_overdue(
+    activity: &Activity,
+    hurry: bool,
+    mut alarm: Pin<&mut Sleep>,
+    context: &mut Context<'_>,
+) -> Poll<()> {
+    let Some(deadline) = activity.deadline(hurry) else {
         return Poll::Pending;
     };
     if alarm.deadline() != deadline {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::{app::LARGE, running::Running};
 
 const A_MOMENT: Duration = Duration::from_millis(200);
+const HOUR: Duration = Duration::from_secs(3_600);
 
 #[tokio::test]
 async fn the_connection_over_the_cap_waits_and_is_served_when_one_leaves() {
@@ -83,6 +84,28 @@ async fn silent_connections_hold_their_places_only_until_the_header_deadline() {
         silent.push(client);
     }
     assert_eq!(door.client().await.get("/").await.status, 200);
+}
+
+#[tokio::test]
+async fn in_a_full_house_half_a_head_keeps_its_place_for_a_moment_only() {
+    let door = Running::with(|config| {
+        config.limits.connections = Some(3);
+        config.deadlines.header_read = HOUR;
+        config.deadlines.hurried_header_read = A_MOMENT;
+    })
+    .await;
+    let mut slow = door.client().await;
+    slow.send("GET / HTTP").await;
+    // There is room: it may take its time.
+    assert_eq!(door.client().await.get("/").await.status, 200);
+    assert!(slow.hears_nothing_for(2 * A_MOMENT).await);
+
+    let mut others = [door.client().await, door.client().await];
+    for slow in &mut others {
+        slow.send("GET / HTTP").await;
+    }
+    assert_eq!(door.client().await.get("/").await.status, 200);
+    assert_eq!(slow.closed().await, b"");
 }
 
 #[tokio::test]

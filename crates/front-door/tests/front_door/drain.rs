@@ -75,6 +75,24 @@ async fn idle_connections_do_not_delay_the_drain() {
 }
 
 #[tokio::test]
+async fn half_a_head_delays_the_drain_for_a_moment_only() {
+    let mut door = Running::with(|config| {
+        config.deadlines.header_read = Duration::from_secs(3_600);
+        config.deadlines.hurried_header_read = Duration::from_millis(200);
+        config.deadlines.drain = Duration::from_secs(3_600);
+    })
+    .await;
+    let mut slow = door.client().await;
+    slow.send("GET / HTTP").await;
+    // Known to be accepted, since connections are accepted in order.
+    assert_eq!(door.client().await.get("/").await.status, 200);
+
+    door.stop();
+    assert_eq!(door.ended().await, Drained { cut_off: 0 });
+    assert_eq!(slow.closed().await, b"");
+}
+
+#[tokio::test]
 async fn a_stuck_request_is_cut_off_at_the_drain_deadline() {
     let mut door = Running::with(|config| {
         config.deadlines.drain = Duration::from_millis(200);
