@@ -20,12 +20,13 @@
 //! - Reading a body ends with an [`std::io::Error`] of kind `TimedOut` after the body deadline (→ 408) and of kind
 //!   `FileTooLarge` beyond the cap (→ 413), with a [`BodyFailure`] inside. An error answer that does not say so itself
 //!   is replaced by the [`ErrorPages`]' 408 or 413.
-//! - The handler is dropped at the handler deadline (→ 503) and when the client hangs up. What must not be cut in two
-//!   runs in a task of its own.
+//! - The handler is dropped at the handler deadline (→ 503) and when the client hangs up, be it its sending half
+//!   only. What must not be cut in two runs in a task of its own.
 //! - Security headers are set on every answer; of these, only `Content-Security-Policy` and `Referrer-Policy` are the
 //!   adapter's to choose.
 //!
-//! In turn, an adapter never puts a secret into a path: paths are logged, query strings, headers and bodies are not.
+//! In turn, an adapter never puts a secret into a path: paths are logged, but for parts of over 40 bytes; query strings,
+//! headers and bodies are not.
 //!
 //! hyper itself answers what is not HTTP (400) and too many or too large headers (431), without a body.
 //!

@@ -89,6 +89,19 @@ async fn a_request_is_logged_with_path_status_client_and_id_but_no_query_header_
 }
 
 #[tokio::test]
+async fn what_is_too_long_for_a_part_of_a_path_is_not_logged() {
+    let (log, _guard) = Log::start();
+    let door = Running::with_defaults().await;
+    // A token where its id belongs.
+    let token = format!("kwp_{}xx", "canary".repeat(6));
+    let mut client = door.client().await;
+    client.get(&format!("/keys/{token}/more")).await;
+    let line = log.line_with("request answered").await;
+    assert!(line.contains("path=\"/keys/…/more\""), "{line}");
+    assert!(!log.text().contains("canary"), "{}", log.text());
+}
+
+#[tokio::test]
 async fn a_client_that_hangs_up_is_logged() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
