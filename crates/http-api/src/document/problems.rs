@@ -36,15 +36,14 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
         .into_iter()
         .filter(|code| match code {
             Code::CredentialsMissing | Code::InvalidToken => has("security"),
-            // The first and the last also come from the front door, whatever was asked.
+            // All but the query and the storage also concern the front door, whatever was asked.
             Code::MalformedRequest
             | Code::MalformedQuery
+            | Code::BodyTooLarge
             | Code::Internal
             | Code::Unavailable
             | Code::OutcomeUnknown => true,
-            Code::RequestTimeout | Code::BodyTooLarge | Code::UnsupportedMediaType | Code::InvalidFields => {
-                has("requestBody")
-            }
+            Code::RequestTimeout | Code::UnsupportedMediaType | Code::InvalidFields => has("requestBody"),
             Code::NotFound => path.contains('{'),
             Code::KeyLimitReached => id == Some("createApiKey"),
             Code::KeyRevoked => id == Some("updateApiKey"),

@@ -188,6 +188,23 @@ async fn a_body_of_64_kib_is_read_and_a_byte_more_is_too_large() {
     answer.refusal(413, "body_too_large");
 }
 
+/// Whoever announces too much is refused before the operation is known, also where no body belongs.
+#[tokio::test]
+async fn every_operation_refuses_a_body_that_is_announced_as_too_large() {
+    let scene = Scene::new().await;
+    let api = HttpApi {
+        authenticate: scene.installation.authenticate(),
+        keys: scene.installation.keys(),
+    };
+    let api = Api::start_with(api, |config| config.limits.body_bytes = 64 * 1024).await;
+    for operation in operations() {
+        let request = api
+            .request(operation.method.clone(), &operation.path(), &scene.ada.token)
+            .body(vec![b' '; 64 * 1024 + 1]);
+        api.send(request).await.refusal(413, "body_too_large");
+    }
+}
+
 #[tokio::test]
 async fn a_chunked_body_has_the_same_limit() {
     let scene = Scene::new().await;
