@@ -14,4 +14,7 @@
 //!
 //! One store implements every storage port, and is cheap to clone. It reads no clock and has no randomness of its own.
 
+mod actor;
 pub mod postgres;
+mod stored_row;
+mod subject;

@@ -16,7 +16,6 @@
 //! A connection pooler between Keyward and PostgreSQL must pool by session, not by transaction.
 
 mod accounts;
-mod actor;
 mod api_keys;
 mod audit_log;
 mod change;
@@ -32,7 +31,6 @@ mod people;
 mod schema;
 mod sessions;
 mod store;
-mod stored_row;
 mod throttle;
 mod tls;
 

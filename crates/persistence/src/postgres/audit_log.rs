@@ -9,17 +9,17 @@ use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::prelude::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource, Subject};
-use keyward_domain::id::{ApiKeyId, AuditEventId, MembershipId, OrganizationId, SessionId, UserId};
+use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource};
+use keyward_domain::id::{AuditEventId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{AuditLog, StorageError};
 use uuid::Uuid;
 
-use super::actor;
 use super::errors::Abort;
 use super::schema::audit_events;
 use super::store::PostgresStore;
-use super::stored_row::StoredRow;
+use crate::stored_row::StoredRow;
+use crate::{actor, subject};
 
 #[async_trait]
 impl AuditLog for PostgresStore {
@@ -112,7 +112,7 @@ struct EventRow {
 impl From<AuditEvent> for EventRow {
     fn from(event: AuditEvent) -> Self {
         let (actor_kind, actor_id) = actor::to_columns(event.actor);
-        let (subject_kind, subject_id) = subject_to_columns(event.subject);
+        let (subject_kind, subject_id) = subject::to_columns(event.subject);
         Self {
             id: event.id.as_uuid(),
             occurred_at: event.at,
@@ -145,36 +145,12 @@ impl TryFrom<EventRow> for AuditEvent {
                 ("actor_id", row.actor_id),
             )?,
             action: stored.word("action", Action::from_word(&row.action))?,
-            subject: subject_from_columns(&stored, &row.subject_kind, row.subject_id)?,
+            subject: subject::from_columns(&stored, &row.subject_kind, row.subject_id)?,
             outcome: stored.word("outcome", Outcome::from_word(&row.outcome))?,
             source: RequestSource {
                 address: stored.read("source_address", address.transpose())?,
                 request_id: row.request_id,
             },
         })
-    }
-}
-
-const fn subject_to_columns(subject: Subject) -> (&'static str, Option<Uuid>) {
-    match subject {
-        Subject::Installation => ("installation", None),
-        Subject::Organization(id) => ("organization", Some(id.as_uuid())),
-        Subject::User(id) => ("user", Some(id.as_uuid())),
-        Subject::Membership(id) => ("membership", Some(id.as_uuid())),
-        Subject::ApiKey(id) => ("api_key", Some(id.as_uuid())),
-        Subject::Session(id) => ("session", Some(id.as_uuid())),
-    }
-}
-
-fn subject_from_columns(stored: &StoredRow, kind: &str, id: Option<Uuid>) -> Result<Subject, StorageError> {
-    let id = || stored.present("subject_id", id);
-    match kind {
-        "installation" => Ok(Subject::Installation),
-        "organization" => Ok(Subject::Organization(OrganizationId::from_uuid(id()?))),
-        "user" => Ok(Subject::User(UserId::from_uuid(id()?))),
-        "membership" => Ok(Subject::Membership(MembershipId::from_uuid(id()?))),
-        "api_key" => Ok(Subject::ApiKey(ApiKeyId::from_uuid(id()?))),
-        "session" => Ok(Subject::Session(SessionId::from_uuid(id()?))),
-        _ => stored.word("subject_kind", None),
     }
 }

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::errors::Abort;
 use super::schema::{api_keys, memberships, organizations, users};
 use super::store::PostgresStore;
-use super::stored_row::StoredRow;
+use crate::stored_row::StoredRow;
 
 #[async_trait]
 impl Credentials for PostgresStore {

@@ -12,7 +12,7 @@ use keyward_domain::user::{DisplayName, User, Username};
 use uuid::Uuid;
 
 use super::schema::{memberships, organizations, users};
-use super::stored_row::StoredRow;
+use crate::stored_row::StoredRow;
 
 #[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = organizations, check_for_backend(Pg))]

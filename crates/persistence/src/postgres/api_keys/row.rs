@@ -9,9 +9,9 @@ use keyward_domain::ports::{NewApiKey, StorageError};
 use keyward_domain::token::TokenHint;
 use uuid::Uuid;
 
-use crate::postgres::actor;
+use crate::actor;
 use crate::postgres::schema::api_keys;
-use crate::postgres::stored_row::StoredRow;
+use crate::stored_row::StoredRow;
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = api_keys, check_for_backend(Pg))]

@@ -5,9 +5,9 @@ use keyward_domain::id::{ApiKeyId, UserId};
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
-use super::stored_row::StoredRow;
+use crate::stored_row::StoredRow;
 
-pub(super) const fn to_columns(actor: Actor) -> (&'static str, Option<Uuid>) {
+pub(crate) const fn to_columns(actor: Actor) -> (&'static str, Option<Uuid>) {
     match actor {
         Actor::User(id) => ("user", Some(id.as_uuid())),
         Actor::ApiKey(id) => ("api_key", Some(id.as_uuid())),
@@ -16,7 +16,7 @@ pub(super) const fn to_columns(actor: Actor) -> (&'static str, Option<Uuid>) {
     }
 }
 
-pub(super) fn from_columns(
+pub(crate) fn from_columns(
     row: &StoredRow,
     (kind_column, kind): (&'static str, &str),
     (id_column, id): (&'static str, Option<Uuid>),

@@ -6,18 +6,18 @@ use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
 /// Names one row.
-pub(super) struct StoredRow {
+pub(crate) struct StoredRow {
     table: &'static str,
     id: Uuid,
 }
 
 impl StoredRow {
-    pub(super) const fn new(table: &'static str, id: Uuid) -> Self {
+    pub(crate) const fn new(table: &'static str, id: Uuid) -> Self {
         Self { table, id }
     }
 
     /// A column's value, if the domain could read it.
-    pub(super) fn read<T, E: Display>(
+    pub(crate) fn read<T, E: Display>(
         &self,
         column: &'static str,
         value: Result<T, E>,
@@ -26,16 +26,16 @@ impl StoredRow {
     }
 
     /// A column's word, if the domain knows it.
-    pub(super) fn word<T>(&self, column: &'static str, word: Option<T>) -> Result<T, StorageError> {
+    pub(crate) fn word<T>(&self, column: &'static str, word: Option<T>) -> Result<T, StorageError> {
         word.ok_or_else(|| self.corrupt(column, "an unknown word".to_owned()))
     }
 
     /// A column that must hold something because of another one.
-    pub(super) fn present<T>(&self, column: &'static str, value: Option<T>) -> Result<T, StorageError> {
+    pub(crate) fn present<T>(&self, column: &'static str, value: Option<T>) -> Result<T, StorageError> {
         value.ok_or_else(|| self.corrupt(column, "missing".to_owned()))
     }
 
-    pub(super) fn corrupt(&self, column: &'static str, problem: String) -> StorageError {
+    pub(crate) fn corrupt(&self, column: &'static str, problem: String) -> StorageError {
         StorageError::Corrupt {
             table: self.table,
             column,

@@ -1,0 +1,36 @@
+//! What an event is about, in two columns: what it is, and which one.
+
+use keyward_domain::audit::Subject;
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, SessionId, UserId};
+use keyward_domain::ports::StorageError;
+use uuid::Uuid;
+
+use crate::stored_row::StoredRow;
+
+pub(crate) const fn to_columns(subject: Subject) -> (&'static str, Option<Uuid>) {
+    match subject {
+        Subject::Installation => ("installation", None),
+        Subject::Organization(id) => ("organization", Some(id.as_uuid())),
+        Subject::User(id) => ("user", Some(id.as_uuid())),
+        Subject::Membership(id) => ("membership", Some(id.as_uuid())),
+        Subject::ApiKey(id) => ("api_key", Some(id.as_uuid())),
+        Subject::Session(id) => ("session", Some(id.as_uuid())),
+    }
+}
+
+pub(crate) fn from_columns(
+    stored: &StoredRow,
+    kind: &str,
+    id: Option<Uuid>,
+) -> Result<Subject, StorageError> {
+    let id = || stored.present("subject_id", id);
+    match kind {
+        "installation" => Ok(Subject::Installation),
+        "organization" => Ok(Subject::Organization(OrganizationId::from_uuid(id()?))),
+        "user" => Ok(Subject::User(UserId::from_uuid(id()?))),
+        "membership" => Ok(Subject::Membership(MembershipId::from_uuid(id()?))),
+        "api_key" => Ok(Subject::ApiKey(ApiKeyId::from_uuid(id()?))),
+        "session" => Ok(Subject::Session(SessionId::from_uuid(id()?))),
+        _ => stored.word("subject_kind", None),
+    }
+}
