@@ -15,6 +15,7 @@ use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use poem::{Endpoint, http::Request};
 use tokio::{
+    io::AsyncWriteExt,
     net::TcpStream,
     time::{Instant, Sleep, sleep_until, timeout},
 };
@@ -125,8 +126,9 @@ fn poll_overdue(
     alarm.poll(context)
 }
 
-/// Reads until the client closes its half, too.
-async fn linger(socket: TcpStream) {
+/// Closes our half, which hyper has done unless it had nothing to say, and reads until the client closes its own.
+async fn linger(mut socket: TcpStream) {
+    _ = socket.shutdown().await;
     let mut thrown_away = 0;
     _ = timeout(LINGER, async {
         let mut buffer = [0; 4096];

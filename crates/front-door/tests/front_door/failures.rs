@@ -1,6 +1,6 @@
 //! What goes wrong for one request harms no other.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use keyward_front_door::Refused;
 
@@ -80,4 +80,14 @@ async fn what_is_not_http_is_refused() {
         assert_eq!(client.closed().await, b"");
     }
     assert!(door.stage.paths().is_empty());
+}
+
+/// hyper has no answer to HTTP/2's preface, so that only the closed connection tells.
+#[tokio::test]
+async fn a_client_that_speaks_http_2_is_not_kept_waiting() {
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+    let closed = tokio::time::timeout(Duration::from_secs(2), client.closed()).await;
+    assert_eq!(closed.as_deref(), Ok(&b""[..]));
 }
