@@ -36,8 +36,9 @@ use crate::{
     security_headers,
 };
 
-/// What the application may be asked with (RFC 9110 §15.5.6 wants it said with every 405).
-const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+/// What the application may be asked with (RFC 9110 §15.5.6 wants it said with every 405); not every resource supports
+/// all of them.
+const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PATCH, DELETE");
 
 /// Seconds after which a request that was too slow may be worth another try.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
