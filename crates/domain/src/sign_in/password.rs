@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use async_trait::async_trait;
 use unicode_normalization::UnicodeNormalization;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::random::Random;
 use crate::user::Username;
@@ -46,7 +46,10 @@ impl Password {
     /// keyboards differ in how they compose the same letters.
     #[must_use]
     pub fn attempt(typed: &str) -> Self {
-        Self(typed.nfc().take(Self::MAX + 1).collect())
+        // Room for all of it at once: growing would leave copies behind that nobody wipes.
+        let mut password = String::with_capacity((Self::MAX + 1) * char::MAX_LEN_UTF8);
+        password.extend(typed.nfc().take(Self::MAX + 1));
+        Self(password)
     }
 
     /// What somebody typed as their new password.
@@ -74,19 +77,20 @@ impl Password {
     pub fn generate(random: &dyn Random) -> Self {
         // 32 digits, so that each takes five bits of a random byte; without 0, 1, l and o, which look alike.
         const DIGITS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
-        let mut bytes = [0_u8; 25];
-        random.fill(&mut bytes);
-        let groups: Vec<String> = bytes
-            .chunks(5)
-            .map(|group| {
+        let mut bytes = Zeroizing::new([0_u8; 25]);
+        random.fill(&mut *bytes);
+        let mut password = String::with_capacity(29);
+        for group in bytes.chunks(5) {
+            if !password.is_empty() {
+                password.push('-');
+            }
+            password.extend(
                 group
                     .iter()
-                    .map(|byte| char::from(DIGITS[usize::from(byte % 32)]))
-                    .collect()
-            })
-            .collect();
-        bytes.zeroize();
-        Self(groups.join("-"))
+                    .map(|byte| char::from(DIGITS[usize::from(byte % 32)])),
+            );
+        }
+        Self(password)
     }
 
     /// The password itself, for hashing and for showing a generated one.
@@ -104,22 +108,17 @@ impl fmt::Debug for Password {
 
 fn is_easy_to_guess(password: &str, username: &Username) -> bool {
     static COMMON_PASSWORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| COMMON.lines().collect());
-    let folded = password.to_lowercase();
+    let folded = Zeroizing::new(password.to_lowercase());
+    let without_username = Zeroizing::new(folded.replace(username.as_str(), ""));
     COMMON_PASSWORDS.contains(folded.as_str())
         || repeats_one_piece(&folded, Password::MIN / 2)
-        || repeats_one_piece(&folded.replace(username.as_str(), ""), Password::MIN / 2)
+        || repeats_one_piece(&without_username, Password::MIN / 2)
 }
 
 /// Whether a text is a short piece over and over: `abcabcabcabcabcabc`, or nothing at all.
 fn repeats_one_piece(text: &str, longest_piece: usize) -> bool {
-    let characters: Vec<char> = text.chars().collect();
-    let repeats = |period: usize| {
-        characters
-            .iter()
-            .zip(characters.iter().skip(period))
-            .all(|(a, b)| a == b)
-    };
-    characters.len() <= longest_piece || (1..=longest_piece).any(repeats)
+    let repeats = |period: usize| text.chars().zip(text.chars().skip(period)).all(|(a, b)| a == b);
+    (1..=longest_piece).any(repeats)
 }
 
 /// A salted, slow hash of a password, in PHC string format.
