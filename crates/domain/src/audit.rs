@@ -130,6 +130,28 @@ pub struct Act {
 }
 
 impl Act {
+    pub(crate) fn new(
+        ids: &Arc<IdGenerator>,
+        at: DateTime<Utc>,
+        actor: Actor,
+        source: RequestSource,
+    ) -> Self {
+        Self {
+            at,
+            actor,
+            organization_id: None,
+            source,
+            ids: Arc::clone(ids),
+        }
+    }
+
+    pub(crate) fn within(self, organization: OrganizationId) -> Self {
+        Self {
+            organization_id: Some(organization),
+            ..self
+        }
+    }
+
     /// The event that tells of a change. One act makes one for each thing it changes, and a store asks for them when
     /// it knows what those are (see [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke)).
     #[must_use]

@@ -62,12 +62,6 @@ impl PersonalKeys {
     }
 
     fn act(&self, holder: &Holder, source: RequestSource) -> Act {
-        Act {
-            at: self.clock.now(),
-            actor: holder.as_actor(),
-            organization_id: Some(holder.organization_id()),
-            source,
-            ids: Arc::clone(&self.ids),
-        }
+        Act::new(&self.ids, self.clock.now(), holder.as_actor(), source).within(holder.organization_id())
     }
 }

@@ -1,6 +1,7 @@
 //! People: passwords, console sessions, first-run setup and accounts. No key rule depends on anything here.
 
 pub mod accounts;
+mod newcomer;
 pub mod password;
 pub mod ports;
 mod secret;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::id::IdGenerator;
-use crate::membership::{Membership, Role};
+use crate::membership::Role;
 use crate::organization::{Organization, Slug};
 use crate::ports::StorageError;
-use crate::sign_in::password::{HashingError, Password, PasswordHasher};
+use crate::sign_in::newcomer::{Names, Newcomer};
+use crate::sign_in::password::{HashingError, Password, PasswordHash, PasswordHasher};
 use crate::sign_in::ports::{AccountStore, AddAccountError, NewAccount, ReplacePasswordError};
 use crate::user::{DisplayName, User, Username};
 
@@ -18,7 +19,7 @@ pub struct Account {
     /// The user.
     pub user: User,
     /// The hash of their password.
-    pub password_hash: crate::sign_in::password::PasswordHash,
+    pub password_hash: PasswordHash,
 }
 
 /// What an administrator says about a new user.
@@ -112,29 +113,14 @@ impl Accounts {
             .find(|organization| organization.slug == draft.organization)
             .ok_or(CreateAccountError::OrganizationUnknown)?;
         let password_hash = self.hasher.hash(&draft.password).await?;
-        let act = self.act();
-        let user = User {
-            id: self.ids.next(),
+        let act = self.act().within(organization.id);
+        let names = Names {
             username: draft.username,
             display_name: draft.display_name,
-            created_at: act.at,
         };
-        let membership = Membership {
-            id: self.ids.next(),
-            organization_id: organization.id,
-            user_id: user.id,
-            role: draft.role,
-            joined_at: act.at,
-            ended_at: None,
-        };
-        let act = Act {
-            organization_id: Some(organization.id),
-            ..act
-        };
-        let events = vec![
-            act.event(Action::CreateUser, Subject::User(user.id)),
-            act.event(Action::CreateMembership, Subject::Membership(membership.id)),
-        ];
+        let newcomer = Newcomer::new(&self.ids, &act, names, organization.id, draft.role);
+        let events = newcomer.events(&act).to_vec();
+        let Newcomer { user, membership } = newcomer;
         let account = Account {
             user: user.clone(),
             password_hash,
@@ -179,12 +165,7 @@ impl Accounts {
     }
 
     fn act(&self) -> Act {
-        Act {
-            at: self.clock.now(),
-            actor: Actor::Administrator,
-            organization_id: None,
-            source: RequestSource::default(),
-            ids: Arc::clone(&self.ids),
-        }
+        let source = RequestSource::default();
+        Act::new(&self.ids, self.clock.now(), Actor::Administrator, source)
     }
 }

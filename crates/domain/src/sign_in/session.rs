@@ -283,13 +283,7 @@ impl SignIn {
     }
 
     fn act(&self, actor: Actor, at: DateTime<Utc>, source: RequestSource) -> Act {
-        Act {
-            at,
-            actor,
-            organization_id: None,
-            source,
-            ids: Arc::clone(&self.ids),
-        }
+        Act::new(&self.ids, at, actor, source)
     }
 }
 

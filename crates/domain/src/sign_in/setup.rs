@@ -7,14 +7,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::id::IdGenerator;
-use crate::membership::{Membership, Role};
+use crate::membership::Role;
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
 use crate::random::Random;
+use crate::sign_in::newcomer::{Names, Newcomer};
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof};
 use crate::sign_in::secret::secret_type;
-use crate::user::{DisplayName, User, Username};
+use crate::user::{DisplayName, Username};
 
 secret_type! {
     /// The secret in the one-time setup link. Whoever has it becomes the first owner.
@@ -164,29 +165,15 @@ impl Setup {
     ) -> Result<Organization, CompleteSetupError> {
         let password_hash = self.hasher.hash(&choices.password).await?;
         let organization = self.organization(choices.organization, act.at);
-        let user = User {
-            id: self.ids.next(),
+        let act = act.within(organization.id);
+        let names = Names {
             username: choices.username,
             display_name: choices.display_name,
-            created_at: act.at,
         };
-        let membership = Membership {
-            id: self.ids.next(),
-            organization_id: organization.id,
-            user_id: user.id,
-            role: Role::Owner,
-            joined_at: act.at,
-            ended_at: None,
-        };
-        let act = Act {
-            organization_id: Some(organization.id),
-            ..act
-        };
-        let events = vec![
-            act.event(Action::CreateOrganization, Subject::Organization(organization.id)),
-            act.event(Action::CreateUser, Subject::User(user.id)),
-            act.event(Action::CreateMembership, Subject::Membership(membership.id)),
-        ];
+        let owner = Newcomer::new(&self.ids, &act, names, organization.id, Role::Owner);
+        let mut events = vec![act.event(Action::CreateOrganization, Subject::Organization(organization.id))];
+        events.extend(owner.events(&act));
+        let Newcomer { user, membership } = owner;
         let first_owner = FirstOwner {
             organization: organization.clone(),
             user,
@@ -211,12 +198,6 @@ impl Setup {
     }
 
     fn act(&self, actor: Actor, source: RequestSource) -> Act {
-        Act {
-            at: self.clock.now(),
-            actor,
-            organization_id: None,
-            source,
-            ids: Arc::clone(&self.ids),
-        }
+        Act::new(&self.ids, self.clock.now(), actor, source)
     }
 }

@@ -114,21 +114,12 @@ impl Builder {
     /// The holder acts, now, from nowhere in particular.
     #[must_use]
     pub fn act_of(&self, holder: &Holder) -> Act {
-        Act {
-            organization_id: Some(holder.organization_id()),
-            ..self.act(holder.as_actor())
-        }
+        self.act(holder.as_actor()).within(holder.organization_id())
     }
 
     /// Somebody acts outside any organization.
     #[must_use]
     pub fn act(&self, actor: Actor) -> Act {
-        Act {
-            at: self.clock.now(),
-            actor,
-            organization_id: None,
-            source: RequestSource::default(),
-            ids: Arc::clone(&self.ids),
-        }
+        Act::new(&self.ids, self.clock.now(), actor, RequestSource::default())
     }
 }

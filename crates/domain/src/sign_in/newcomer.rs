@@ -1,0 +1,51 @@
+//! Somebody new: a user who is a member of one organization from the start.
+
+use crate::audit::{Act, Action, AuditEvent, Subject};
+use crate::id::{IdGenerator, OrganizationId};
+use crate::membership::{Membership, Role};
+use crate::user::{DisplayName, User, Username};
+
+/// How people call a new user.
+pub(super) struct Names {
+    pub(super) username: Username,
+    pub(super) display_name: DisplayName,
+}
+
+/// A user and the membership they begin with, at the moment of the act that creates both.
+pub(super) struct Newcomer {
+    pub(super) user: User,
+    pub(super) membership: Membership,
+}
+
+impl Newcomer {
+    pub(super) fn new(
+        ids: &IdGenerator,
+        act: &Act,
+        names: Names,
+        organization_id: OrganizationId,
+        role: Role,
+    ) -> Self {
+        let user = User {
+            id: ids.next(),
+            username: names.username,
+            display_name: names.display_name,
+            created_at: act.at,
+        };
+        let membership = Membership {
+            id: ids.next(),
+            organization_id,
+            user_id: user.id,
+            role,
+            joined_at: act.at,
+            ended_at: None,
+        };
+        Self { user, membership }
+    }
+
+    pub(super) fn events(&self, act: &Act) -> [AuditEvent; 2] {
+        [
+            act.event(Action::CreateUser, Subject::User(self.user.id)),
+            act.event(Action::CreateMembership, Subject::Membership(self.membership.id)),
+        ]
+    }
+}
