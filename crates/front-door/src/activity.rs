@@ -102,12 +102,10 @@ impl Activity {
     /// Until when the client must have moved, be it in a hurry or not.
     pub(crate) fn deadline(&self, hurry: bool) -> Option<Instant> {
         let Deadlines {
-            header_read,
-            hurried_header_read,
-            ..
+            header_read, hurried, ..
         } = self.deadlines;
         match self.state().phase {
-            Phase::Head { since } if hurry => Some(since + hurried_header_read.min(header_read)),
+            Phase::Head { since } if hurry => Some(since + hurried.min(header_read)),
             Phase::Head { since } => Some(since + header_read),
             Phase::Answering { until, .. } | Phase::Idle { until } => Some(until),
             Phase::Handling => None,

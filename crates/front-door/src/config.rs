@@ -51,7 +51,7 @@ impl FrontDoorConfig {
     pub(crate) fn connection_cap(&self) -> Result<usize, ConfigError> {
         for (name, deadline) in [
             ("header_read", self.deadlines.header_read),
-            ("hurried_header_read", self.deadlines.hurried_header_read),
+            ("hurried", self.deadlines.hurried),
             ("keep_alive", self.deadlines.keep_alive),
             ("body", self.deadlines.body),
             ("handler", self.deadlines.handler),
@@ -102,9 +102,9 @@ pub struct Deadlines {
     /// From a request's first byte (or from the connection, for the first request) to the end of its headers; then the
     /// connection is closed. Default: 10 s.
     pub header_read: Duration,
-    /// The same while all connections are taken or the server drains: others wait, and who holds a place without asking
-    /// for anything must not keep it. Default: 1 s.
-    pub hurried_header_read: Duration,
+    /// How long, while all connections are taken or the server drains, a client may take for its headers, or for closing
+    /// its half after a refusal: others wait for its place. Default: 1 s.
+    pub hurried: Duration,
     /// How long a connection may stay open between two requests. A gateway's keep-alive to this service must be
     /// **shorter**, or it will now and then send a request into a connection that is just being closed. Default: 75 s,
     /// above the 60 s of nginx and of most load balancers.
@@ -128,7 +128,7 @@ impl Default for Deadlines {
     fn default() -> Self {
         Self {
             header_read: Duration::from_secs(10),
-            hurried_header_read: Duration::from_secs(1),
+            hurried: Duration::from_secs(1),
             keep_alive: Duration::from_secs(75),
             body: Duration::from_secs(10),
             handler: Duration::from_secs(10),

@@ -58,7 +58,8 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     let Ok(local) = socket.local_addr() else { return };
     // Without it, small answers wait for the client's delayed acknowledgement. If it fails they still arrive.
     _ = socket.set_nodelay(true);
-    let activity = Arc::new(Activity::new(exchanges.config.deadlines));
+    let deadlines = exchanges.config.deadlines;
+    let activity = Arc::new(Activity::new(deadlines));
     let stream = TokioIo::new(WatchedSocket {
         socket,
         activity: activity.clone(),
@@ -97,13 +98,18 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     };
 
     let socket = connection.into_parts().io.into_inner().socket;
+    let patience = if hurry {
+        LINGER.min(deadlines.hurried)
+    } else {
+        LINGER
+    };
     match outcome {
-        Ok(()) if activity.has_unread_body() => linger(socket).await,
+        Ok(()) if activity.has_unread_body() => linger(socket, patience).await,
         Ok(()) => {}
         Err(error) => {
             debug!(%error, %peer, "connection ended");
             if error.is_parse() {
-                linger(socket).await;
+                linger(socket, patience).await;
             }
         }
     }
@@ -127,10 +133,10 @@ fn poll_overdue(
 }
 
 /// Closes our half, which hyper has done unless it had nothing to say, and reads until the client closes its own.
-async fn linger(mut socket: TcpStream) {
+async fn linger(mut socket: TcpStream, patience: Duration) {
     _ = socket.shutdown().await;
     let mut thrown_away = 0;
-    _ = timeout(LINGER, async {
+    _ = timeout(patience, async {
         let mut buffer = [0; 4096];
         while thrown_away < LINGER_BYTES && socket.readable().await.is_ok() {
             match socket.try_read(&mut buffer) {

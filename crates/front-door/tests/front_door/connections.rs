@@ -91,7 +91,7 @@ async fn in_a_full_house_half_a_head_keeps_its_place_for_a_moment_only() {
     let door = Running::with(|config| {
         config.limits.connections = Some(3);
         config.deadlines.header_read = HOUR;
-        config.deadlines.hurried_header_read = A_MOMENT;
+        config.deadlines.hurried = A_MOMENT;
     })
     .await;
     let mut slow = door.client().await;
@@ -106,6 +106,23 @@ async fn in_a_full_house_half_a_head_keeps_its_place_for_a_moment_only() {
     }
     assert_eq!(door.client().await.get("/").await.status, 200);
     assert_eq!(slow.closed().await, b"");
+}
+
+#[tokio::test]
+async fn in_a_full_house_a_refused_client_that_stays_keeps_its_place_for_a_moment_only() {
+    let door = Running::with(|config| {
+        config.limits.connections = Some(1);
+        config.deadlines.hurried = A_MOMENT;
+    })
+    .await;
+    let mut refused = door.client().await;
+    refused
+        .send("POST /missing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+        .await;
+    assert_eq!(refused.answer().await.status, 404);
+    let mut next = door.client().await;
+    let answer = tokio::time::timeout(10 * A_MOMENT, next.get("/")).await;
+    assert_eq!(answer.map(|answer| answer.status), Ok(200));
 }
 
 #[tokio::test]

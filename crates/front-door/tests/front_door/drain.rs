@@ -78,7 +78,7 @@ async fn idle_connections_do_not_delay_the_drain() {
 async fn half_a_head_delays_the_drain_for_a_moment_only() {
     let mut door = Running::with(|config| {
         config.deadlines.header_read = Duration::from_secs(3_600);
-        config.deadlines.hurried_header_read = Duration::from_millis(200);
+        config.deadlines.hurried = Duration::from_millis(200);
         config.deadlines.drain = Duration::from_secs(3_600);
     })
     .await;

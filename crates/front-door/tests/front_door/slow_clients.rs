@@ -12,7 +12,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// Deadlines that do not end within a test.
 const PATIENT: Deadlines = Deadlines {
     header_read: LONG,
-    hurried_header_read: LONG,
+    hurried: LONG,
     keep_alive: LONG,
     body: LONG,
     handler: LONG,
