@@ -14,7 +14,9 @@
 //!
 //! One store implements every storage port, and is cheap to clone. It reads no clock and has no randomness of its own.
 
+mod abort;
 mod actor;
 pub mod postgres;
+mod progress;
 mod stored_row;
 mod subject;

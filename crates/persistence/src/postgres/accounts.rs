@@ -16,10 +16,11 @@ use keyward_domain::sign_in::ports::{AccountStore, AddAccountError, NewAccount, 
 use keyward_domain::user::Username;
 
 use super::audit_log::{write_event, write_events};
-use super::errors::{Abort, violates_unique};
+use super::errors::violates_unique;
 use super::people::{MembershipRow, NewUserRow, OrganizationRow, UserRow};
 use super::schema::{memberships, organizations, sessions, users};
 use super::store::PostgresStore;
+use crate::abort::Abort;
 
 #[async_trait]
 impl AccountStore for PostgresStore {

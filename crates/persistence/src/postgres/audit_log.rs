@@ -15,9 +15,9 @@ use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{AuditLog, StorageError};
 use uuid::Uuid;
 
-use super::errors::Abort;
 use super::schema::audit_events;
 use super::store::PostgresStore;
+use crate::abort::Abort;
 use crate::stored_row::StoredRow;
 use crate::{actor, subject};
 

@@ -1,16 +1,16 @@
 //! How changes run: one transaction in a task of its own.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use diesel_async::{AsyncConnection, AsyncPgConnection};
 use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
-use tokio::task::JoinError;
 use tokio::time::{Instant, timeout_at};
 
-use super::errors::{Abort, commit_error, is_read_only, storage_error};
-use super::store::{PostgresStore, TooSlow};
+use super::errors::{commit_error, is_read_only, storage_error};
+use super::store::PostgresStore;
+use crate::abort::{Abort, TooSlow};
+use crate::progress::{Progress, settled};
 
 impl PostgresStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
@@ -83,66 +83,5 @@ where
         Err(Abort::Storage(error)) => Err(error.into()),
         Err(Abort::Query(error)) if progress.is_committing() => Err(commit_error(error).into()),
         Err(Abort::Query(error)) => Err(storage_error(error).into()),
-    }
-}
-
-fn settled<T, E: From<StorageError>>(
-    finished: Result<Result<T, E>, JoinError>,
-    progress: &Progress,
-) -> Result<T, E> {
-    match finished {
-        Ok(outcome) => outcome,
-        Err(error) if progress.is_committing() => Err(StorageError::OutcomeUnknown(error.into()).into()),
-        // It panicked, or the runtime ends: the transaction is dropped, and rolls back.
-        Err(error) => Err(StorageError::Defect(error.into()).into()),
-    }
-}
-
-/// How far a change has come. Committing and withdrawing exclude each other, whoever is first.
-#[derive(Default)]
-struct Progress(AtomicU8);
-
-impl Progress {
-    const WORKING: u8 = 0;
-    const COMMITTING: u8 = 1;
-    const WITHDRAWN: u8 = 2;
-
-    fn begin_commit(&self) -> bool {
-        self.leave_work_for(Self::COMMITTING)
-    }
-
-    fn withdraw(&self) -> bool {
-        self.leave_work_for(Self::WITHDRAWN)
-    }
-
-    fn is_committing(&self) -> bool {
-        self.0.load(Ordering::SeqCst) == Self::COMMITTING
-    }
-
-    fn leave_work_for(&self, next: u8) -> bool {
-        self.0
-            .compare_exchange(Self::WORKING, next, Ordering::SeqCst, Ordering::SeqCst)
-            .is_ok()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Progress;
-
-    #[test]
-    fn a_change_that_was_withdrawn_never_begins_to_commit() {
-        let progress = Progress::default();
-        assert!(progress.withdraw());
-        assert!(!progress.begin_commit());
-        assert!(!progress.is_committing());
-    }
-
-    #[test]
-    fn a_change_that_commits_is_not_withdrawn_any_more() {
-        let progress = Progress::default();
-        assert!(progress.begin_commit());
-        assert!(!progress.withdraw());
-        assert!(progress.is_committing());
     }
 }

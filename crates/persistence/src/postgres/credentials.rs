@@ -16,9 +16,9 @@ use keyward_domain::token::TokenDigest;
 use keyward_domain::user::Username;
 use uuid::Uuid;
 
-use super::errors::Abort;
 use super::schema::{api_keys, memberships, organizations, users};
 use super::store::PostgresStore;
+use crate::abort::Abort;
 use crate::stored_row::StoredRow;
 
 #[async_trait]

@@ -1,41 +1,7 @@
 //! What diesel and PostgreSQL report, as the domain names it.
 
-use std::convert::Infallible;
-
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use keyward_domain::ports::StorageError;
-
-/// Why a transaction is rolled back, or a read gives nothing.
-pub(super) enum Abort<E> {
-    /// The domain's rules forbid it.
-    Refused(E),
-    /// A statement failed.
-    Query(QueryError),
-    /// What was read makes no sense, or time ran out.
-    Storage(StorageError),
-}
-
-impl<E> From<QueryError> for Abort<E> {
-    fn from(error: QueryError) -> Self {
-        Self::Query(error)
-    }
-}
-
-impl<E> From<StorageError> for Abort<E> {
-    fn from(error: StorageError) -> Self {
-        Self::Storage(error)
-    }
-}
-
-impl Abort<Infallible> {
-    pub(super) fn into_storage_error(self) -> StorageError {
-        match self {
-            Self::Refused(never) => match never {},
-            Self::Query(error) => storage_error(error),
-            Self::Storage(error) => error,
-        }
-    }
-}
 
 /// The error of a statement before COMMIT: whatever it is, the transaction rolls back and nothing is changed.
 pub(super) fn storage_error(error: QueryError) -> StorageError {

@@ -15,10 +15,10 @@ use keyward_domain::sign_in::ports::{
 use keyward_domain::sign_in::setup::SetupDigest;
 
 use super::audit_log::{write_event, write_events};
-use super::errors::Abort;
 use super::people::{MembershipRow, NewUserRow, OrganizationRow};
 use super::schema::{installation, memberships, organizations, users};
 use super::store::PostgresStore;
+use crate::abort::Abort;
 
 #[async_trait]
 impl InstallationStore for PostgresStore {

@@ -11,10 +11,10 @@ use keyward_domain::membership::Member;
 use keyward_domain::organization::{Organization, Slug};
 use keyward_domain::ports::{Memberships, StorageError};
 
-use super::errors::Abort;
 use super::people::{MembershipRow, OrganizationRow, UserRow};
 use super::schema::{memberships, organizations, users};
 use super::store::PostgresStore;
+use crate::abort::Abort;
 
 #[async_trait]
 impl Memberships for PostgresStore {

@@ -16,8 +16,9 @@ use keyward_domain::ports::StorageError;
 use tokio::time::timeout;
 
 use super::connection::SessionLimits;
-use super::errors::{Abort, LOCK_TIMEOUT, storage_error};
-use super::store::{PostgresStore, TooSlow};
+use super::errors::{LOCK_TIMEOUT, storage_error};
+use super::store::PostgresStore;
+use crate::abort::{Abort, TooSlow};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 

@@ -16,10 +16,10 @@ use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 use uuid::Uuid;
 
 use super::audit_log::write_event;
-use super::errors::Abort;
 use super::people::UserRow;
 use super::schema::{sessions, users};
 use super::store::PostgresStore;
+use crate::abort::Abort;
 
 #[async_trait]
 impl SessionStore for PostgresStore {

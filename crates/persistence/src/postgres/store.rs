@@ -13,8 +13,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::config::PostgresConfig;
 use super::connection::Server;
-use super::errors::Abort;
+use super::errors::storage_error;
 use super::tls::TlsError;
+use crate::abort::{Abort, TooSlow};
 
 /// Every storage port of the domain, on one PostgreSQL database. Clones share their connections.
 ///
@@ -45,17 +46,6 @@ pub enum ConnectError {
     /// The connection pool cannot be made like this.
     #[error("the connection pool cannot be made")]
     Pool(#[source] Box<dyn Error + Send + Sync>),
-}
-
-/// What took too long.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum TooSlow {
-    #[error("no connection became free in time")]
-    Connection,
-    #[error("the database did not answer in time")]
-    Answer,
-    #[error("the database did not confirm the commit in time")]
-    Commit,
 }
 
 impl PostgresStore {
@@ -117,7 +107,7 @@ impl PostgresStore {
         let task = tokio::spawn(async move {
             let answer = timeout_at(deadline, query(&mut connection)).await;
             match answer {
-                Ok(answer) => answer.map_err(Abort::into_storage_error),
+                Ok(answer) => answer.map_err(|abort| abort.into_storage_error(storage_error)),
                 Err(_) => {
                     // The server ends what is merely slow before this (`statement_timeout`), so the line is dead. The
                     // next user of this connection would wait for the same answer.

@@ -8,9 +8,9 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::ports::SignInThrottle;
 use keyward_domain::sign_in::throttle::{ThrottleBucket, Throttled};
 
-use super::errors::Abort;
 use super::schema::sign_in_throttle;
 use super::store::PostgresStore;
+use crate::abort::Abort;
 
 #[async_trait]
 impl SignInThrottle for PostgresStore {

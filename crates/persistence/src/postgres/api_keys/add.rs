@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::holder::lock_holder;
 use super::row::NewKeyRow;
+use crate::abort::Abort;
 use crate::postgres::audit_log::write_event;
-use crate::postgres::errors::Abort;
 use crate::postgres::schema::api_keys;
 
 pub(super) async fn add(

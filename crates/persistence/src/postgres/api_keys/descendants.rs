@@ -13,7 +13,7 @@ use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::StorageError;
 
 use super::row::KeyRow;
-use crate::postgres::errors::Abort;
+use crate::abort::Abort;
 use crate::postgres::schema::api_keys;
 
 pub(super) async fn valid_descendants(

@@ -10,8 +10,8 @@ use keyward_domain::ports::EditKeyError;
 
 use super::holder::lock_holder;
 use super::row::KeyRow;
+use crate::abort::Abort;
 use crate::postgres::audit_log::write_event;
-use crate::postgres::errors::Abort;
 use crate::postgres::schema::api_keys;
 
 pub(super) async fn edit(

@@ -11,8 +11,8 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 
 use super::row::KeyRow;
+use crate::abort::Abort;
 use crate::postgres::audit_log::one_more;
-use crate::postgres::errors::Abort;
 use crate::postgres::schema::api_keys;
 
 pub(super) async fn find(

@@ -14,9 +14,9 @@ use uuid::Uuid;
 
 use super::descendants::is_or_descends_from;
 use super::holder::lock_holder;
+use crate::abort::Abort;
 use crate::actor;
 use crate::postgres::audit_log::write_events;
-use crate::postgres::errors::Abort;
 use crate::postgres::schema::api_keys;
 
 pub(super) async fn revoke(

@@ -1,0 +1,50 @@
+//! Why a transaction or a read came to nothing.
+
+use std::convert::Infallible;
+
+use diesel::result::Error as QueryError;
+use keyward_domain::ports::StorageError;
+
+/// Why a transaction is rolled back, or a read gives nothing.
+pub(crate) enum Abort<E> {
+    /// The domain's rules forbid it.
+    Refused(E),
+    /// A statement failed.
+    Query(QueryError),
+    /// What was read makes no sense, or time ran out.
+    Storage(StorageError),
+}
+
+impl<E> From<QueryError> for Abort<E> {
+    fn from(error: QueryError) -> Self {
+        Self::Query(error)
+    }
+}
+
+impl<E> From<StorageError> for Abort<E> {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl Abort<Infallible> {
+    /// What failed, where nothing can be refused; `name` is how the database's errors are called here.
+    pub(crate) fn into_storage_error(self, name: fn(QueryError) -> StorageError) -> StorageError {
+        match self {
+            Self::Refused(never) => match never {},
+            Self::Query(error) => name(error),
+            Self::Storage(error) => error,
+        }
+    }
+}
+
+/// What took too long.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TooSlow {
+    #[error("no connection became free in time")]
+    Connection,
+    #[error("the database did not answer in time")]
+    Answer,
+    #[error("the database did not confirm the commit in time")]
+    Commit,
+}

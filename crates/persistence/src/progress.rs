@@ -1,0 +1,68 @@
+//! Whether a change may still be taken back.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use keyward_domain::ports::StorageError;
+use tokio::task::JoinError;
+
+/// What a change came to whose task has ended.
+pub(crate) fn settled<T, E: From<StorageError>>(
+    finished: Result<Result<T, E>, JoinError>,
+    progress: &Progress,
+) -> Result<T, E> {
+    match finished {
+        Ok(outcome) => outcome,
+        Err(error) if progress.is_committing() => Err(StorageError::OutcomeUnknown(error.into()).into()),
+        // It panicked, or the runtime ends: the transaction is dropped, and rolls back.
+        Err(error) => Err(StorageError::Defect(error.into()).into()),
+    }
+}
+
+/// How far a change has come. Committing and withdrawing exclude each other, whoever is first.
+#[derive(Default)]
+pub(crate) struct Progress(AtomicU8);
+
+impl Progress {
+    const WORKING: u8 = 0;
+    const COMMITTING: u8 = 1;
+    const WITHDRAWN: u8 = 2;
+
+    pub(crate) fn begin_commit(&self) -> bool {
+        self.leave_work_for(Self::COMMITTING)
+    }
+
+    pub(crate) fn withdraw(&self) -> bool {
+        self.leave_work_for(Self::WITHDRAWN)
+    }
+
+    pub(crate) fn is_committing(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == Self::COMMITTING
+    }
+
+    fn leave_work_for(&self, next: u8) -> bool {
+        self.0
+            .compare_exchange(Self::WORKING, next, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Progress;
+
+    #[test]
+    fn a_change_that_was_withdrawn_never_begins_to_commit() {
+        let progress = Progress::default();
+        assert!(progress.withdraw());
+        assert!(!progress.begin_commit());
+        assert!(!progress.is_committing());
+    }
+
+    #[test]
+    fn a_change_that_commits_is_not_withdrawn_any_more() {
+        let progress = Progress::default();
+        assert!(progress.begin_commit());
+        assert!(!progress.withdraw());
+        assert!(progress.is_committing());
+    }
+}
