@@ -101,7 +101,8 @@ pub(crate) struct Query(pub(crate) Fields);
 
 impl<'a> FromRequest<'a> for Query {
     async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        Ok(Self(Fields::parse(request.uri().query().unwrap_or_default())?))
+        let query = request.uri().query().unwrap_or_default();
+        Ok(Self(Fields::parse(query).map_err(|_| Refusal::BadAddress)?))
     }
 }
 

@@ -73,6 +73,17 @@ async fn damaged_forms_are_refused_as_a_whole() {
 }
 
 #[tokio::test]
+async fn a_damaged_address_is_not_called_a_form() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for query in ["search=%ff", "search=a&search=b", "status=x", "after=x"] {
+        let answer = browser.get(&format!("{LIST}?{query}")).await;
+        assert_eq!(answer.status, 400, "{query}");
+        assert!(answer.shows("This request could not be read"), "{query}");
+    }
+}
+
+#[tokio::test]
 async fn only_forms_are_read() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
