@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use askama::Template;
-use chrono::TimeDelta;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::session::{SessionToken, SignInAttempt, SignInError};
 use keyward_domain::sign_in::throttle::Throttled;
@@ -116,18 +115,14 @@ fn words(notice: SignInNotice) -> &'static str {
 
 fn too_many(page: &SignInPage, throttled: Throttled) -> Result<Response, Refusal> {
     let mut response = html(StatusCode::TOO_MANY_REQUESTS, page)?;
-    let seconds = whole_seconds(throttled.retry_after);
+    let seconds = throttled.whole_seconds();
     response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     Ok(response)
 }
 
-fn whole_seconds(wait: TimeDelta) -> i64 {
-    wait.num_seconds().max(0) + i64::from(wait.subsec_nanos() > 0)
-}
-
 /// How long to wait, in the unit that a person would use.
 fn patience(throttled: Throttled) -> String {
-    let seconds = whole_seconds(throttled.retry_after).max(1);
+    let seconds = throttled.whole_seconds();
     let (amount, unit) = if seconds > 90 {
         ((seconds + 59) / 60, "minute")
     } else {
@@ -147,6 +142,8 @@ fn capitalized(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chrono::TimeDelta;
+
     use super::*;
 
     #[test]
