@@ -113,7 +113,10 @@ impl Refusal {
                 )
                 .into_response(request_id),
             Self::BadForm(problem) => ErrorPage::new(status)
-                .saying("This form could not be read", problem)
+                .saying(
+                    "This form could not be read",
+                    &format!("{problem} Nothing was changed. Go back, load the page anew and fill in the form again."),
+                )
                 .into_response(request_id),
             Self::Storage(StorageError::OutcomeUnknown(_)) => ErrorPage::new(status)
                 .saying(
@@ -137,10 +140,34 @@ impl Refusal {
     fn log(&self, status: StatusCode) {
         if status.is_server_error() {
             tracing::error!(
-                error = self as &dyn Error,
+                error = causes(self),
                 status = status.as_u16(),
                 "a page could not be served"
             );
         }
+    }
+}
+
+/// An error with all that caused it: a log in JSON would tell the outermost only.
+fn causes(error: &dyn Error) -> String {
+    let mut causes = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        causes.push_str(": ");
+        causes.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    causes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_tells_why_a_page_could_not_be_served() {
+        let refusal = Refusal::from(StorageError::Defect("relation api_keys does not exist".into()));
+        let told = causes(&refusal);
+        assert!(told.contains("relation api_keys does not exist"), "{told}");
     }
 }

@@ -49,7 +49,7 @@ pub(crate) async fn submit(
     Form(form): Form,
 ) -> Result<Response, Refusal> {
     let nonce = FormNonce::parse(form.required("nonce")?)
-        .map_err(|_| Refusal::BadForm("The form's own mark is damaged. Open the form again."))?;
+        .map_err(|_| Refusal::BadForm("The form's own mark is damaged."))?;
     let mut page = NewApiKeyPage::filled_in(&insider, nonce, &form)?;
     let Some(draft) = page.draft() else {
         page.has_errors = true;
