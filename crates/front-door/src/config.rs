@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::{
     client_address::TrustedProxies,
     open_files,
-    refusal::{ErrorPages, PlainErrorPages},
+    refusal::{ErrorPages, plain_error_page},
 };
 
 /// Makes the id of the next request. A UUIDv7 sorts the logs by time; this crate reads neither clock nor randomness.
@@ -30,8 +30,8 @@ pub struct FrontDoorConfig {
     pub https: bool,
     /// Makes the id of each request.
     pub request_ids: RequestIds,
-    /// Says what the front door refuses. Default: [`PlainErrorPages`].
-    pub error_pages: Arc<dyn ErrorPages>,
+    /// Says what the front door refuses. Default: the reason phrase of the status.
+    pub error_pages: ErrorPages,
 }
 
 impl FrontDoorConfig {
@@ -43,7 +43,7 @@ impl FrontDoorConfig {
             trusted_proxies: TrustedProxies::default(),
             https: false,
             request_ids,
-            error_pages: Arc::new(PlainErrorPages),
+            error_pages: Arc::new(plain_error_page),
         }
     }
 

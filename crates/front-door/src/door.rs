@@ -53,11 +53,6 @@ impl FrontDoor {
         Readiness(self.house.subscribe())
     }
 
-    /// How many connections are held at once.
-    pub fn connection_cap(&self) -> usize {
-        self.connections
-    }
-
     /// Serves `app` to who comes to `listener`, until `shutdown` is ready and the connections have drained: from then
     /// on not ready, after [`not_ready_notice`](crate::Deadlines::not_ready_notice) no new connections, requests in
     /// flight finish, and at the deadline [`drain`](crate::Deadlines::drain) what is left is cut off.

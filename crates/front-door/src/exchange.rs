@@ -189,7 +189,7 @@ impl<E: Endpoint> Exchanges<E> {
     }
 
     fn refuse(&self, refusal: Refusal, head: &Head) -> Response {
-        let mut response = self.config.error_pages.render(&Refused {
+        let mut response = (self.config.error_pages)(&Refused {
             refusal,
             method: &head.method,
             uri: &head.uri,

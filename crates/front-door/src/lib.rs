@@ -18,8 +18,8 @@
 //!   The port is 0 where the proxy did not tell it.
 //! - There is exactly one plausible `Host`; TRACE and CONNECT never arrive.
 //! - Reading a body ends with an [`std::io::Error`] of kind `TimedOut` after the body deadline (→ 408) and of kind
-//!   `FileTooLarge` beyond the cap (→ 413), with a [`BodyFailure`] inside. An error answer that does not say so itself
-//!   is replaced by the [`ErrorPages`]' 408 or 413.
+//!   `FileTooLarge` beyond the cap (→ 413). An error answer that does not say so itself is replaced by the
+//!   [`ErrorPages`]' 408 or 413.
 //! - The handler is dropped at the handler deadline (→ 503) and when the client hangs up, be it its sending half
 //!   only. What must not be cut in two runs in a task of its own.
 //! - Security headers are set on every answer; of these, only `Content-Security-Policy` and `Referrer-Policy` are the
@@ -74,6 +74,5 @@ pub use config::{ConfigError, Deadlines, FrontDoorConfig, Limits, RequestIds};
 pub use door::{Drained, FrontDoor};
 pub use house::Readiness;
 pub use ip_network::{IpNetwork, IpNetworkError};
-pub use refusal::{ErrorPages, PlainErrorPages, Refusal, Refused};
-pub use request_body::BodyFailure;
+pub use refusal::{ErrorPages, Refusal, Refused};
 pub use request_id::REQUEST_ID;

@@ -1,5 +1,7 @@
 //! What the front door answers itself, and who says it.
 
+use std::sync::Arc;
+
 use poem::{
     Response,
     http::{Method, StatusCode, Uri},
@@ -52,27 +54,14 @@ pub struct Refused<'a> {
 
 /// Says a refusal in the words of the interface that was asked: a problem to programs, a page to people.
 ///
-/// The front door sets the status, `Allow`, `Retry-After` and the headers of every answer itself.
-pub trait ErrorPages: Send + Sync {
-    /// The body of the answer and its `Content-Type`.
-    fn render(&self, refused: &Refused<'_>) -> Response;
-}
-
-impl<F: Fn(&Refused<'_>) -> Response + Send + Sync> ErrorPages for F {
-    fn render(&self, refused: &Refused<'_>) -> Response {
-        self(refused)
-    }
-}
+/// It gives the body and its `Content-Type`. The front door sets the status, `Allow`, `Retry-After` and the headers of
+/// every answer itself.
+pub type ErrorPages = Arc<dyn Fn(&Refused<'_>) -> Response + Send + Sync>;
 
 /// The reason phrase of the status as plain text.
-#[derive(Clone, Copy, Debug)]
-pub struct PlainErrorPages;
-
-impl ErrorPages for PlainErrorPages {
-    fn render(&self, refused: &Refused<'_>) -> Response {
-        let reason = refused.refusal.status().canonical_reason().unwrap_or("Error");
-        Response::builder()
-            .content_type("text/plain; charset=utf-8")
-            .body(reason)
-    }
+pub(crate) fn plain_error_page(refused: &Refused<'_>) -> Response {
+    let reason = refused.refusal.status().canonical_reason().unwrap_or("Error");
+    Response::builder()
+        .content_type("text/plain; charset=utf-8")
+        .body(reason)
 }

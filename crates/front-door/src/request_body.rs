@@ -16,7 +16,7 @@ use crate::{activity::Activity, refusal::Refusal};
 
 /// Why reading a request's body failed: inside the [`io::Error`] that the reader gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BodyFailure {
+pub(crate) enum BodyFailure {
     /// It did not arrive in time. The error is of kind [`io::ErrorKind::TimedOut`].
     #[error("the request body did not arrive in time")]
     TooSlow,
