@@ -10,6 +10,7 @@ mod serve;
 
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Command as ClapCommand, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::logging::{LogFilter, LogFormat};
@@ -126,7 +127,9 @@ impl CommandLine {
     /// # Errors
     /// What clap says, which includes help and version.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let matches = Self::clap_command().try_get_matches_from(with_default_command(arguments))?;
+        let matches = Self::clap_command()
+            .try_get_matches_from(with_default_command(arguments))
+            .map_err(without_secrets)?;
         Self::from_arg_matches(&matches)
     }
 
@@ -147,6 +150,21 @@ fn with_default_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<Os
         arguments.insert(arguments.len().min(1), OsString::from("serve"));
     }
     arguments
+}
+
+/// What is neither a flag nor could be a command may be a token or password in the wrong place: a complaint about it
+/// ends up in logs, so it does not repeat it.
+fn without_secrets(mut complaint: clap::Error) -> clap::Error {
+    let could_be_ours =
+        |word: &str| word.starts_with('-') || word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    for kind in [ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
+        if let Some(ContextValue::String(word)) = complaint.get(kind)
+            && !could_be_ours(word)
+        {
+            complaint.insert(kind, ContextValue::String("…".to_owned()));
+        }
+    }
+    complaint
 }
 
 #[cfg(test)]
@@ -175,6 +193,28 @@ mod tests {
     fn the_database_url_is_not_shown_when_debugged() {
         let read = read(&["migrate", "--database-url", "postgres://me:s3cret@host/db"]).unwrap();
         assert!(!format!("{read:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn a_secret_in_the_wrong_place_is_not_repeated() {
+        for secret in [
+            "kwp_000000000000000000000000000000002wjyrI",
+            "postgres://me:s3cret@host/db",
+        ] {
+            for command in [&["token", "check"][..], &["serve"], &["admin"], &[]] {
+                let arguments: Vec<&str> = command.iter().copied().chain([secret]).collect();
+                let complaint = read(&arguments).unwrap_err().to_string();
+                assert!(!complaint.contains(secret), "{complaint}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_misspelt_command_or_flag_is_repeated() {
+        for (word, arguments) in [("migrat", &["migrat"][..]), ("--listn", &["serve", "--listn=x"])] {
+            let complaint = read(arguments).unwrap_err().to_string();
+            assert!(complaint.contains(word), "{complaint}");
+        }
     }
 
     #[test]
