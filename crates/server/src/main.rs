@@ -87,7 +87,10 @@ fn log(options: &LoggingOptions, default_filter: fn() -> LogFilter) {
     logging::start(options.log_format, &filter);
     let unknown = options::unknown_variables(std::env::vars_os().map(|(name, _)| name));
     if !unknown.is_empty() {
-        warn!(variables = unknown.join(", "), "no option has these variables");
+        warn!(
+            variables = unknown.join(", "),
+            "no option has these variables, so they are ignored: see `keyward help serve`"
+        );
     }
 }
 
