@@ -101,6 +101,29 @@ async fn an_edit_that_undoes_another_is_caught() {
 }
 
 #[tokio::test]
+async fn a_revoked_key_that_acts_is_caught() {
+    assert_caught(
+        Fault::LetsRevokedKeysAct,
+        cases::a_key_that_was_revoked_edits_no_other,
+    )
+    .await;
+    assert_caught(
+        Fault::LetsRevokedKeysAct,
+        cases::a_key_that_was_revoked_revokes_no_other,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_that_acts_after_its_concurrent_revocation_is_caught() {
+    assert_caught(
+        Fault::ChecksWhoActsBeforeTheTransaction,
+        cases::a_key_changes_nothing_once_its_concurrent_revocation_is_answered,
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn a_revocation_that_misses_a_new_child_is_caught() {
     assert_caught(
         Fault::LooksForDescendantsBeforeTheTransaction,
