@@ -45,7 +45,8 @@ pub enum InvalidPublicUrl {
 }
 
 impl PublicUrl {
-    /// Reads a public URL. A slash at its end, capitals and the scheme's own port are tidied away.
+    /// Reads a public URL. A slash at its end, capitals, the zeros of an IPv6 address and the scheme's own port are
+    /// tidied away.
     ///
     /// # Errors
     /// Says what to change.
@@ -81,7 +82,7 @@ impl PublicUrl {
         }
         Ok(Self::new(
             scheme,
-            host,
+            ipv6(&host).map_or(host, |address| format!("[{address}]")),
             port.filter(|&port| port != scheme.default_port()),
         ))
     }
@@ -206,7 +207,10 @@ mod tests {
             "https://keys.example.com:8443"
         );
         assert_eq!(parsed("https://keys.example.com:443"), "https://keys.example.com");
-        assert_eq!(parsed("https://[2001:db8::1]:8443"), "https://[2001:db8::1]:8443");
+        assert_eq!(
+            parsed("https://[2001:DB8:0:0::1]:8443"),
+            "https://[2001:db8::1]:8443"
+        );
     }
 
     #[test]
