@@ -1,6 +1,6 @@
 //! What every answer of the console carries, errors and redirects included.
 
-use poem::http::{HeaderMap, HeaderName, HeaderValue, header};
+use poem::http::{HeaderMap, HeaderValue, header};
 
 /// Nothing but our own files, no inline script or style, no frames, no forms to elsewhere.
 const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
@@ -16,10 +16,8 @@ const REFERRER_POLICY: HeaderValue = HeaderValue::from_static("same-origin");
 pub(crate) fn set(headers: &mut HeaderMap) {
     headers.insert(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY);
     headers.insert(header::REFERRER_POLICY, REFERRER_POLICY);
-    insert_unless_present(headers, header::CACHE_CONTROL, "no-store");
-}
-
-/// Pages are private and change; only assets say otherwise.
-fn insert_unless_present(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
-    headers.entry(name).or_insert(HeaderValue::from_static(value));
+    // Pages are private and change; only assets say otherwise.
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
 }

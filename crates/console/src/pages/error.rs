@@ -4,7 +4,7 @@ use askama::Template;
 use poem::Response;
 use poem::http::{HeaderValue, StatusCode, header};
 
-use crate::{headers, links};
+use crate::headers;
 
 /// Seconds after which another try may succeed.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
@@ -16,7 +16,6 @@ struct ErrorTemplate<'a> {
     title: &'a str,
     text: &'a str,
     request_id: &'a str,
-    home: &'static str,
 }
 
 /// A page that says in plain words what a status means, with the request's id and a way on. It needs nothing that could
@@ -50,7 +49,6 @@ impl<'a> ErrorPage<'a> {
             title: self.title,
             text: self.text,
             request_id,
-            home: links::HOME,
         };
         let page = Response::builder().status(self.status);
         let mut response = match template.render() {

@@ -22,7 +22,6 @@ struct NotSetUp;
 #[template(path = "no_organization.html")]
 struct NoOrganization {
     username: String,
-    sign_out: &'static str,
 }
 
 #[handler]
@@ -44,7 +43,6 @@ pub(crate) async fn show(
             StatusCode::OK,
             &NoOrganization {
                 username: viewer.user.username.to_string(),
-                sign_out: links::SIGN_OUT,
             },
         ),
     }

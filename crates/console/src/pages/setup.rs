@@ -39,7 +39,6 @@ struct SetupPage {
 #[template(path = "setup_link_dead.html")]
 struct LinkDead {
     already_set_up: bool,
-    sign_in: &'static str,
 }
 
 #[handler]
@@ -117,11 +116,7 @@ fn dead_link(already_set_up: bool) -> Result<Response, Refusal> {
     } else {
         StatusCode::NOT_FOUND
     };
-    let page = LinkDead {
-        already_set_up,
-        sign_in: links::SIGN_IN,
-    };
-    html(status, &page)
+    html(status, &LinkDead { already_set_up })
 }
 
 impl SetupPage {
