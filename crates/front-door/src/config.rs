@@ -102,8 +102,8 @@ pub struct Deadlines {
     /// From a request's first byte (or from the connection, for the first request) to the end of its headers; then the
     /// connection is closed. Default: 10 s.
     pub header_read: Duration,
-    /// How long, while all connections are taken or the server drains, a client may take for its headers, or for closing
-    /// its half after a refusal: others wait for its place. Default: 1 s.
+    /// What a client gets at most, while all connections are taken and others wait for its place: for its headers, for
+    /// its body, and for closing its half after a refusal. The first and the last hold for the drain, too. Default: 1 s.
     pub hurried: Duration,
     /// How long a connection may stay open between two requests. A gateway's keep-alive to this service must be
     /// **shorter**, or it will now and then send a request into a connection that is just being closed. Default: 75 s,

@@ -7,6 +7,7 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -27,7 +28,7 @@ use tracing::{Instrument, error, info_span, warn};
 use crate::{
     activity::Activity,
     admission::admit,
-    config::FrontDoorConfig,
+    config::{Deadlines, FrontDoorConfig},
     house::House,
     refusal::{Refusal, Refused},
     request_body::{BodyProgress, RequestBody},
@@ -66,6 +67,7 @@ struct Head {
     uri: Uri,
     id: RequestId,
     started: Instant,
+    body_deadline: Instant,
 }
 
 impl<E: Endpoint> Exchanges<E> {
@@ -76,11 +78,13 @@ impl<E: Endpoint> Exchanges<E> {
         origin: Origin,
     ) -> http::Response<AnswerBody> {
         origin.activity.request_read();
+        let started = Instant::now();
         let head = Head {
             method: request.method().clone(),
             uri: request.uri().clone(),
             id: RequestId::new((self.config.request_ids)()),
-            started: Instant::now(),
+            started,
+            body_deadline: started + self.body_patience(),
         };
         let client = self
             .config
@@ -116,6 +120,15 @@ impl<E: Endpoint> Exchanges<E> {
         .await
     }
 
+    fn body_patience(&self) -> Duration {
+        let Deadlines { body, hurried, .. } = self.config.deadlines;
+        if self.house.borrow().crowded {
+            body.min(hurried)
+        } else {
+            body
+        }
+    }
+
     /// Gives the request to the application.
     async fn hand_over(
         &self,
@@ -142,7 +155,7 @@ impl<E: Endpoint> Exchanges<E> {
             let body = RequestBody::new(
                 request.take_body().into(),
                 self.config.limits.body_bytes,
-                head.started + self.config.deadlines.body,
+                head.body_deadline,
                 progress.clone(),
                 origin.activity.clone(),
             );
@@ -176,7 +189,7 @@ impl<E: Endpoint> Exchanges<E> {
                 }),
                 () = sleep_until(deadline) => {
                     // The time in which the client sent its body is not the handler's.
-                    let waited_until = progress.handler_waited_until(head.started + self.config.deadlines.body);
+                    let waited_until = progress.handler_waited_until(head.body_deadline);
                     let extended = waited_until.unwrap_or(head.started) + self.config.deadlines.handler;
                     if extended <= deadline {
                         warn!("the application took too long");

@@ -109,6 +109,21 @@ async fn in_a_full_house_half_a_head_keeps_its_place_for_a_moment_only() {
 }
 
 #[tokio::test]
+async fn in_a_full_house_half_a_body_keeps_its_place_for_a_moment_only() {
+    let door = Running::with(|config| {
+        config.limits.connections = Some(1);
+        config.deadlines.body = HOUR;
+        config.deadlines.hurried = A_MOMENT;
+    })
+    .await;
+    let mut slow = door.client().await;
+    slow.send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1")
+        .await;
+    assert_eq!(door.client().await.get("/").await.status, 200);
+    assert_eq!(slow.answer().await.status, 408);
+}
+
+#[tokio::test]
 async fn in_a_full_house_a_refused_client_that_stays_keeps_its_place_for_a_moment_only() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);
