@@ -9,7 +9,7 @@ use keyward_domain::testing::Builder;
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::{MigrateError, PostgresConfig, PostgresStore};
 
-use crate::fixture::{Fixture, connect, count, store};
+use crate::fixture::{AddKey, Fixture, connect, count, store};
 use crate::proxy::Proxy;
 
 /// What the API promises.
@@ -272,6 +272,43 @@ async fn a_line_that_falls_silent_is_told_in_time_and_does_not_hinder_what_follo
         events_since, 1,
         "the change that was told to have failed did not happen"
     );
+}
+
+#[tokio::test]
+async fn what_is_answered_is_on_disk_even_where_the_database_would_not_wait_for_it() {
+    let fixture = Fixture::with(as_in_production).await;
+    let name = fixture.database.name();
+    fixture
+        .execute(
+            "CREATE TABLE seen (setting text);
+             CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS
+                 $$ BEGIN INSERT INTO seen SELECT current_setting('synchronous_commit'); RETURN NULL; END $$;
+             CREATE TRIGGER look AFTER INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION look();",
+        )
+        .await;
+    // Whatever waits for more than the own disk stays.
+    for (default, seen) in [
+        ("off", "local"),
+        ("local", "local"),
+        ("remote_apply", "remote_apply"),
+    ] {
+        fixture
+            .execute(&format!(
+                "TRUNCATE seen; ALTER DATABASE {name} SET synchronous_commit = {default}"
+            ))
+            .await;
+        let store = store(PostgresConfig::from_url(fixture.database.url()).expect("a URL"));
+        let new = fixture.new_key(default, None);
+        let event = fixture
+            .act()
+            .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
+        store.add_key(new, event).await.expect("a key is added");
+        assert_eq!(
+            count(&fixture.client, &format!("seen WHERE setting = '{seen}'")).await,
+            1,
+            "{default}"
+        );
+    }
 }
 
 #[tokio::test]
