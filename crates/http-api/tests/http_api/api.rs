@@ -99,6 +99,24 @@ impl Api {
         self.send(request).await
     }
 
+    /// Sends a head that asks for permission to send the body, does something when it is given, and then sends the
+    /// body. Returns everything that comes back after that.
+    pub(crate) async fn send_late_body(&self, head: &str, body: &str, meanwhile: impl Future) -> String {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let length = body.len();
+        let head =
+            format!("{head}connection: close\r\nexpect: 100-continue\r\ncontent-length: {length}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut permission = [0; 25];
+        stream.read_exact(&mut permission).await.unwrap();
+        assert_eq!(permission, *b"HTTP/1.1 100 Continue\r\n\r\n");
+        meanwhile.await;
+        stream.write_all(body.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
     /// Sends bytes and returns everything that comes back until the server closes.
     pub(crate) async fn send_raw(&self, request: &[u8]) -> String {
         let mut stream = TcpStream::connect(self.address).await.unwrap();

@@ -208,3 +208,36 @@ async fn a_malformed_token_touches_no_storage() {
         api.get(USER, malformed).await.refusal(401, "invalid_token");
     }
 }
+
+/// Whoever stole a token could otherwise begin requests with it and finish them after its revocation (S8).
+#[tokio::test]
+async fn a_key_that_is_revoked_while_its_body_is_on_the_way_changes_nothing() {
+    let scene = Scene::new().await;
+    let kept = scene.ada.key_path();
+    for (method, path) in [(Method::POST, API_KEYS), (Method::PATCH, kept.as_str())] {
+        let stolen = scene.create(&scene.ada.token, "stolen").await;
+        let (token, id) = (stolen["key"].as_str().unwrap(), stolen["id"].as_str().unwrap());
+        let before = scene.api.get(API_KEYS, &scene.ada.token).await.ok(200);
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\n"
+        );
+        let revocation = async {
+            let revoked = scene
+                .api
+                .delete(&format!("{API_KEYS}/{id}"), &scene.ada.token)
+                .await;
+            revoked.ok(204);
+        };
+        let body = r#"{"name": "thief's"}"#;
+        let answer = scene.api.send_late_body(&head, body, revocation).await;
+        assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+        assert!(answer.contains(r#""code":"invalid_token""#), "{answer}");
+
+        let mut expected = before;
+        let items = expected["items"].as_array_mut().unwrap();
+        items.retain(|item| item["id"] != stolen["id"]);
+        let after = scene.api.get(API_KEYS, &scene.ada.token).await.ok(200);
+        assert_eq!(after, expected);
+    }
+}
