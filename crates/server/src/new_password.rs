@@ -52,6 +52,6 @@ impl NewPassword {
 impl GeneratedPassword {
     /// Prints it on standard output, alone on its line.
     pub(crate) fn print(&self) -> Result<(), Failure> {
-        Ok(output::answer(self.0.expose())?)
+        output::answer(self.0.expose()).map_err(Failure::PasswordNotShown)
     }
 }

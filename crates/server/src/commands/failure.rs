@@ -29,6 +29,9 @@ pub(crate) enum Failure {
     StandardInput(#[from] StandardInputError),
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// The account has the password already.
+    #[error("nobody has seen the generated password: `keyward admin reset-password` makes another")]
+    PasswordNotShown(#[source] OutputError),
     #[error("these limits cannot work")]
     Limits(#[from] ConfigError),
     #[error("cannot listen on {address} (--listen chooses another address)")]

@@ -217,3 +217,26 @@ async fn a_created_user_can_sign_in() {
     let server = Server::start(database.url(), &[]);
     assert_eq!(sign_in(&server, "bob", password.trim_end()).status, 303);
 }
+
+#[tokio::test]
+async fn a_generated_password_that_nobody_saw_can_be_replaced() {
+    let database = empty().await;
+    let arguments = [
+        "admin",
+        "bootstrap",
+        "--organization=Acme",
+        "--username=ada",
+        "--generate-password",
+    ];
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = keyward(&database, &arguments).into_command();
+    let ended = command.stdout(full).output().unwrap();
+    assert_eq!(ended.status.code(), Some(1));
+    let errors = String::from_utf8(ended.stderr).unwrap();
+    assert!(
+        errors.contains("`keyward admin reset-password` makes another"),
+        "{errors}"
+    );
+    let reset = ["admin", "reset-password", "--username=ada", "--generate-password"];
+    assert_eq!(keyward(&database, &reset).run().success().trim().len(), 29);
+}
