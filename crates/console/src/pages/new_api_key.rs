@@ -44,9 +44,10 @@ pub(crate) async fn show(Data(console): Data<&Arc<Console>>, insider: Insider) -
 #[handler]
 pub(crate) async fn submit(
     Data(console): Data<&Arc<Console>>,
-    insider: Insider,
     Source(source): Source,
     Form(form): Form,
+    // After the form, which may be long on its way: who sends it must still be signed in when it is here (S26).
+    insider: Insider,
 ) -> Result<Response, Refusal> {
     let nonce = FormNonce::parse(form.required("nonce")?)
         .map_err(|_| Refusal::BadForm("The form's own mark is damaged."))?;

@@ -65,10 +65,11 @@ pub(crate) async fn show(
 #[handler]
 pub(crate) async fn submit(
     Data(console): Data<&Arc<Console>>,
-    insider: Insider,
     KeyInPath(id): KeyInPath,
     Source(source): Source,
     Form(form): Form,
+    // After the form, which may be long on its way: who sends it must still be signed in when it is here (S26).
+    insider: Insider,
 ) -> Result<Response, Refusal> {
     let descendants = match form.optional("descendants") {
         Some("revoke") => DescendantKeys::Revoke,

@@ -6,6 +6,8 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, SET_COOKIE};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 /// A browser with at most one cookie.
 pub(crate) struct Browser {
@@ -89,6 +91,35 @@ impl Browser {
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(body);
         self.send(request).await
+    }
+
+    /// Sends a form whose body follows after something else happened: the server has let the head in by then. Returns
+    /// what comes back, as it is.
+    pub(crate) async fn post_slowly(
+        &self,
+        origin: &str,
+        path: &str,
+        body: &str,
+        meanwhile: impl Future,
+    ) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\norigin: {origin}\r\ncookie: {}\r\n\
+             content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\
+             expect: 100-continue\r\nconnection: close\r\n\r\n",
+            self.port,
+            self.cookie().unwrap(),
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut permission = [0; 25];
+        stream.read_exact(&mut permission).await.unwrap();
+        assert_eq!(permission, *b"HTTP/1.1 100 Continue\r\n\r\n");
+        meanwhile.await;
+        stream.write_all(body.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
     }
 
     /// Goes where the answer leads.

@@ -1,8 +1,10 @@
 use chrono::TimeDelta;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::testing::TestInstallation;
+use keyward_domain::user::Username;
 
-use crate::running::{LIST, Running};
+use crate::browser::form;
+use crate::running::{LIST, NEW, Running};
 
 const CREDENTIALS: [(&str, &str); 2] = [("username", "ada"), ("password", TestInstallation::PASSWORD)];
 
@@ -145,4 +147,35 @@ async fn an_api_key_never_opens_the_console() {
     assert_eq!(visitor.get(LIST).await.status, 303);
     let as_password = [("username", "ada"), ("password", token)];
     assert_eq!(visitor.post("/sign-in", &as_password).await.status, 422);
+}
+
+/// Whoever stole a session could otherwise begin a form with it and finish it after the session's end (S26).
+#[tokio::test]
+async fn a_session_that_ends_while_its_form_is_on_the_way_changes_no_key() {
+    let (running, ada) = Running::with_ada().await;
+    let key = running.installation.issue(&ada.as_holder(), "kept").await.key;
+    let revoke = format!("{LIST}/{}/revoke", key.id);
+    let username = Username::parse("ada").unwrap();
+    let password = TestInstallation::PASSWORD;
+    for path in [NEW, revoke.as_str()] {
+        let browser = running.signed_in("ada").await;
+        let nonce = running.installation.keys().form_nonce().to_string();
+        let body = form(&[
+            ("nonce", &nonce),
+            ("name", "thief's"),
+            ("description", ""),
+            ("confirm", "yes"),
+        ]);
+        let reset = async {
+            let same_again = Password::choose(password, &username).unwrap();
+            let accounts = running.installation.accounts();
+            accounts.reset_password(&username, &same_again).await.unwrap();
+        };
+        let origin = running.public_url.as_str();
+        let answer = browser.post_slowly(origin, path, &body, reset).await;
+        assert!(answer.starts_with("HTTP/1.1 303 "), "{answer}");
+        assert!(answer.contains("location: /sign-in?"), "{answer}");
+        let list = running.signed_in("ada").await.get(LIST).await;
+        assert!(list.shows("kept") && !list.shows("thief"), "{path}");
+    }
 }
