@@ -18,5 +18,6 @@ mod abort;
 mod actor;
 pub mod postgres;
 mod progress;
+pub mod sqlite;
 mod stored_row;
 mod subject;

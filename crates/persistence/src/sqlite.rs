@@ -1,0 +1,36 @@
+//! SQLite, embedded: one file in a data directory, and nothing to install.
+//!
+//! # What holds here
+//! - **One port method is one transaction.** A change and its audit events commit together or not at all.
+//! - **What was answered is on the disk.** A commit is synced before it is answered, so neither a killed process nor a
+//!   power cut takes it back.
+//! - **A change finishes, whoever stops waiting.** It runs in a task of its own, see [`SqliteStore`].
+//! - **Changes come one after the other**, in this process and in others that use the file: each takes the write lock
+//!   before it reads. Reads go on beside them and see what was committed before they began.
+//! - **Every statement about keys names the consumer**, so that another consumer's key is as good as absent.
+//! - **No time is read**: every moment that is stored or compared comes from the caller.
+//!
+//! The file must be on a local disk: processes that use it share memory (SQLite documentation, *Write-Ahead Logging*).
+
+mod accounts;
+mod api_keys;
+mod audit_log;
+mod change;
+mod columns;
+mod config;
+mod credentials;
+mod database_file;
+mod errors;
+mod installation;
+mod memberships;
+mod migrations;
+mod people;
+mod schema;
+mod sessions;
+mod store;
+mod throttle;
+
+pub use config::SqliteConfig;
+pub use database_file::OpenError;
+pub use migrations::MigrateError;
+pub use store::SqliteStore;

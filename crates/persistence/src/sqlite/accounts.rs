@@ -1,0 +1,115 @@
+//! Users and the hashes of their passwords.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::UserId;
+use keyward_domain::organization::Organization;
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::accounts::Account;
+use keyward_domain::sign_in::password::PasswordHash;
+use keyward_domain::sign_in::ports::{AccountStore, AddAccountError, NewAccount, ReplacePasswordError};
+use keyward_domain::user::Username;
+
+use super::audit_log::{write_event, write_events};
+use super::columns::StoredId;
+use super::errors::violates_unique;
+use super::people::{MembershipRow, NewUserRow, OrganizationRow, UserRow};
+use super::schema::{memberships, organizations, sessions, users};
+use super::store::SqliteStore;
+use crate::abort::Abort;
+
+#[async_trait]
+impl AccountStore for SqliteStore {
+    async fn find(&self, username: &Username) -> Result<Option<Account>, StorageError> {
+        let username = username.clone();
+        self.read(move |connection| find(connection, username)).await
+    }
+
+    async fn organizations(&self) -> Result<Vec<Organization>, StorageError> {
+        self.read(all_organizations).await
+    }
+
+    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError> {
+        self.change(move |connection| add(connection, new, events)).await
+    }
+
+    async fn replace_password(
+        &self,
+        user: UserId,
+        password_hash: PasswordHash,
+        event: AuditEvent,
+    ) -> Result<(), ReplacePasswordError> {
+        self.change(move |connection| replace_password(connection, user, password_hash, event))
+            .await
+    }
+}
+
+fn find(connection: &mut SqliteConnection, username: Username) -> Result<Option<Account>, Abort<Infallible>> {
+    let row: Option<(UserRow, String)> = users::table
+        .filter(users::username.eq(username.as_str()))
+        .select((UserRow::as_select(), users::password_hash))
+        .first(connection)
+        .optional()?;
+    let Some((user, password_hash)) = row else {
+        return Ok(None);
+    };
+    Ok(Some(Account {
+        user: user.try_into()?,
+        password_hash: PasswordHash::from_phc_string(password_hash),
+    }))
+}
+
+fn all_organizations(connection: &mut SqliteConnection) -> Result<Vec<Organization>, Abort<Infallible>> {
+    let rows: Vec<OrganizationRow> = organizations::table
+        .order((organizations::name, organizations::id))
+        .select(OrganizationRow::as_select())
+        .load(connection)?;
+    let organizations: Result<_, StorageError> = rows.into_iter().map(Organization::try_from).collect();
+    Ok(organizations?)
+}
+
+fn add(
+    connection: &mut SqliteConnection,
+    new: NewAccount,
+    events: Vec<AuditEvent>,
+) -> Result<(), Abort<AddAccountError>> {
+    let NewAccount { account, membership } = new;
+    // Of two that want the same name, the second comes after the first, and the unique index refuses it.
+    diesel::insert_into(users::table)
+        .values(NewUserRow::new(&account.user, &account.password_hash))
+        .execute(connection)
+        .map_err(|error| {
+            if violates_unique(&error, "users.username") {
+                Abort::Refused(AddAccountError::UsernameTaken)
+            } else {
+                Abort::Query(error)
+            }
+        })?;
+    diesel::insert_into(memberships::table)
+        .values(MembershipRow::from(membership))
+        .execute(connection)?;
+    write_events(connection, events)?;
+    Ok(())
+}
+
+fn replace_password(
+    connection: &mut SqliteConnection,
+    user: UserId,
+    password_hash: PasswordHash,
+    event: AuditEvent,
+) -> Result<(), Abort<ReplacePasswordError>> {
+    let replaced = diesel::update(users::table.filter(users::id.eq(StoredId(user.as_uuid()))))
+        .set(users::password_hash.eq(password_hash.as_str()))
+        .execute(connection)?;
+    if replaced == 0 {
+        return Err(Abort::Refused(ReplacePasswordError::UserUnknown));
+    }
+    diesel::delete(sessions::table.filter(sessions::user_id.eq(StoredId(user.as_uuid()))))
+        .execute(connection)?;
+    write_event(connection, event)?;
+    Ok(())
+}

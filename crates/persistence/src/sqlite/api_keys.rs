@@ -1,0 +1,79 @@
+//! Keys, each with its consumer.
+//!
+//! The invariants of a consumer that span rows (the key limit, a parent that is valid when its child is added, no key
+//! added below one that is being revoked, one key for each form) hold because changes come one after the other.
+
+mod add;
+mod descendants;
+mod edit;
+mod holder;
+mod read;
+mod revoke;
+mod row;
+
+use async_trait::async_trait;
+use keyward_domain::api_key::{ApiKey, KeyEdit, RevocationReason};
+use keyward_domain::audit::{Act, AuditEvent};
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::{
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
+    StorageError,
+};
+
+use super::store::SqliteStore;
+
+#[async_trait]
+impl ApiKeys for SqliteStore {
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError> {
+        self.change(move |connection| add::add(connection, new, limit, event))
+            .await
+    }
+
+    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
+        self.read(move |connection| read::find(connection, consumer, id))
+            .await
+    }
+
+    async fn list(
+        &self,
+        consumer: ConsumerId,
+        filter: KeyFilter,
+        page: PageRequest<ApiKeyId>,
+    ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
+        self.read(move |connection| read::list(connection, consumer, filter, page))
+            .await
+    }
+
+    async fn valid_descendants(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+    ) -> Result<Vec<ApiKey>, StorageError> {
+        self.read(move |connection| descendants::valid_descendants(connection, consumer, id))
+            .await
+    }
+
+    async fn edit(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        edit: KeyEdit,
+        event: AuditEvent,
+    ) -> Result<ApiKey, EditKeyError> {
+        self.change(move |connection| edit::edit(connection, consumer, id, edit, event))
+            .await
+    }
+
+    async fn revoke(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        reason: RevocationReason,
+        descendants: DescendantKeys,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        self.change(move |connection| revoke::revoke(connection, consumer, id, reason, descendants, act))
+            .await
+    }
+}

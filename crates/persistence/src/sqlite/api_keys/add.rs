@@ -1,0 +1,63 @@
+//! Adding a key.
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::keys::FormNonce;
+use keyward_domain::ports::{AddKeyError, KeyLimit, NewApiKey};
+
+use super::holder::is_there;
+use super::row::NewKeyRow;
+use crate::abort::Abort;
+use crate::sqlite::audit_log::write_event;
+use crate::sqlite::columns::StoredId;
+use crate::sqlite::schema::api_keys;
+
+pub(super) fn add(
+    connection: &mut SqliteConnection,
+    new: NewApiKey,
+    limit: KeyLimit,
+    event: AuditEvent,
+) -> Result<(), Abort<AddKeyError>> {
+    let consumer = new.key.consumer_id;
+    // What the checks below see stays true until the end: nobody else writes.
+    if !is_there(connection, consumer, new.key.parent())? {
+        return Err(Abort::Refused(AddKeyError::HolderGone));
+    }
+    if let Some(nonce) = new.nonce
+        && let Some(first) = created_by_form(connection, consumer, nonce)?
+    {
+        return Err(Abort::Refused(AddKeyError::AlreadyCreated(first)));
+    }
+    if valid_keys(connection, consumer)? >= i64::from(limit.0) {
+        return Err(Abort::Refused(AddKeyError::LimitReached));
+    }
+    diesel::insert_into(api_keys::table)
+        .values(NewKeyRow::new(&new))
+        .execute(connection)?;
+    write_event(connection, event)?;
+    Ok(())
+}
+
+fn created_by_form(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+    nonce: FormNonce,
+) -> Result<Option<ApiKeyId>, diesel::result::Error> {
+    let id: Option<StoredId> = api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(api_keys::creation_nonce.eq(nonce.to_bytes().to_vec()))
+        .select(api_keys::id)
+        .first(connection)
+        .optional()?;
+    Ok(id.map(|id| ApiKeyId::from_uuid(id.0)))
+}
+
+fn valid_keys(connection: &mut SqliteConnection, consumer: ConsumerId) -> Result<i64, diesel::result::Error> {
+    api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(api_keys::revoked_at.is_null())
+        .count()
+        .get_result(connection)
+}

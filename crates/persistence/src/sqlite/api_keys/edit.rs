@@ -1,0 +1,54 @@
+//! Editing a key.
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
+use keyward_domain::api_key::{ApiKey, KeyEdit};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::ports::EditKeyError;
+
+use super::holder::is_there;
+use super::row::KeyRow;
+use crate::abort::Abort;
+use crate::sqlite::audit_log::write_event;
+use crate::sqlite::columns::StoredId;
+use crate::sqlite::schema::api_keys;
+
+pub(super) fn edit(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+    edit: KeyEdit,
+    event: AuditEvent,
+) -> Result<ApiKey, Abort<EditKeyError>> {
+    // Nobody else writes meanwhile, so what is written back below undoes nothing.
+    if !is_there(connection, consumer, event.actor.api_key())? {
+        return Err(Abort::Refused(EditKeyError::HolderGone));
+    }
+    let row: Option<KeyRow> = api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(api_keys::id.eq(StoredId(id.as_uuid())))
+        .select(KeyRow::as_select())
+        .first(connection)
+        .optional()?;
+    let row = row.ok_or(Abort::Refused(EditKeyError::NotFound))?;
+    let mut key = ApiKey::try_from(row)?;
+    if !key.is_valid() {
+        return Err(Abort::Refused(EditKeyError::Revoked));
+    }
+    if key.apply(&edit) {
+        diesel::update(
+            api_keys::table
+                .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+                .filter(api_keys::id.eq(StoredId(id.as_uuid()))),
+        )
+        .set((
+            api_keys::name.eq(key.name.as_str()),
+            api_keys::description.eq(key.description.as_str()),
+            api_keys::search_text.eq(key.search_text()),
+        ))
+        .execute(connection)?;
+        write_event(connection, event)?;
+    }
+    Ok(key)
+}

@@ -1,0 +1,65 @@
+//! Finding and listing keys.
+
+use std::convert::Infallible;
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
+use diesel::sql_types::Text;
+use keyward_domain::api_key::ApiKey;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
+
+use super::row::KeyRow;
+use crate::abort::Abort;
+use crate::sqlite::audit_log::one_more;
+use crate::sqlite::columns::StoredId;
+use crate::sqlite::schema::api_keys;
+
+diesel::define_sql_function! {
+    /// Where a text occurs in another one, literally: from 1; 0 if nowhere.
+    fn instr(within: Text, text: Text) -> Integer;
+}
+
+pub(super) fn find(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+) -> Result<Option<ApiKey>, Abort<Infallible>> {
+    let row: Option<KeyRow> = api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(api_keys::id.eq(StoredId(id.as_uuid())))
+        .select(KeyRow::as_select())
+        .first(connection)
+        .optional()?;
+    Ok(row.map(ApiKey::try_from).transpose()?)
+}
+
+pub(super) fn list(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+    filter: KeyFilter,
+    page: PageRequest<ApiKeyId>,
+) -> Result<Page<ApiKey, ApiKeyId>, Abort<Infallible>> {
+    let mut query = api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .order(api_keys::id.desc())
+        .limit(one_more(page.size))
+        .select(KeyRow::as_select())
+        .into_boxed();
+    query = match filter.status() {
+        StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
+        StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
+        StatusFilter::All => query,
+    };
+    if let Some(after) = page.after {
+        query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
+    }
+    if let Some(term) = filter.term() {
+        // LIKE would ignore the case of ASCII letters, and of no others.
+        query = query.filter(instr(api_keys::search_text, term).gt(0));
+    }
+    let rows: Vec<KeyRow> = query.load(connection)?;
+    let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
+    Ok(Page::from_one_more(keys?, page.size, |key| key.id))
+}

@@ -1,0 +1,79 @@
+//! Revoking a key, alone or with its descendants.
+
+use diesel::BoxableExpression;
+use diesel::dsl::exists;
+use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
+use diesel::sql_types::Bool;
+use diesel::sqlite::Sqlite;
+use keyward_domain::api_key::RevocationReason;
+use keyward_domain::audit::{Act, Action, Subject};
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
+
+use super::descendants::is_or_descends_from;
+use super::holder::is_there;
+use crate::abort::Abort;
+use crate::actor;
+use crate::sqlite::audit_log::write_events;
+use crate::sqlite::columns::StoredId;
+use crate::sqlite::schema::api_keys;
+
+pub(super) fn revoke(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+    reason: RevocationReason,
+    descendants: DescendantKeys,
+    act: Act,
+) -> Result<Vec<ApiKeyId>, Abort<RevokeKeyError>> {
+    // A membership that has ended is no obstacle to whoever acts in person: its keys can still be revoked.
+    let acting_key = act.actor.api_key();
+    let holder_is_there = is_there(connection, consumer, acting_key)?;
+    if acting_key.is_some() && !holder_is_there {
+        return Err(Abort::Refused(RevokeKeyError::HolderGone));
+    }
+    let targets: Box<dyn BoxableExpression<api_keys::table, Sqlite, SqlType = Bool>> = match descendants {
+        DescendantKeys::Keep => Box::new(api_keys::id.eq(StoredId(id.as_uuid()))),
+        DescendantKeys::Revoke => is_or_descends_from(consumer, id),
+    };
+    let (by_kind, by_id) = actor::to_columns(act.actor);
+    let revoked: Vec<StoredId> = diesel::update(
+        api_keys::table
+            .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+            // The first revocation stays as it is.
+            .filter(api_keys::revoked_at.is_null())
+            .filter(targets),
+    )
+    .set((
+        api_keys::revoked_at.eq(act.at.timestamp_millis()),
+        api_keys::revoked_by_kind.eq(by_kind),
+        api_keys::revoked_by_id.eq(by_id.map(StoredId)),
+        api_keys::revoked_reason.eq(reason.as_str()),
+    ))
+    .returning(api_keys::id)
+    .get_results(connection)?;
+    if revoked.is_empty() && !key_exists(connection, consumer, id)? {
+        return Err(Abort::Refused(RevokeKeyError::NotFound));
+    }
+    let mut revoked: Vec<ApiKeyId> = revoked.into_iter().map(|id| ApiKeyId::from_uuid(id.0)).collect();
+    revoked.sort_unstable();
+    let events = revoked
+        .iter()
+        .map(|key| act.event(Action::RevokeApiKey, Subject::ApiKey(*key)))
+        .collect();
+    write_events(connection, events)?;
+    Ok(revoked)
+}
+
+fn key_exists(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+) -> Result<bool, diesel::result::Error> {
+    diesel::select(exists(
+        api_keys::table
+            .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+            .filter(api_keys::id.eq(StoredId(id.as_uuid()))),
+    ))
+    .get_result(connection)
+}

@@ -1,0 +1,114 @@
+//! A key as it is stored.
+
+use diesel::prelude::{Insertable, Queryable, Selectable};
+use diesel::sqlite::Sqlite;
+use keyward_domain::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationReason};
+use keyward_domain::id::{ApiKeyId, MembershipId, UserId};
+use keyward_domain::ports::{NewApiKey, StorageError};
+use keyward_domain::token::TokenHint;
+
+use crate::actor;
+use crate::sqlite::columns::{StoredId, moment};
+use crate::sqlite::schema::api_keys;
+use crate::stored_row::StoredRow;
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = api_keys, check_for_backend(Sqlite))]
+pub(super) struct KeyRow {
+    id: StoredId,
+    consumer_id: StoredId,
+    hint: String,
+    name: String,
+    description: String,
+    created_by_user_id: Option<StoredId>,
+    created_by_key_id: Option<StoredId>,
+    created_at: i64,
+    revoked_at: Option<i64>,
+    revoked_by_kind: Option<String>,
+    revoked_by_id: Option<StoredId>,
+    revoked_reason: Option<String>,
+}
+
+impl TryFrom<KeyRow> for ApiKey {
+    type Error = StorageError;
+
+    fn try_from(row: KeyRow) -> Result<Self, StorageError> {
+        let stored = StoredRow::new("api_keys", row.id.0);
+        Ok(Self {
+            id: ApiKeyId::from_uuid(row.id.0),
+            consumer_id: MembershipId::from_uuid(row.consumer_id.0),
+            hint: stored.read("hint", TokenHint::parse(&row.hint))?,
+            name: stored.read("name", KeyName::parse(&row.name))?,
+            description: stored.read("description", KeyDescription::parse(&row.description))?,
+            origin: origin(&stored, &row)?,
+            created_at: stored.read("created_at", moment(row.created_at))?,
+            revocation: revocation(&stored, &row)?,
+        })
+    }
+}
+
+fn origin(stored: &StoredRow, row: &KeyRow) -> Result<Origin, StorageError> {
+    match (row.created_by_user_id, row.created_by_key_id) {
+        (Some(user), None) => Ok(Origin::Console(UserId::from_uuid(user.0))),
+        (None, Some(key)) => Ok(Origin::Key(ApiKeyId::from_uuid(key.0))),
+        (None, None) => stored.present("created_by_user_id", None),
+        (Some(_), Some(_)) => Err(stored.corrupt("created_by_key_id", "a second origin".to_owned())),
+    }
+}
+
+fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, StorageError> {
+    let Some(at) = row.revoked_at else {
+        return Ok(None);
+    };
+    let kind = stored.present("revoked_by_kind", row.revoked_by_kind.as_deref())?;
+    let reason = stored.present("revoked_reason", row.revoked_reason.as_deref())?;
+    Ok(Some(Revocation {
+        at: stored.read("revoked_at", moment(at))?,
+        by: actor::from_columns(
+            stored,
+            ("revoked_by_kind", kind),
+            ("revoked_by_id", row.revoked_by_id.map(|id| id.0)),
+        )?,
+        reason: stored.word("revoked_reason", RevocationReason::from_word(reason))?,
+    }))
+}
+
+/// A valid key to be stored.
+#[derive(Insertable)]
+#[diesel(table_name = api_keys)]
+pub(super) struct NewKeyRow<'a> {
+    id: StoredId,
+    consumer_id: StoredId,
+    digest: &'a [u8],
+    hint: &'a str,
+    name: &'a str,
+    description: &'a str,
+    search_text: String,
+    created_by_user_id: Option<StoredId>,
+    created_by_key_id: Option<StoredId>,
+    creation_nonce: Option<Vec<u8>>,
+    created_at: i64,
+}
+
+impl<'a> NewKeyRow<'a> {
+    pub(super) fn new(new: &'a NewApiKey) -> Self {
+        let NewApiKey { key, digest, nonce } = new;
+        let (created_by_user_id, created_by_key_id) = match key.origin {
+            Origin::Console(user) => (Some(StoredId(user.as_uuid())), None),
+            Origin::Key(parent) => (None, Some(StoredId(parent.as_uuid()))),
+        };
+        Self {
+            id: StoredId(key.id.as_uuid()),
+            consumer_id: StoredId(key.consumer_id.as_uuid()),
+            digest: digest.as_bytes(),
+            hint: key.hint.as_str(),
+            name: key.name.as_str(),
+            description: key.description.as_str(),
+            search_text: key.search_text(),
+            created_by_user_id,
+            created_by_key_id,
+            creation_nonce: nonce.map(|nonce| nonce.to_bytes().to_vec()),
+            created_at: key.created_at.timestamp_millis(),
+        }
+    }
+}

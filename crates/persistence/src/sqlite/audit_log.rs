@@ -1,0 +1,146 @@
+//! What happened: only ever added to.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+
+use async_trait::async_trait;
+use diesel::QueryResult;
+use diesel::prelude::{
+    ExpressionMethods, Insertable, QueryDsl, Queryable, RunQueryDsl, Selectable, SelectableHelper,
+    SqliteConnection,
+};
+use diesel::sqlite::Sqlite;
+use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource};
+use keyward_domain::id::{AuditEventId, OrganizationId};
+use keyward_domain::page::{Page, PageRequest, PageSize};
+use keyward_domain::ports::{AuditLog, StorageError};
+
+use super::columns::{StoredId, moment};
+use super::schema::audit_events;
+use super::store::SqliteStore;
+use crate::abort::Abort;
+use crate::stored_row::StoredRow;
+use crate::{actor, subject};
+
+#[async_trait]
+impl AuditLog for SqliteStore {
+    async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {
+        self.change(move |connection| Ok::<_, Abort<_>>(write_event(connection, event)?))
+            .await
+    }
+
+    async fn list(
+        &self,
+        organization: Option<OrganizationId>,
+        page: PageRequest<AuditEventId>,
+    ) -> Result<Page<AuditEvent, AuditEventId>, StorageError> {
+        self.read(move |connection| list(connection, organization, page))
+            .await
+    }
+}
+
+/// Writes an event in the transaction of the change it tells of.
+pub(super) fn write_event(connection: &mut SqliteConnection, event: AuditEvent) -> QueryResult<()> {
+    diesel::insert_into(audit_events::table)
+        .values(EventRow::from(event))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// Writes several events likewise.
+pub(super) fn write_events(connection: &mut SqliteConnection, events: Vec<AuditEvent>) -> QueryResult<()> {
+    events
+        .into_iter()
+        .try_for_each(|event| write_event(connection, event))
+}
+
+fn list(
+    connection: &mut SqliteConnection,
+    organization: Option<OrganizationId>,
+    page: PageRequest<AuditEventId>,
+) -> Result<Page<AuditEvent, AuditEventId>, Abort<Infallible>> {
+    let mut query = audit_events::table
+        .order(audit_events::id.desc())
+        .limit(one_more(page.size))
+        .select(EventRow::as_select())
+        .into_boxed();
+    query = match organization {
+        Some(organization) => {
+            query.filter(audit_events::organization_id.eq(StoredId(organization.as_uuid())))
+        }
+        None => query.filter(audit_events::organization_id.is_null()),
+    };
+    if let Some(after) = page.after {
+        query = query.filter(audit_events::id.lt(StoredId(after.as_uuid())));
+    }
+    let rows: Vec<EventRow> = query.load(connection)?;
+    let events: Result<Vec<AuditEvent>, StorageError> = rows.into_iter().map(AuditEvent::try_from).collect();
+    Ok(Page::from_one_more(events?, page.size, |event| event.id))
+}
+
+/// One row more than a page holds says whether there is a next page.
+pub(super) fn one_more(size: PageSize) -> i64 {
+    i64::try_from(size.items()).map_or(i64::MAX, |items| items + 1)
+}
+
+#[derive(Queryable, Selectable, Insertable)]
+#[diesel(table_name = audit_events, check_for_backend(Sqlite))]
+struct EventRow {
+    id: StoredId,
+    occurred_at: i64,
+    organization_id: Option<StoredId>,
+    actor_kind: String,
+    actor_id: Option<StoredId>,
+    action: String,
+    subject_kind: String,
+    subject_id: Option<StoredId>,
+    outcome: String,
+    source_address: Option<String>,
+    request_id: Option<String>,
+}
+
+impl From<AuditEvent> for EventRow {
+    fn from(event: AuditEvent) -> Self {
+        let (actor_kind, actor_id) = actor::to_columns(event.actor);
+        let (subject_kind, subject_id) = subject::to_columns(event.subject);
+        Self {
+            id: StoredId(event.id.as_uuid()),
+            occurred_at: event.at.timestamp_millis(),
+            organization_id: event.organization_id.map(|id| StoredId(id.as_uuid())),
+            actor_kind: actor_kind.to_owned(),
+            actor_id: actor_id.map(StoredId),
+            action: event.action.as_str().to_owned(),
+            subject_kind: subject_kind.to_owned(),
+            subject_id: subject_id.map(StoredId),
+            outcome: event.outcome.as_str().to_owned(),
+            source_address: event.source.address.map(|address| address.to_string()),
+            request_id: event.source.request_id,
+        }
+    }
+}
+
+impl TryFrom<EventRow> for AuditEvent {
+    type Error = StorageError;
+
+    fn try_from(row: EventRow) -> Result<Self, StorageError> {
+        let stored = StoredRow::new("audit_events", row.id.0);
+        let address = row.source_address.map(|address| address.parse::<IpAddr>());
+        Ok(Self {
+            id: AuditEventId::from_uuid(row.id.0),
+            at: stored.read("occurred_at", moment(row.occurred_at))?,
+            organization_id: row.organization_id.map(|id| OrganizationId::from_uuid(id.0)),
+            actor: actor::from_columns(
+                &stored,
+                ("actor_kind", &row.actor_kind),
+                ("actor_id", row.actor_id.map(|id| id.0)),
+            )?,
+            action: stored.word("action", Action::from_word(&row.action))?,
+            subject: subject::from_columns(&stored, &row.subject_kind, row.subject_id.map(|id| id.0))?,
+            outcome: stored.word("outcome", Outcome::from_word(&row.outcome))?,
+            source: RequestSource {
+                address: stored.read("source_address", address.transpose())?,
+                request_id: row.request_id,
+            },
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! What a store needs to know before it opens its file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where the database is, and how patient to be with it.
+#[derive(Clone, Debug)]
+pub struct SqliteConfig {
+    /// The folder that holds `keyward.db` and the files that SQLite puts beside it. It must be on a local disk.
+    pub data_directory: PathBuf,
+    /// The most reads at once; 4 unless changed. Changes always come one after the other.
+    pub max_readers: usize,
+    /// The longest that another process's change is waited for; 1.5 s unless changed.
+    pub busy_timeout: Duration,
+    /// The longest until a read is answered, or a change begins to commit; then it is given up, and changes nothing;
+    /// 1.9 s unless changed.
+    pub answer_timeout: Duration,
+    /// The longest until a change that began to commit is answered; then nobody knows; 8 s unless changed.
+    pub outcome_timeout: Duration,
+}
+
+impl SqliteConfig {
+    /// The database in this folder, which need not exist yet.
+    #[must_use]
+    pub fn in_directory(data_directory: impl Into<PathBuf>) -> Self {
+        Self {
+            data_directory: data_directory.into(),
+            max_readers: 4,
+            busy_timeout: Duration::from_millis(1_500),
+            answer_timeout: Duration::from_millis(1_900),
+            outcome_timeout: Duration::from_secs(8),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The hot path: from a token's digest to everything that decides about it.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable, RunQueryDsl, SqliteConnection};
+use keyward_domain::access::{Caller, CallerOrganization, CallingKey, Credential};
+use keyward_domain::holder::Consumer;
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
+use keyward_domain::organization::{OrganizationName, Slug};
+use keyward_domain::ports::{Credentials, StorageError};
+use keyward_domain::token::TokenDigest;
+use keyward_domain::user::Username;
+
+use super::columns::{StoredId, moment};
+use super::schema::{api_keys, memberships, organizations, users};
+use super::store::SqliteStore;
+use crate::abort::Abort;
+use crate::stored_row::StoredRow;
+
+#[async_trait]
+impl Credentials for SqliteStore {
+    async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
+        let digest = *digest;
+        self.read(move |connection| find(connection, digest)).await
+    }
+}
+
+/// One statement, so that all of it is of one moment. It is asked at every request, so it sees whatever was committed
+/// before, by whatever process.
+fn find(
+    connection: &mut SqliteConnection,
+    digest: TokenDigest,
+) -> Result<Option<Credential>, Abort<Infallible>> {
+    let row: Option<CredentialRow> = api_keys::table
+        .inner_join(
+            memberships::table
+                .inner_join(users::table)
+                .inner_join(organizations::table),
+        )
+        .filter(api_keys::digest.eq(digest.as_bytes().as_slice()))
+        .select((
+            api_keys::id,
+            api_keys::created_at,
+            api_keys::revoked_at,
+            memberships::id,
+            memberships::ended_at,
+            users::id,
+            users::username,
+            organizations::id,
+            organizations::slug,
+            organizations::name,
+        ))
+        .first(connection)
+        .optional()?;
+    Ok(row.map(Credential::try_from).transpose()?)
+}
+
+#[derive(Queryable)]
+struct CredentialRow {
+    key_id: StoredId,
+    key_created_at: i64,
+    revoked_at: Option<i64>,
+    membership_id: StoredId,
+    membership_ended_at: Option<i64>,
+    user_id: StoredId,
+    username: String,
+    organization_id: StoredId,
+    organization_slug: String,
+    organization_name: String,
+}
+
+impl TryFrom<CredentialRow> for Credential {
+    type Error = StorageError;
+
+    fn try_from(row: CredentialRow) -> Result<Self, StorageError> {
+        let key = StoredRow::new("api_keys", row.key_id.0);
+        let membership = StoredRow::new("memberships", row.membership_id.0);
+        let user = StoredRow::new("users", row.user_id.0);
+        let organization = StoredRow::new("organizations", row.organization_id.0);
+        Ok(Self {
+            caller: Caller {
+                api_key: CallingKey {
+                    id: ApiKeyId::from_uuid(row.key_id.0),
+                    created_at: key.read("created_at", moment(row.key_created_at))?,
+                },
+                consumer: Consumer {
+                    id: MembershipId::from_uuid(row.membership_id.0),
+                    user_id: UserId::from_uuid(row.user_id.0),
+                    username: user.read("username", Username::parse(&row.username))?,
+                },
+                organization: CallerOrganization {
+                    id: OrganizationId::from_uuid(row.organization_id.0),
+                    slug: organization.read("slug", Slug::parse(&row.organization_slug))?,
+                    name: organization.read("name", OrganizationName::parse(&row.organization_name))?,
+                },
+            },
+            revoked_at: key.read("revoked_at", row.revoked_at.map(moment).transpose())?,
+            membership_ended_at: membership
+                .read("ended_at", row.membership_ended_at.map(moment).transpose())?,
+        })
+    }
+}

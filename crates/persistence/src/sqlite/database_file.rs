@@ -1,0 +1,237 @@
+//! The file: how it comes to be, and how connections to it are set up.
+
+use std::error::Error;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
+use diesel::result::Error as QueryError;
+use diesel::sql_types::Text;
+use diesel::{Connection, QueryResult};
+use keyward_domain::ports::StorageError;
+
+use super::errors::{is_busy, is_not_a_database, is_read_only, storage_error};
+
+const FILE_NAME: &str = "keyward.db";
+/// Other processes that open the same new file get done within this.
+const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(10);
+
+/// Why a database file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The data directory is not there and cannot be made.
+    #[error("the data directory {} cannot be created", .directory.display())]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// SQLite takes paths in UTF-8 only.
+    #[error("the path of the data directory {} is not UTF-8", .directory.display())]
+    NotUtf8 {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The file is not there and cannot be made, or may not be read and written.
+    #[error("the database file {} cannot be opened for reading and writing", .file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The file, or the directory, may not be written. SQLite needs files of its own beside the database.
+    #[error("the database file {} or its directory is read-only", .file.display())]
+    ReadOnly {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file is something else.
+    #[error("{} is not a SQLite database", .file.display())]
+    NotADatabase {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file system cannot share memory between processes, as network file systems cannot.
+    #[error(
+        "the file system of {} does not allow SQLite's write-ahead log: put the data directory on a local disk",
+        .file.display()
+    )]
+    NoWriteAheadLog {
+        /// The file.
+        file: PathBuf,
+    },
+    /// SQLite refuses the file for another reason.
+    #[error("the database file {} cannot be used", .file.display())]
+    Database {
+        /// The file.
+        file: PathBuf,
+        /// What SQLite says.
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
+/// A database file that is there and was opened before.
+pub(super) struct DatabaseFile {
+    /// Absolute, so that SQLite does not take it for a URI, and it stays where it is.
+    path: String,
+    busy_timeout: Duration,
+}
+
+/// What a connection is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+#[derive(QueryableByName)]
+struct JournalMode {
+    #[diesel(sql_type = Text)]
+    journal_mode: String,
+}
+
+impl DatabaseFile {
+    /// Makes the directory (for the owner alone) and the file, if they are not there, and sees that it can be written.
+    pub(super) fn open(
+        directory: &Path,
+        busy_timeout: Duration,
+    ) -> Result<(Self, SqliteConnection), OpenError> {
+        // Closing a file drops all locks that the process has on it, also those of SQLite's connections (fcntl(2)). So
+        // nobody may have a connection to a file that is being made.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+
+        let directory = make_directory(directory).map_err(|source| OpenError::Directory {
+            directory: directory.to_owned(),
+            source,
+        })?;
+        let file = directory.join(FILE_NAME);
+        make_file(&directory, &file).map_err(|source| OpenError::File {
+            file: file.clone(),
+            source,
+        })?;
+        let Some(path) = file.to_str() else {
+            return Err(OpenError::NotUtf8 { directory });
+        };
+        let database = Self {
+            path: path.to_owned(),
+            busy_timeout,
+        };
+        match database.prepare() {
+            Ok(Some(connection)) => Ok((database, connection)),
+            Ok(None) => Err(OpenError::NoWriteAheadLog { file }),
+            Err(CannotUse::Query(error)) if is_read_only(&error) => Err(OpenError::ReadOnly { file }),
+            Err(CannotUse::Query(error)) if is_not_a_database(&error) => {
+                Err(OpenError::NotADatabase { file })
+            }
+            Err(CannotUse::Query(error)) => Err(OpenError::Database {
+                file,
+                source: error.into(),
+            }),
+            Err(CannotUse::Connection(source)) => Err(OpenError::Database { file, source }),
+        }
+    }
+
+    /// Switches the file to the write-ahead log, for good; nothing if that is not possible. And takes the write lock
+    /// once, to find out now whether that can be done.
+    fn prepare(&self) -> Result<Option<SqliteConnection>, CannotUse> {
+        let mut connection = self.try_connect(Access::Write, self.busy_timeout)?;
+        let deadline = Instant::now() + WAIT_FOR_OTHER_PROCESS;
+        let mode = loop {
+            match switch_to_write_ahead_log(&mut connection) {
+                // `busy_timeout` does not apply where two would wait for each other: one of them must try again.
+                Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                other => break other?,
+            }
+        };
+        if mode != "wal" {
+            return Ok(None);
+        }
+        match connection.batch_execute("BEGIN IMMEDIATE; ROLLBACK") {
+            Err(error) if !is_busy(&error) => Err(error.into()),
+            Ok(()) | Err(_) => Ok(Some(connection)),
+        }
+    }
+
+    pub(super) fn connect(&self, access: Access) -> Result<SqliteConnection, StorageError> {
+        self.connect_patiently(access, self.busy_timeout)
+    }
+
+    pub(super) fn connect_patiently(
+        &self,
+        access: Access,
+        busy_timeout: Duration,
+    ) -> Result<SqliteConnection, StorageError> {
+        self.try_connect(access, busy_timeout)
+            .map_err(|error| match error {
+                CannotUse::Connection(source) => StorageError::Unavailable(source),
+                CannotUse::Query(error) => storage_error(error),
+            })
+    }
+
+    fn try_connect(&self, access: Access, busy_timeout: Duration) -> Result<SqliteConnection, CannotUse> {
+        let mut connection =
+            SqliteConnection::establish(&self.path).map_err(|error| CannotUse::Connection(error.into()))?;
+        connection.batch_execute(&setup_sql(access, busy_timeout))?;
+        Ok(connection)
+    }
+}
+
+/// `synchronous = FULL` puts every commit on the disk before it is answered; `fullfsync` says so to macOS, too, where
+/// `fsync` alone leaves it in the disk's memory.
+fn setup_sql(access: Access, busy_timeout: Duration) -> String {
+    let query_only = match access {
+        Access::Read => "ON",
+        Access::Write => "OFF",
+    };
+    format!(
+        "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; \
+         PRAGMA query_only = {query_only}",
+        busy_timeout.as_millis()
+    )
+}
+
+fn switch_to_write_ahead_log(connection: &mut SqliteConnection) -> QueryResult<String> {
+    let row: JournalMode = diesel::sql_query("PRAGMA journal_mode = WAL").get_result(connection)?;
+    Ok(row.journal_mode)
+}
+
+fn make_directory(directory: &Path) -> io::Result<PathBuf> {
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    fs::canonicalize(directory)
+}
+
+fn make_file(directory: &Path, file: &Path) -> io::Result<()> {
+    let made = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file);
+    match made {
+        // SQLite puts the file on the disk, but not its name.
+        Ok(_) => File::open(directory)?.sync_all(),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+enum CannotUse {
+    Connection(Box<dyn Error + Send + Sync>),
+    Query(QueryError),
+}
+
+impl From<QueryError> for CannotUse {
+    fn from(error: QueryError) -> Self {
+        Self::Query(error)
+    }
+}

@@ -1,0 +1,110 @@
+//! The tables as diesel sees them: identifiers are 16 bytes, moments are milliseconds since 1970.
+
+diesel::table! {
+    api_keys (id) {
+        id -> Binary,
+        consumer_id -> Binary,
+        digest -> Binary,
+        hint -> Text,
+        name -> Text,
+        description -> Text,
+        search_text -> Text,
+        created_by_user_id -> Nullable<Binary>,
+        created_by_key_id -> Nullable<Binary>,
+        creation_nonce -> Nullable<Binary>,
+        created_at -> BigInt,
+        revoked_at -> Nullable<BigInt>,
+        revoked_by_kind -> Nullable<Text>,
+        revoked_by_id -> Nullable<Binary>,
+        revoked_reason -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    audit_events (id) {
+        id -> Binary,
+        occurred_at -> BigInt,
+        organization_id -> Nullable<Binary>,
+        actor_kind -> Text,
+        actor_id -> Nullable<Binary>,
+        action -> Text,
+        subject_kind -> Text,
+        subject_id -> Nullable<Binary>,
+        outcome -> Text,
+        source_address -> Nullable<Text>,
+        request_id -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    installation (only_row) {
+        only_row -> Bool,
+        set_up_at -> Nullable<BigInt>,
+        setup_link_digest -> Nullable<Binary>,
+        setup_link_expires_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    memberships (id) {
+        id -> Binary,
+        organization_id -> Binary,
+        user_id -> Binary,
+        role -> Text,
+        joined_at -> BigInt,
+        ended_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    organizations (id) {
+        id -> Binary,
+        slug -> Text,
+        name -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    sessions (id) {
+        id -> Binary,
+        user_id -> Binary,
+        digest -> Binary,
+        started_at -> BigInt,
+        last_seen_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    sign_in_throttle (bucket) {
+        bucket -> Binary,
+        empty_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    users (id) {
+        id -> Binary,
+        username -> Text,
+        display_name -> Text,
+        password_hash -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::joinable!(api_keys -> memberships (consumer_id));
+diesel::joinable!(api_keys -> users (created_by_user_id));
+diesel::joinable!(memberships -> organizations (organization_id));
+diesel::joinable!(memberships -> users (user_id));
+diesel::joinable!(sessions -> users (user_id));
+
+diesel::allow_tables_to_appear_in_same_query!(
+    api_keys,
+    audit_events,
+    installation,
+    memberships,
+    organizations,
+    sessions,
+    sign_in_throttle,
+    users
+);

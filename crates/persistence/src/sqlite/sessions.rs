@@ -1,0 +1,153 @@
+//! Console sessions. One that has ended is deleted; the audit log remembers it.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use diesel::OptionalExtension;
+use diesel::prelude::{
+    ExpressionMethods, QueryDsl, Queryable, RunQueryDsl, Selectable, SelectableHelper, SqliteConnection,
+};
+use diesel::sqlite::Sqlite;
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{SessionId, UserId};
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
+use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
+
+use super::audit_log::write_event;
+use super::columns::{StoredId, moment};
+use super::people::UserRow;
+use super::schema::{sessions, users};
+use super::store::SqliteStore;
+use crate::abort::Abort;
+use crate::stored_row::StoredRow;
+
+#[async_trait]
+impl SessionStore for SqliteStore {
+    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StartSessionError> {
+        self.change(move |connection| start(connection, new, event)).await
+    }
+
+    async fn find(&self, digest: &SessionDigest) -> Result<Option<SignedIn>, StorageError> {
+        let digest = *digest;
+        self.read(move |connection| find(connection, digest)).await
+    }
+
+    async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError> {
+        self.change(move |connection| seen(connection, session, at)).await
+    }
+
+    async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError> {
+        self.change(move |connection| end(connection, session, event))
+            .await
+    }
+}
+
+fn start(
+    connection: &mut SqliteConnection,
+    new: NewSession,
+    event: AuditEvent,
+) -> Result<(), Abort<StartSessionError>> {
+    let NewSession {
+        session,
+        digest,
+        verified_against,
+        replaces,
+    } = new;
+    // No session outlives the password that started it: a replacement comes before this transaction, and then the hash
+    // is another one; or after it, and then ends the new session with the others.
+    let current: Option<String> = users::table
+        .filter(users::id.eq(StoredId(session.user_id.as_uuid())))
+        .select(users::password_hash)
+        .first(connection)
+        .optional()?;
+    if current.as_deref() != Some(verified_against.as_str()) {
+        return Err(Abort::Refused(StartSessionError::PasswordReplaced));
+    }
+    if let Some(replaced) = replaces {
+        diesel::delete(sessions::table.filter(sessions::digest.eq(replaced.as_bytes().as_slice())))
+            .execute(connection)?;
+    }
+    diesel::insert_into(sessions::table)
+        .values((
+            sessions::id.eq(StoredId(session.id.as_uuid())),
+            sessions::user_id.eq(StoredId(session.user_id.as_uuid())),
+            sessions::digest.eq(digest.as_bytes().as_slice()),
+            sessions::started_at.eq(session.started_at.timestamp_millis()),
+            sessions::last_seen_at.eq(session.last_seen_at.timestamp_millis()),
+        ))
+        .execute(connection)?;
+    write_event(connection, event)?;
+    Ok(())
+}
+
+fn find(
+    connection: &mut SqliteConnection,
+    digest: SessionDigest,
+) -> Result<Option<SignedIn>, Abort<Infallible>> {
+    let rows: Option<(SessionRow, UserRow)> = sessions::table
+        .inner_join(users::table)
+        .filter(sessions::digest.eq(digest.as_bytes().as_slice()))
+        .select((SessionRow::as_select(), UserRow::as_select()))
+        .first(connection)
+        .optional()?;
+    let Some((session, user)) = rows else {
+        return Ok(None);
+    };
+    Ok(Some(SignedIn {
+        session: session.try_into()?,
+        user: user.try_into()?,
+    }))
+}
+
+fn seen(
+    connection: &mut SqliteConnection,
+    session: SessionId,
+    at: DateTime<Utc>,
+) -> Result<(), Abort<StorageError>> {
+    diesel::update(
+        sessions::table
+            .filter(sessions::id.eq(StoredId(session.as_uuid())))
+            .filter(sessions::last_seen_at.lt(at.timestamp_millis())),
+    )
+    .set(sessions::last_seen_at.eq(at.timestamp_millis()))
+    .execute(connection)?;
+    Ok(())
+}
+
+fn end(
+    connection: &mut SqliteConnection,
+    session: SessionId,
+    event: AuditEvent,
+) -> Result<(), Abort<StorageError>> {
+    let ended = diesel::delete(sessions::table.filter(sessions::id.eq(StoredId(session.as_uuid()))))
+        .execute(connection)?;
+    if ended > 0 {
+        write_event(connection, event)?;
+    }
+    Ok(())
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = sessions, check_for_backend(Sqlite))]
+struct SessionRow {
+    id: StoredId,
+    user_id: StoredId,
+    started_at: i64,
+    last_seen_at: i64,
+}
+
+impl TryFrom<SessionRow> for Session {
+    type Error = StorageError;
+
+    fn try_from(row: SessionRow) -> Result<Self, StorageError> {
+        let stored = StoredRow::new("sessions", row.id.0);
+        Ok(Self {
+            id: SessionId::from_uuid(row.id.0),
+            user_id: UserId::from_uuid(row.user_id.0),
+            started_at: stored.read("started_at", moment(row.started_at))?,
+            last_seen_at: stored.read("last_seen_at", moment(row.last_seen_at))?,
+        })
+    }
+}
