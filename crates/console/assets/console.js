@@ -72,7 +72,9 @@ for (const link of document.querySelectorAll("[data-dialog]")) {
       if (!answer.ok || answer.redirected || !content) throw new Error("no dialog there");
       if (document.querySelector("dialog")) return; // two clicks, one dialog
       const dialog = document.createElement("dialog");
-      dialog.setAttribute("aria-labelledby", content.querySelector("h1").id);
+      const title = content.querySelector("h1");
+      title.autofocus = true; // the question is read, and in sight, before anything can be pressed
+      dialog.setAttribute("aria-labelledby", title.id);
       humanize(content);
       dialog.append(content);
       dialog.addEventListener("close", () => { dialog.remove(); link.focus(); });
