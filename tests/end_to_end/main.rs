@@ -12,5 +12,6 @@ mod console;
 mod journey;
 mod keyward;
 mod lifetime;
+mod narrow_pages;
 mod outage;
 mod refusals;

@@ -1,0 +1,89 @@
+//! On a narrow screen, whatever people call themselves and their keys, nothing is pushed out of sight.
+
+use serde_json::json;
+
+use crate::api::{Api, text};
+use crate::browser::Browser;
+use crate::console::token_in;
+use crate::keyward::{Keyward, OWNER_PASSWORD};
+
+const NARROWEST: u32 = 320;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_names_widen_no_page_and_many_descendants_hide_no_question() {
+    let keyward = Keyward::start().await;
+    let link = keyward.command("admin setup-link", "").await;
+    let browser = Browser::open().await;
+    narrow(&browser).await;
+    browser.go_to(link.trim()).await;
+    browser.fill("organization", &"O".repeat(100)).await;
+    browser.fill("username", &"u".repeat(39)).await;
+    browser.fill("display_name", &"D".repeat(100)).await;
+    browser.fill("password", OWNER_PASSWORD).await;
+    fits(&browser, "setup").await;
+    browser.press("Create organization").await;
+
+    let keys_page = browser.address().await;
+    fits(&browser, "no keys yet").await;
+    browser.go_to(&format!("{keys_page}/new")).await;
+    browser.fill("name", &"W".repeat(100)).await;
+    fits(&browser, "new key").await;
+    browser.press("Create key").await;
+    browser.element("input#token").await;
+    fits(&browser, "token").await;
+    let token = token_in(&browser.source().await).expect("a token on the page");
+
+    let api = Api::anonymous(keyward.base_url()).with_token(&token);
+    for number in 0..25 {
+        api.create(&format!("child {number} {}", "w".repeat(60)), &"d".repeat(500))
+            .await;
+    }
+    browser.go_to(&keys_page).await;
+    fits(&browser, "keys").await;
+    browser.go_to(&keys_page.replace("api-keys", "general")).await;
+    fits(&browser, "general").await;
+
+    let first = text(&api.get("/user/api-keys/current").await, "id").to_owned();
+    browser.go_to(&format!("{keys_page}?search=WWWW")).await;
+    browser
+        .element(&format!("a[href$='{first}/revoke']"))
+        .await
+        .click()
+        .await
+        .expect("a click");
+    browser.element("dialog[open] [name=confirm]").await;
+    fits(&browser, "revoke").await;
+    let top = number(
+        &browser,
+        "document.querySelector('dialog[open] h1, dialog[open] h2').getBoundingClientRect().top",
+    )
+    .await;
+    assert!(top >= 0.0, "the question is scrolled out of sight: {top}");
+    browser.close().await;
+}
+
+async fn narrow(browser: &Browser) {
+    let metrics = json!({ "width": NARROWEST, "height": 700, "deviceScaleFactor": 1, "mobile": false });
+    let narrowed = browser
+        .driver
+        .cdp()
+        .send_raw("Emulation.setDeviceMetricsOverride", metrics)
+        .await;
+    narrowed.expect("a narrow screen");
+}
+
+async fn fits(browser: &Browser, page: &str) {
+    let width = number(browser, "document.documentElement.scrollWidth").await;
+    assert!(
+        width <= f64::from(NARROWEST),
+        "the page “{page}” is {width} px wide"
+    );
+}
+
+async fn number(browser: &Browser, expression: &str) -> f64 {
+    let value = browser
+        .driver
+        .execute(format!("return {expression}"), Vec::new())
+        .await;
+    value.expect("a value").json().as_f64().expect("a number")
+}
