@@ -28,6 +28,8 @@ mod people;
 mod schema;
 mod sessions;
 mod store;
+#[cfg(test)]
+mod temporary_directory;
 mod throttle;
 
 pub use config::SqliteConfig;

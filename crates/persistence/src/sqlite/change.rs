@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use diesel::connection::SimpleConnection;
 use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout_at};
@@ -60,15 +61,12 @@ impl SqliteStore {
         };
         let (file, of_commit) = (self.file, Arc::clone(&progress));
         let committing = tokio::task::spawn_blocking(move || {
-            let mut connection = match writer.take() {
+            let connection = match writer.take() {
                 Some(connection) => connection,
                 None => file.connect(Access::Write)?,
             };
-            let outcome = commit(&mut connection, &of_commit, work);
-            // Closing the connection ends whatever a failure may have left of its transaction.
-            if !matches!(outcome, Err(Abort::Query(_))) {
-                *writer = Some(connection);
-            }
+            let (connection, outcome) = commit(connection, &of_commit, work);
+            *writer = connection;
             match outcome {
                 Ok(value) => Ok(value),
                 Err(Abort::Refused(refusal)) => Err(refusal),
@@ -81,20 +79,194 @@ impl SqliteStore {
     }
 }
 
+/// Runs the transaction; gives the connection back unless it failed, since closing it ends whatever may be left.
+///
 /// IMMEDIATE takes the write lock before anything is read, waiting for other processes as long as `busy_timeout` says.
 /// So what is read stays true until the COMMIT, and no statement in between finds the database locked.
+///
+/// Not diesel's own `immediate_transaction`: SQLite rolls back by itself when the disk is full, and diesel would then
+/// report that there is nothing to roll back.
 fn commit<T, E>(
-    connection: &mut SqliteConnection,
+    mut connection: SqliteConnection,
     progress: &Progress,
     work: impl FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>>,
-) -> Result<T, Abort<E>> {
-    connection.immediate_transaction(|connection| {
-        let value = work(connection)?;
-        // Last in the transaction: what fails from here on failed during COMMIT.
+) -> (Option<SqliteConnection>, Result<T, Abort<E>>) {
+    if let Err(error) = connection.batch_execute("BEGIN IMMEDIATE") {
+        return (None, Err(error.into()));
+    }
+    let outcome = work(&mut connection).and_then(|value| {
+        // Last before the COMMIT: what fails from here on failed during it.
         if progress.begin_commit() {
             Ok(value)
         } else {
             Err(StorageError::Unavailable(TooSlow::Answer.into()).into())
         }
-    })
+    });
+    match outcome {
+        Ok(value) => match connection.batch_execute("COMMIT") {
+            Ok(()) => (Some(connection), Ok(value)),
+            Err(error) => (None, Err(error.into())),
+        },
+        Err(abort) => {
+            let rolled_back = connection.batch_execute("ROLLBACK");
+            (rolled_back.is_ok().then_some(connection), Err(abort))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use diesel::connection::{Connection, InstrumentationEvent, SimpleConnection};
+    use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
+    use diesel::sql_types::BigInt;
+    use keyward_domain::ports::StorageError;
+
+    use crate::abort::Abort;
+    use crate::sqlite::temporary_directory::TemporaryDirectory;
+    use crate::sqlite::{SqliteConfig, SqliteStore};
+
+    type Changed<T> = Result<T, Abort<StorageError>>;
+
+    #[derive(QueryableByName)]
+    struct Count {
+        #[diesel(sql_type = BigInt)]
+        count: i64,
+    }
+
+    async fn notes_in(store: &SqliteStore) -> i64 {
+        let count = store.read(|connection| {
+            let row: Count =
+                diesel::sql_query("SELECT count(*) AS count FROM notes").get_result(connection)?;
+            Ok(row.count)
+        });
+        count.await.unwrap()
+    }
+
+    async fn store(directory: &TemporaryDirectory, change: impl FnOnce(&mut SqliteConfig)) -> SqliteStore {
+        let mut config = SqliteConfig::in_directory(directory.path());
+        config.answer_timeout = Duration::from_secs(40);
+        config.outcome_timeout = Duration::from_secs(50);
+        change(&mut config);
+        let store = SqliteStore::open(config).unwrap();
+        execute(&store, "CREATE TABLE notes (note BLOB) STRICT")
+            .await
+            .unwrap();
+        store
+    }
+
+    async fn execute(store: &SqliteStore, statement: &'static str) -> Result<(), StorageError> {
+        let work = move |connection: &mut SqliteConnection| -> Changed<()> {
+            Ok(connection.batch_execute(statement)?)
+        };
+        store.change(work).await
+    }
+
+    const NOTE: &str = "INSERT INTO notes VALUES (x'00')";
+
+    #[tokio::test]
+    async fn a_commit_that_takes_too_long_is_unknown_and_goes_on() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory, |config| {
+            config.answer_timeout = Duration::from_secs(2);
+            config.outcome_timeout = Duration::from_millis(2_200);
+        })
+        .await;
+        let (go_on, wait) = mpsc::channel::<()>();
+        let work = move |connection: &mut SqliteConnection| -> Changed<()> {
+            connection.set_instrumentation(move |event: InstrumentationEvent<'_>| {
+                if matches!(event, InstrumentationEvent::StartQuery { query, .. } if query.to_string() == "COMMIT") {
+                    let _ = wait.recv();
+                }
+            });
+            Ok(connection.batch_execute(NOTE)?)
+        };
+        let outcome = store.change(work).await;
+        assert!(
+            matches!(outcome, Err(StorageError::OutcomeUnknown(_))),
+            "{outcome:?}"
+        );
+        assert_eq!(notes_in(&store).await, 0);
+
+        drop(go_on);
+        // Comes after it.
+        execute(&store, NOTE).await.unwrap();
+        assert_eq!(notes_in(&store).await, 2);
+    }
+
+    #[tokio::test]
+    async fn a_change_that_does_not_come_to_its_commit_in_time_is_withdrawn() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory, |config| {
+            config.answer_timeout = Duration::from_secs(1);
+        })
+        .await;
+        let (go_on, wait) = mpsc::channel::<()>();
+        let work = move |connection: &mut SqliteConnection| -> Changed<()> {
+            connection.batch_execute(NOTE)?;
+            let _ = wait.recv();
+            Ok(())
+        };
+        let outcome = store.change(work).await;
+        assert!(
+            matches!(outcome, Err(StorageError::Unavailable(_))),
+            "{outcome:?}"
+        );
+
+        // Whoever waits for the slow one does not wait for ever either.
+        let outcome = execute(&store, NOTE).await;
+        assert!(
+            matches!(outcome, Err(StorageError::Unavailable(_))),
+            "{outcome:?}"
+        );
+        drop(go_on);
+        execute(&store, NOTE).await.unwrap();
+        assert_eq!(notes_in(&store).await, 1);
+    }
+
+    #[tokio::test]
+    async fn a_full_database_is_unavailable_and_goes_on_when_there_is_room() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory, |_| ()).await;
+        let outcome = execute(
+            &store,
+            "PRAGMA max_page_count = 3; INSERT INTO notes VALUES (zeroblob(100000))",
+        )
+        .await;
+        assert!(
+            matches!(outcome, Err(StorageError::Unavailable(_))),
+            "{outcome:?}"
+        );
+        assert_eq!(notes_in(&store).await, 0);
+        // The setting is gone with the connection that failed.
+        execute(&store, "INSERT INTO notes VALUES (zeroblob(100000))")
+            .await
+            .unwrap();
+        assert_eq!(notes_in(&store).await, 1);
+    }
+
+    #[tokio::test]
+    async fn a_change_that_panics_leaves_nothing_and_the_next_one_works() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory, |_| ()).await;
+        let work = |connection: &mut SqliteConnection| -> Changed<()> {
+            connection.batch_execute(NOTE)?;
+            panic!("a defect")
+        };
+        let outcome = store.change(work).await;
+        assert!(matches!(outcome, Err(StorageError::Defect(_))), "{outcome:?}");
+        execute(&store, NOTE).await.unwrap();
+        assert_eq!(notes_in(&store).await, 1);
+    }
+
+    #[tokio::test]
+    async fn a_read_cannot_write() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory, |_| ()).await;
+        let outcome = store.read(|connection| Ok(connection.batch_execute(NOTE)?)).await;
+        assert!(outcome.is_err());
+        assert_eq!(notes_in(&store).await, 0);
+    }
 }

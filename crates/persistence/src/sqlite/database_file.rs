@@ -12,10 +12,10 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
 use diesel::result::Error as QueryError;
 use diesel::sql_types::Text;
-use diesel::{Connection, QueryResult};
+use diesel::{Connection, ConnectionError, QueryResult};
 use keyward_domain::ports::StorageError;
 
-use super::errors::{is_busy, is_not_a_database, is_read_only, storage_error};
+use super::errors::{CANNOT_OPEN, is_busy, is_not_a_database, lacks_access, storage_error};
 
 const FILE_NAME: &str = "keyward.db";
 /// Other processes that open the same new file get done within this.
@@ -38,17 +38,20 @@ pub enum OpenError {
         /// The directory.
         directory: PathBuf,
     },
-    /// The file is not there and cannot be made, or may not be read and written.
-    #[error("the database file {} cannot be opened for reading and writing", .file.display())]
+    /// The file is not there and cannot be made.
+    #[error("the database file {} cannot be created", .file.display())]
     File {
         /// The file.
         file: PathBuf,
         /// What the operating system says.
         source: io::Error,
     },
-    /// The file, or the directory, may not be written. SQLite needs files of its own beside the database.
-    #[error("the database file {} or its directory is read-only", .file.display())]
-    ReadOnly {
+    /// The file, or the directory, may not be read and written. SQLite needs files of its own beside the database.
+    #[error(
+        "the database file {} cannot be read and written: check who owns it and its directory, and who may write there",
+        .file.display()
+    )]
+    NoAccess {
         /// The file.
         file: PathBuf,
     },
@@ -127,7 +130,10 @@ impl DatabaseFile {
         match database.prepare() {
             Ok(Some(connection)) => Ok((database, connection)),
             Ok(None) => Err(OpenError::NoWriteAheadLog { file }),
-            Err(CannotUse::Query(error)) if is_read_only(&error) => Err(OpenError::ReadOnly { file }),
+            Err(CannotUse::Query(error)) if lacks_access(&error) => Err(OpenError::NoAccess { file }),
+            Err(CannotUse::Connection(ConnectionError::BadConnection(words))) if words == CANNOT_OPEN => {
+                Err(OpenError::NoAccess { file })
+            }
             Err(CannotUse::Query(error)) if is_not_a_database(&error) => {
                 Err(OpenError::NotADatabase { file })
             }
@@ -135,12 +141,15 @@ impl DatabaseFile {
                 file,
                 source: error.into(),
             }),
-            Err(CannotUse::Connection(source)) => Err(OpenError::Database { file, source }),
+            Err(CannotUse::Connection(error)) => Err(OpenError::Database {
+                file,
+                source: error.into(),
+            }),
         }
     }
 
-    /// Switches the file to the write-ahead log, for good; nothing if that is not possible. And takes the write lock
-    /// once, to find out now whether that can be done.
+    /// Switches the file to the write-ahead log, for good; nothing if that is not possible. And begins to
+    /// write once, to find out now whether that can be done.
     fn prepare(&self) -> Result<Option<SqliteConnection>, CannotUse> {
         let mut connection = self.try_connect(Access::Write, self.busy_timeout)?;
         let deadline = Instant::now() + WAIT_FOR_OTHER_PROCESS;
@@ -156,7 +165,8 @@ impl DatabaseFile {
         if mode != "wal" {
             return Ok(None);
         }
-        match connection.batch_execute("BEGIN IMMEDIATE; ROLLBACK") {
+        // BEGIN IMMEDIATE alone does not mind a file that is read-only.
+        match connection.batch_execute("BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK") {
             Err(error) if !is_busy(&error) => Err(error.into()),
             Ok(()) | Err(_) => Ok(Some(connection)),
         }
@@ -173,14 +183,13 @@ impl DatabaseFile {
     ) -> Result<SqliteConnection, StorageError> {
         self.try_connect(access, busy_timeout)
             .map_err(|error| match error {
-                CannotUse::Connection(source) => StorageError::Unavailable(source),
+                CannotUse::Connection(error) => StorageError::Unavailable(error.into()),
                 CannotUse::Query(error) => storage_error(error),
             })
     }
 
     fn try_connect(&self, access: Access, busy_timeout: Duration) -> Result<SqliteConnection, CannotUse> {
-        let mut connection =
-            SqliteConnection::establish(&self.path).map_err(|error| CannotUse::Connection(error.into()))?;
+        let mut connection = SqliteConnection::establish(&self.path).map_err(CannotUse::Connection)?;
         connection.batch_execute(&setup_sql(access, busy_timeout))?;
         Ok(connection)
     }
@@ -226,12 +235,57 @@ fn make_file(directory: &Path, file: &Path) -> io::Result<()> {
 }
 
 enum CannotUse {
-    Connection(Box<dyn Error + Send + Sync>),
+    Connection(ConnectionError),
     Query(QueryError),
 }
 
 impl From<QueryError> for CannotUse {
     fn from(error: QueryError) -> Self {
         Self::Query(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use diesel::prelude::{QueryableByName, RunQueryDsl};
+    use diesel::sql_types::BigInt;
+
+    use super::{Access, DatabaseFile};
+    use crate::sqlite::temporary_directory::TemporaryDirectory;
+
+    #[derive(QueryableByName)]
+    struct Settings {
+        #[diesel(sql_type = BigInt)]
+        synchronous: i64,
+        #[diesel(sql_type = BigInt)]
+        foreign_keys: i64,
+        #[diesel(sql_type = BigInt)]
+        busy_timeout: i64,
+        #[diesel(sql_type = BigInt)]
+        query_only: i64,
+    }
+
+    #[test]
+    fn every_connection_syncs_its_commits_and_keeps_foreign_keys() {
+        let directory = TemporaryDirectory::new();
+        let (file, first) = DatabaseFile::open(&directory.path(), Duration::from_millis(1_234)).unwrap();
+        let another = |access| file.connect(access).map_err(|error| error.to_string()).unwrap();
+        for (mut connection, query_only) in [
+            (first, 0),
+            (another(Access::Write), 0),
+            (another(Access::Read), 1),
+        ] {
+            let settings: Settings = diesel::sql_query(
+                "SELECT synchronous, foreign_keys, timeout AS busy_timeout, query_only
+                 FROM pragma_synchronous, pragma_foreign_keys, pragma_busy_timeout, pragma_query_only",
+            )
+            .get_result(&mut connection)
+            .unwrap();
+            // 2 is FULL.
+            assert_eq!((settings.synchronous, settings.foreign_keys), (2, 1));
+            assert_eq!((settings.busy_timeout, settings.query_only), (1_234, query_only));
+        }
     }
 }

@@ -10,7 +10,7 @@ const SHARED_CACHE_LOCKED: &str = "database schema is locked";
 const FULL: &str = "database or disk is full";
 const READ_ONLY: &str = "attempt to write a readonly database";
 const IO: &str = "disk I/O error";
-const CANNOT_OPEN: &str = "unable to open database file";
+pub(super) const CANNOT_OPEN: &str = "unable to open database file";
 const OUT_OF_MEMORY: &str = "out of memory";
 const LOCKING: &str = "locking protocol";
 const NOT_A_DATABASE: &str = "file is not a database";
@@ -28,11 +28,7 @@ pub(super) fn storage_error(error: QueryError) -> StorageError {
 /// to the end of the transaction. After an I/O error the whole transaction may be on the disk already, and come to life
 /// when the file is opened next.
 pub(super) fn commit_error(error: QueryError) -> StorageError {
-    let cause = match &error {
-        QueryError::RollbackErrorOnCommit { commit_error, .. } => commit_error,
-        other => other,
-    };
-    let nothing_changed = is_busy(cause) || is(cause, FULL) || is(cause, READ_ONLY) || is_refused(cause);
+    let nothing_changed = is_busy(&error) || is(&error, FULL) || is(&error, READ_ONLY) || is_refused(&error);
     if nothing_changed {
         storage_error(error)
     } else {
@@ -47,8 +43,6 @@ fn may_pass(error: &QueryError) -> bool {
         QueryError::DatabaseError(DatabaseErrorKind::Unknown, _) => {
             is_busy(error) || OPERATIONAL.iter().any(|message| is(error, message))
         }
-        QueryError::RollbackErrorOnCommit { commit_error, .. } => may_pass(commit_error),
-        QueryError::BrokenTransactionManager => true,
         // Rules of the schema, which the domain keeps before the database is asked, and everything that is about the
         // statement itself. (The enum may grow.)
         _ => false,
@@ -60,8 +54,8 @@ pub(super) fn is_busy(error: &QueryError) -> bool {
     is(error, BUSY) || is(error, TABLE_LOCKED) || is(error, SHARED_CACHE_LOCKED)
 }
 
-/// Whether the file, or the folder around it, may not be written.
-pub(super) fn is_read_only(error: &QueryError) -> bool {
+/// Whether the file, or the folder around it, may not be read and written.
+pub(super) fn lacks_access(error: &QueryError) -> bool {
     is(error, READ_ONLY) || is(error, CANNOT_OPEN)
 }
 
@@ -139,14 +133,8 @@ mod tests {
     #[test]
     fn a_commit_that_breaks_off_has_an_unknown_outcome() {
         for message in [IO, OUT_OF_MEMORY, "database disk image is malformed"] {
-            let rolled_back_badly = QueryError::RollbackErrorOnCommit {
-                rollback_error: Box::new(of("cannot rollback - no transaction is active")),
-                commit_error: Box::new(of(message)),
-            };
-            for error in [of(message), rolled_back_badly] {
-                let error = commit_error(error);
-                assert!(matches!(error, StorageError::OutcomeUnknown(_)), "{message}");
-            }
+            let error = commit_error(of(message));
+            assert!(matches!(error, StorageError::OutcomeUnknown(_)), "{message}");
         }
     }
 }

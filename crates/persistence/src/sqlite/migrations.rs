@@ -102,16 +102,26 @@ fn migrate(file: &DatabaseFile) -> Result<(), MigrateError> {
         return Ok(());
     }
     // One transaction for all that is to be done: it keeps other processes out, and leaves nothing half done.
-    connection.immediate_transaction(|connection| {
-        // The process that had the lock before may have done it all.
-        if is_up_to_date(connection)? {
-            return Ok(());
+    let mut outcome = Ok(());
+    let committed = connection.immediate_transaction(|connection| {
+        outcome = migrate_locked(connection);
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(_) => Err(QueryError::RollbackTransaction),
         }
-        match connection.run_pending_migrations(MIGRATIONS) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(MigrateError::Failed(error)),
-        }
-    })
+    });
+    outcome.and(committed.map_err(MigrateError::from))
+}
+
+fn migrate_locked(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
+    // The process that had the lock before may have done it all.
+    if is_up_to_date(connection)? {
+        return Ok(());
+    }
+    match connection.run_pending_migrations(MIGRATIONS) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(MigrateError::Failed(error)),
+    }
 }
 
 fn is_up_to_date(connection: &mut SqliteConnection) -> Result<bool, MigrateError> {

@@ -169,7 +169,7 @@ CREATE TABLE sign_in_throttle (
 
 CREATE TABLE installation (
     -- There is one row: this column can hold one value.
-    only_row INTEGER NOT NULL DEFAULT 1
+    only_row INTEGER NOT NULL
         CONSTRAINT installation_pkey PRIMARY KEY
         CONSTRAINT installation_only_row_check CHECK (only_row = 1),
     set_up_at INTEGER,

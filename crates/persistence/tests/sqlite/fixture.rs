@@ -1,0 +1,240 @@
+//! A data directory of a test's own, and something in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
+use diesel::sql_types::{BigInt, Text};
+use keyward_domain::api_key::Origin;
+use keyward_domain::audit::{Act, Action, Actor, Subject};
+use keyward_domain::holder::Holder;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::ports::{AddKeyError, ApiKeys, KeyLimit, NewApiKey};
+use keyward_domain::sign_in::password::PasswordHash;
+use keyward_domain::sign_in::ports::{FirstOwner, InstallationStore, SetupProof};
+use keyward_domain::testing::Builder;
+use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
+use uuid::Uuid;
+
+/// More keys than any test adds.
+pub(crate) const AMPLE: KeyLimit = KeyLimit(10_000);
+/// The hash of the first owner's password.
+pub(crate) const FIRST_HASH: &str = "$a-hash";
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// A new directory, removed at the end.
+pub(crate) struct DataDirectory(PathBuf);
+
+impl DataDirectory {
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("keyward-sqlite-{}-{number}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir(&directory).expect("a temporary directory");
+        Self(directory)
+    }
+
+    /// Where the database is; not there yet.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.join("data")
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.path().join("keyward.db")
+    }
+
+    /// Waits for a busy machine rather than fail: for tests that are not about time.
+    pub(crate) fn patient(&self) -> SqliteConfig {
+        patient(&self.path())
+    }
+
+    /// A connection past the store.
+    pub(crate) fn connect(&self) -> SqliteConnection {
+        let mut connection =
+            SqliteConnection::establish(self.file().to_str().expect("UTF-8")).expect("a connection");
+        connection
+            .batch_execute("PRAGMA busy_timeout = 30000; PRAGMA foreign_keys = ON")
+            .expect("settings");
+        connection
+    }
+
+    pub(crate) fn execute(&self, statements: &str) {
+        self.connect().batch_execute(statements).expect(statements);
+    }
+
+    pub(crate) fn count(&self, rows: &str) -> i64 {
+        let query = format!("SELECT count(*) AS count FROM {rows}");
+        let row: Count = diesel::sql_query(query)
+            .get_result(&mut self.connect())
+            .expect("a count");
+        row.count
+    }
+
+    /// How SQLite would answer a question.
+    pub(crate) fn plan(&self, question: &str) -> String {
+        let steps: Vec<PlanStep> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {question}"))
+            .load(&mut self.connect())
+            .expect(question);
+        let details: Vec<String> = steps.into_iter().map(|step| step.detail).collect();
+        details.join("\n")
+    }
+
+    /// The rows of a query with one column, `text`.
+    pub(crate) fn texts(&self, query: &str) -> Vec<String> {
+        let rows: Vec<OneText> = diesel::sql_query(query).load(&mut self.connect()).expect(query);
+        rows.into_iter().map(|row| row.text).collect()
+    }
+}
+
+#[derive(QueryableByName)]
+struct PlanStep {
+    #[diesel(sql_type = Text)]
+    detail: String,
+}
+
+impl Drop for DataDirectory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
+}
+
+#[derive(QueryableByName)]
+struct OneText {
+    #[diesel(sql_type = Text)]
+    text: String,
+}
+
+pub(crate) fn patient(directory: &Path) -> SqliteConfig {
+    let mut config = SqliteConfig::in_directory(directory);
+    config.busy_timeout = Duration::from_secs(30);
+    config.answer_timeout = Duration::from_secs(40);
+    config.outcome_timeout = Duration::from_secs(50);
+    config
+}
+
+pub(crate) async fn migrated_store(config: SqliteConfig) -> SqliteStore {
+    let store = SqliteStore::open(config).expect("a store");
+    store.migrate().await.expect("the schema");
+    store
+}
+
+/// An identifier in SQL.
+pub(crate) fn blob(id: Uuid) -> String {
+    format!("x'{}'", id.as_simple())
+}
+
+/// Asks again and again until the answer is yes.
+pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !holds().await {
+        assert!(Instant::now() < deadline, "{what}: not within {DEADLINE:?}");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// An installation that is set up: its store, its first owner, and a key of theirs.
+pub(crate) struct Fixture {
+    pub(crate) store: SqliteStore,
+    pub(crate) make: Builder,
+    pub(crate) owner: Member,
+    pub(crate) key: NewApiKey,
+    // Last, so that everything that is connected goes first.
+    pub(crate) directory: DataDirectory,
+}
+
+impl Fixture {
+    pub(crate) async fn new() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    pub(crate) async fn with(change: impl FnOnce(&mut SqliteConfig)) -> Self {
+        let directory = DataDirectory::new();
+        let mut config = directory.patient();
+        change(&mut config);
+        let store = migrated_store(config).await;
+        let make = Builder::new(1);
+        let owner = set_up(&store, &make).await;
+        let (key, _) = make.new_key(&owner.as_holder(), "first");
+        let fixture = Self {
+            store,
+            make,
+            owner,
+            key,
+            directory,
+        };
+        fixture
+            .add(fixture.key.clone())
+            .await
+            .expect("the first key is added");
+        fixture
+    }
+
+    pub(crate) fn holder(&self) -> Holder {
+        self.owner.as_holder()
+    }
+
+    pub(crate) fn act(&self) -> Act {
+        self.make.act_of(&self.holder())
+    }
+
+    pub(crate) fn new_key(&self, name: &str) -> NewApiKey {
+        self.make.new_key(&self.holder(), name).0
+    }
+
+    pub(crate) fn new_child(&self, parent: ApiKeyId, name: &str) -> NewApiKey {
+        let mut new = self.new_key(name);
+        new.key.origin = Origin::Key(parent);
+        new
+    }
+
+    pub(crate) async fn add(&self, new: NewApiKey) -> Result<(), AddKeyError> {
+        add(&self.store, self.act(), new).await
+    }
+
+    pub(crate) async fn is_stored(&self, key: ApiKeyId) -> bool {
+        let consumer = self.holder().consumer().id;
+        let found = ApiKeys::find(&self.store, consumer, key).await;
+        found.expect("the database answers").is_some()
+    }
+}
+
+/// Adds a key with its event.
+pub(crate) async fn add(store: &SqliteStore, act: Act, new: NewApiKey) -> Result<(), AddKeyError> {
+    let event = act.event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
+    ApiKeys::add(store, new, AMPLE, event).await
+}
+
+pub(crate) async fn set_up(store: &SqliteStore, make: &Builder) -> Member {
+    let organization = make.organization("Analytical Engines");
+    let user = make.user("ada");
+    let membership = make.membership(&organization, &user, Role::Owner);
+    let act = make.act(Actor::Administrator);
+    let event = act.event(Action::CreateOrganization, Subject::Organization(organization.id));
+    let first_owner = FirstOwner {
+        organization: organization.clone(),
+        user: user.clone(),
+        membership: membership.clone(),
+        password_hash: PasswordHash::from_phc_string(FIRST_HASH.to_owned()),
+    };
+    store
+        .set_up(SetupProof::CommandLine, first_owner, vec![event])
+        .await
+        .expect("an empty store is set up");
+    Member {
+        user,
+        organization,
+        membership,
+    }
+}

@@ -1,0 +1,87 @@
+//! Rows that no port can make, but a careless hand can: lineage that leaves its consumer, or goes in a circle. And
+//! more of it than anybody has.
+
+use keyward_domain::api_key::RevocationReason;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::ports::{ApiKeys, DescendantKeys};
+
+use crate::fixture::{Fixture, blob};
+
+/// A key, its child and its grandchild.
+async fn line(fixture: &Fixture) -> [ApiKeyId; 3] {
+    let key = fixture.key.key.id;
+    let child = fixture.new_child(key, "child");
+    let grandchild = fixture.new_child(child.key.id, "grandchild");
+    let line = [key, child.key.id, grandchild.key.id];
+    fixture.add(child).await.expect("a child");
+    fixture.add(grandchild).await.expect("a grandchild");
+    line
+}
+
+async fn valid_descendants(fixture: &Fixture, key: ApiKeyId) -> Vec<ApiKeyId> {
+    let consumer = fixture.holder().consumer().id;
+    let keys = fixture.store.valid_descendants(consumer, key).await;
+    keys.expect("descendants").iter().map(|key| key.id).collect()
+}
+
+async fn revoke_all(fixture: &Fixture, key: ApiKeyId) -> Vec<ApiKeyId> {
+    let consumer = fixture.holder().consumer().id;
+    let (reason, descendants) = (RevocationReason::Holder, DescendantKeys::Revoke);
+    let revoked = fixture
+        .store
+        .revoke(consumer, key, reason, descendants, fixture.act())
+        .await;
+    revoked.expect("revoked keys")
+}
+
+#[tokio::test]
+async fn lineage_is_not_followed_through_another_consumers_key() {
+    let fixture = Fixture::new().await;
+    let [key, child, grandchild] = line(&fixture).await;
+    assert_eq!(valid_descendants(&fixture, key).await, [grandchild, child]);
+    // The child becomes the key of another member.
+    fixture.directory.execute(&format!(
+        "INSERT INTO users VALUES (randomblob(16), 'mallory', 'Mallory', '$hash', 0);
+         INSERT INTO memberships (id, organization_id, user_id, role, joined_at)
+             SELECT randomblob(16), organizations.id, users.id, 'member', 0
+             FROM organizations, users WHERE username = 'mallory';
+         UPDATE api_keys SET consumer_id = (SELECT memberships.id FROM memberships JOIN users ON user_id = users.id
+                                            WHERE username = 'mallory') WHERE id = {}",
+        blob(child.as_uuid())
+    ));
+
+    assert_eq!(valid_descendants(&fixture, key).await, []);
+    assert_eq!(revoke_all(&fixture, key).await, [key]);
+    assert_eq!(fixture.directory.count("api_keys WHERE revoked_at IS NULL"), 2);
+}
+
+#[tokio::test]
+async fn lineage_in_a_circle_is_followed_once() {
+    let fixture = Fixture::new().await;
+    let [key, child, grandchild] = line(&fixture).await;
+    fixture.directory.execute(&format!(
+        "UPDATE api_keys SET created_by_user_id = NULL, created_by_key_id = {} WHERE id = {}",
+        blob(grandchild.as_uuid()),
+        blob(key.as_uuid())
+    ));
+    assert_eq!(valid_descendants(&fixture, key).await, [grandchild, child]);
+    assert_eq!(revoke_all(&fixture, child).await, [key, child, grandchild]);
+}
+
+#[tokio::test]
+async fn thousands_of_descendants_are_revoked_with_an_event_each() {
+    let fixture = Fixture::new().await;
+    let key = fixture.key.key.id;
+    fixture.directory.execute(&format!(
+        "WITH RECURSIVE series (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM series WHERE number < 2500)
+         INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                               created_at)
+         SELECT randomblob(16), consumer_id, randomblob(32), hint, name, description, search_text, id, created_at
+         FROM api_keys, series WHERE id = {}",
+        blob(key.as_uuid())
+    ));
+    assert_eq!(revoke_all(&fixture, key).await.len(), 2501);
+    assert_eq!(fixture.directory.count("api_keys WHERE revoked_at IS NULL"), 0);
+    let events = "audit_events JOIN api_keys ON subject_id = api_keys.id WHERE action = 'api_key.revoke'";
+    assert_eq!(fixture.directory.count(events), 2501);
+}

@@ -1,0 +1,19 @@
+//! The store on a SQLite file.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed expectation is a failed test"
+)]
+
+mod audit_failure;
+mod child;
+mod conformance;
+mod corrupt_rows;
+mod durability;
+mod fixture;
+mod interruptions;
+mod lineage;
+mod migrations;
+mod opening;
+mod processes;
+mod schema;

@@ -1,0 +1,81 @@
+//! Bringing the schema up to date, and back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use diesel::connection::SimpleConnection;
+use keyward_persistence::sqlite::{MigrateError, SqliteStore};
+
+use crate::fixture::{DataDirectory, migrated_store};
+
+/// The folders of all migrations, oldest first.
+fn migrations() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
+    let mut migrations: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the migrations")
+        .map(|entry| entry.expect("a migration").path())
+        .collect();
+    migrations.sort();
+    migrations
+}
+
+fn catalogue(directory: &DataDirectory) -> Vec<String> {
+    directory.texts(
+        "SELECT coalesce(sql, name) AS text FROM sqlite_schema WHERE tbl_name NOT LIKE '\\_\\_diesel%' ESCAPE '\\'
+         ORDER BY 1",
+    )
+}
+
+#[tokio::test]
+async fn a_store_is_ready_once_it_is_migrated() {
+    let directory = DataDirectory::new();
+    let store = SqliteStore::open(directory.patient()).expect("a store");
+    assert!(!store.is_ready().await.expect("the database answers"));
+    store.migrate().await.expect("the first migration");
+    assert!(store.is_ready().await.expect("the database answers"));
+    store.migrate().await.expect("nothing to do");
+    assert!(store.is_ready().await.expect("the database answers"));
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_version_is_refused_but_keeps_serving_what_runs() {
+    let directory = DataDirectory::new();
+    let store = migrated_store(directory.patient()).await;
+    directory.execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('20990101000000')");
+    let error = store.migrate().await.expect_err("an unknown migration");
+    assert!(
+        matches!(&error, MigrateError::NewerSchema { version } if version == "20990101000000"),
+        "{error:?}"
+    );
+    assert!(store.is_ready().await.expect("the database answers"));
+}
+
+#[tokio::test]
+async fn a_migration_that_fails_leaves_nothing_behind() {
+    let directory = DataDirectory::new();
+    let store = SqliteStore::open(directory.patient()).expect("a store");
+    // The last table that the migration makes.
+    directory.execute("CREATE TABLE installation (other INTEGER)");
+    let before = catalogue(&directory);
+    let error = store.migrate().await.expect_err("a table in the way");
+    assert!(matches!(error, MigrateError::Failed(_)), "{error:?}");
+    assert_eq!(catalogue(&directory), before);
+    directory.execute("DROP TABLE installation");
+    store.migrate().await.expect("nothing in the way");
+}
+
+#[tokio::test]
+async fn every_migration_can_be_taken_back_and_made_again() {
+    let directory = DataDirectory::new();
+    let store = migrated_store(directory.patient()).await;
+    let migrated = catalogue(&directory);
+    let mut connection = directory.connect();
+    for migration in migrations().iter().rev() {
+        let down = fs::read_to_string(migration.join("down.sql")).expect("the way back");
+        connection.batch_execute(&down).expect("down");
+    }
+    assert_eq!(catalogue(&directory), Vec::<String>::new());
+    directory.execute("DELETE FROM __diesel_schema_migrations");
+    store.migrate().await.expect("up again");
+    assert_eq!(catalogue(&directory), migrated);
+}
