@@ -13,7 +13,7 @@ use crate::fixture::{Fixture, add, eventually};
 async fn abandon<T>(call: impl Future<Output = T>) {
     let mut call = Box::pin(call);
     poll_fn(|context| {
-        assert!(call.as_mut().poll(context).is_pending(), "still at work");
+        let _ = call.as_mut().poll(context);
         Poll::Ready(())
     })
     .await;
