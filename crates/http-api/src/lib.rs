@@ -1,7 +1,7 @@
 //! Keyward's HTTP API v1: resources, bearer authentication, problem details and the OpenAPI document.
 //!
-//! [`HttpApi::endpoint`] serves `/api/v1/…`, `/openapi.json` and the pages `/problems/{code}`. It expects to stand
-//! behind the front door: the header `x-request-id` is the request's id, and the remote address is the client's.
+//! [`HttpApi::endpoint`] serves `/api/v1/…`, `/openapi.json`, the reference at `/docs` and the pages
+//! `/problems/{code}`. It expects to stand behind the front door: the header `x-request-id` is the request's id, and the remote address is the client's.
 //!
 //! | to read about | look at |
 //! |---|---|
@@ -10,11 +10,14 @@
 //! | how bodies and query parameters are read | `request` |
 //! | errors: their codes, answers and pages | `problem` |
 //! | the OpenAPI document | `document` |
+//! | the page on which people read and try it | `reference` |
 
 mod authentication;
 mod document;
 mod json;
 mod problem;
+mod prose;
+mod reference;
 mod request;
 mod request_id;
 mod resources;

@@ -13,7 +13,7 @@ use poem_openapi::{ApiResponse, Object};
 
 pub(crate) use answer::ProblemAnswers;
 pub use answer::problem_response;
-pub(crate) use code::Code;
+pub(crate) use code::{Code, Facts};
 pub(crate) use page::problem_page;
 
 /// The media type of problems.

@@ -8,6 +8,7 @@ use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
 use crate::document::{self, document};
 use crate::json;
 use crate::problem::{ProblemAnswers, problem_page};
+use crate::reference::{self, ReferencePage};
 use crate::resources::{API, PREFIX};
 use crate::routes::Routes;
 
@@ -21,7 +22,7 @@ pub struct HttpApi {
 }
 
 impl HttpApi {
-    /// The endpoint that serves `/api/v1/…`, `/openapi.json` and `/problems/{code}`.
+    /// The endpoint that serves `/api/v1/…`, `/openapi.json`, `/docs` and `/problems/{code}`.
     ///
     /// It answers every request: with a problem (RFC 9457) if nothing else.
     pub fn endpoint(self) -> impl Endpoint<Output = Response> + 'static {
@@ -32,10 +33,15 @@ impl HttpApi {
             .after(|answer| async { answer.map(never_cached) });
         let pages = Route::new()
             .at("/openapi.json", get(OpenApiJson(document())))
+            .at("/docs", get(ReferencePage::new()))
+            .at("/docs/:asset", get(reference::serve_asset))
             .at("/problems/:code", get(problem_page));
         ProblemAnswers::new(
             OperationsAndPages { operations, pages },
-            Routes::of(&API, &["/openapi.json", "/problems/{code}"]),
+            Routes::of(
+                &API,
+                &["/openapi.json", "/docs", "/docs/{asset}", "/problems/{code}"],
+            ),
         )
     }
 }

@@ -77,8 +77,9 @@ impl Interface {
         match path {
             "/healthz" => Self::Health(Probe::Live),
             "/readyz" => Self::Health(Probe::Ready),
-            "/api" | "/openapi.json" => Self::HttpApi,
-            _ if path.starts_with("/api/") || path.starts_with("/problems/") => Self::HttpApi,
+            "/api" | "/docs" | "/openapi.json" => Self::HttpApi,
+            _ if path.starts_with("/api/") || path.starts_with("/docs/") => Self::HttpApi,
+            _ if path.starts_with("/problems/") => Self::HttpApi,
             _ => Self::Console,
         }
     }
@@ -110,6 +111,8 @@ mod tests {
             "/api",
             "/api/",
             "/api/v1/user",
+            "/docs",
+            "/docs/reference.css",
             "/openapi.json",
             "/problems/not_found",
         ] {
@@ -120,6 +123,7 @@ mod tests {
             "/setup",
             "/apis",
             "/api-keys",
+            "/docs-of-ours",
             "/openapi.jsonx",
             "/healthz/",
             "",

@@ -7,6 +7,7 @@ use poem::web::Path;
 use poem::{Response, handler};
 
 use super::Code;
+use crate::prose::html;
 
 /// Answers `GET /problems/{code}`. The pages have no style and no script, so the strictest policy suits them.
 #[handler]
@@ -32,7 +33,7 @@ fn explanation(code: Code) -> String {
         status = facts.status,
         meaning = html(facts.meaning),
         advice = html(facts.advice),
-    )
+    ) + "\n<p>All operations and their problems: <a href=\"/docs\">API reference</a>.</p>"
 }
 
 fn overview() -> String {
@@ -60,32 +61,4 @@ fn page(title: &str, content: &str) -> String {
          <title>{title} · Keyward API</title>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{content}\n</main>\n\
          </body>\n</html>\n"
     )
-}
-
-/// Escapes a text, and turns what stands between backticks into code.
-fn html(text: &str) -> String {
-    let escaped = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    let mut parts = escaped.split('`');
-    let mut html = parts.next().unwrap_or_default().to_owned();
-    for (index, part) in parts.enumerate() {
-        html.push_str(if index % 2 == 0 { "<code>" } else { "</code>" });
-        html.push_str(part);
-    }
-    html
-}
-
-#[cfg(test)]
-mod tests {
-    use super::html;
-
-    #[test]
-    fn texts_are_escaped_and_backticks_mark_code() {
-        assert_eq!(
-            html("send `Bearer <key>` & wait"),
-            "send <code>Bearer &lt;key&gt;</code> &amp; wait"
-        );
-    }
 }

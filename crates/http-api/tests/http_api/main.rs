@@ -18,6 +18,7 @@ mod get_api_key;
 mod get_user;
 mod list_api_keys;
 mod pages;
+mod reference;
 mod scene;
 mod storage_failures;
 mod update_api_key;

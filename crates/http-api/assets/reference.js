@@ -1,0 +1,102 @@
+// Sends the requests of "Try it". The key is read from its field when a request is sent and kept nowhere else.
+
+const key = document.getElementById("key");
+
+for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;
+
+for (const line of document.querySelectorAll("code.curl")) {
+  line.textContent = line.textContent.replace("$KEYWARD_URL", location.origin);
+}
+
+// Before the page goes, so that no history entry brings the key or an answer with a token back.
+addEventListener("pagehide", () => {
+  key.value = "";
+  for (const outcome of document.querySelectorAll(".outcome")) outcome.replaceChildren();
+});
+
+for (const form of document.querySelectorAll("form[data-path]")) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = form.querySelector("button");
+    const outcome = form.parentElement.querySelector(".outcome");
+    if (button.disabled) return;
+    if (key.value.trim() === "") {
+      outcome.replaceChildren(line("failure", "Type your API key in at the top of the page first. "), link("#your-key", "Go there"));
+      return;
+    }
+    button.disabled = true;
+    outcome.replaceChildren(line("muted", "Waiting for the answer…"));
+    try {
+      outcome.replaceChildren(...(await sent(form)));
+    } catch (error) {
+      outcome.replaceChildren(line("failure", `No answer: ${error.message}`));
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+/** Sends what a form describes; returns the elements that show the answer. */
+async function sent(form) {
+  const headers = new Headers({ Authorization: `Bearer ${key.value.trim()}` });
+  let path = form.dataset.path;
+  let body;
+  const query = new URLSearchParams();
+  for (const field of form.querySelectorAll("[data-in]")) {
+    if (field.dataset.in === "path") {
+      path = path.replace(`{${field.name}}`, encodeURIComponent(field.value));
+    } else if (field.dataset.in === "query") {
+      if (field.value !== "") query.set(field.name, field.value);
+    } else {
+      headers.set("Content-Type", "application/json");
+      body = field.value;
+    }
+  }
+  if (query.size > 0) path += `?${query}`;
+  const method = form.dataset.method;
+  const answer = await fetch(path, { method, headers, body, cache: "no-store", credentials: "omit" });
+  const text = await answer.text();
+  const shown = [line(answer.ok ? "success" : "failure", `${answer.status} ${answer.statusText}`.trim()), line("hint", `${method} ${path}`)];
+  for (const name of ["Location", "Link", "Retry-After", "X-Request-Id"]) {
+    if (answer.headers.has(name)) shown.push(line("hint", `${name}: ${answer.headers.get(name)}`));
+  }
+  if (text !== "") shown.push(block(indented(text)));
+  const code = problemCode(answer, text);
+  if (code) shown.push(link(`/problems/${encodeURIComponent(code)}`, "What this problem means and what to do"));
+  return shown;
+}
+
+function problemCode(answer, text) {
+  if (answer.headers.get("Content-Type") !== "application/problem+json") return undefined;
+  return JSON.parse(text).code;
+}
+
+function indented(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+function line(tone, text) {
+  const element = document.createElement("p");
+  element.className = tone;
+  element.textContent = text;
+  return element;
+}
+
+function block(text) {
+  const element = document.createElement("pre");
+  const code = document.createElement("code");
+  code.textContent = text;
+  element.append(code);
+  return element;
+}
+
+function link(address, words) {
+  const element = document.createElement("a");
+  element.href = address;
+  element.textContent = words;
+  return element;
+}

@@ -1,0 +1,46 @@
+//! The texts of the API as HTML: the document's descriptions and the facts about problems.
+
+/// Escapes a text, and turns what stands between backticks into code.
+pub(crate) fn html(text: &str) -> String {
+    let escaped = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let mut parts = escaped.split('`');
+    let mut html = parts.next().unwrap_or_default().to_owned();
+    for (index, part) in parts.enumerate() {
+        html.push_str(if index % 2 == 0 { "<code>" } else { "</code>" });
+        html.push_str(part);
+    }
+    html
+}
+
+/// The same for a text of several paragraphs, which empty lines divide.
+pub(crate) fn paragraphs(text: &str) -> String {
+    text.split("\n\n")
+        .filter(|paragraph| !paragraph.is_empty())
+        .map(|paragraph| format!("<p>{}</p>\n", html(paragraph)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{html, paragraphs};
+
+    #[test]
+    fn texts_are_escaped_and_backticks_mark_code() {
+        assert_eq!(
+            html("send `Bearer <key>` & wait"),
+            "send <code>Bearer &lt;key&gt;</code> &amp; wait"
+        );
+    }
+
+    #[test]
+    fn empty_lines_divide_paragraphs() {
+        assert_eq!(
+            paragraphs("One.\n\n`two`"),
+            "<p>One.</p>\n<p><code>two</code></p>\n"
+        );
+        assert_eq!(paragraphs(""), "");
+    }
+}

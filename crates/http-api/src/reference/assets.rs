@@ -1,0 +1,86 @@
+//! The page's style and script, each under a name that changes with its content, so that browsers may keep it for
+//! ever.
+
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use poem::http::{StatusCode, header};
+use poem::web::Path;
+use poem::{Request, Response, handler};
+use rust_embed::{Embed, EmbeddedFile};
+
+use crate::problem::{Code, Problem};
+
+#[derive(Embed)]
+#[folder = "assets/"]
+struct Embedded;
+
+/// A file and how it is served.
+struct Asset {
+    /// Its name with its digest: `reference-0123456789abcdef.css`.
+    name: String,
+    etag: String,
+    content_type: &'static str,
+    file: EmbeddedFile,
+}
+
+static STYLE: LazyLock<Option<Asset>> = LazyLock::new(|| load("css", "text/css; charset=utf-8"));
+static SCRIPT: LazyLock<Option<Asset>> = LazyLock::new(|| load("js", "text/javascript; charset=utf-8"));
+
+fn load(extension: &str, content_type: &'static str) -> Option<Asset> {
+    const DIGEST_BYTES: usize = 8;
+    let file = Embedded::get(&format!("reference.{extension}"))?;
+    let mut digest = String::new();
+    for byte in file.metadata.sha256_hash().iter().take(DIGEST_BYTES) {
+        // Writing to a string cannot fail.
+        _ = write!(digest, "{byte:02x}");
+    }
+    Some(Asset {
+        name: format!("reference-{digest}.{extension}"),
+        etag: format!("\"{digest}\""),
+        content_type,
+        file,
+    })
+}
+
+/// The address of the style sheet.
+pub(super) fn style() -> String {
+    address(&STYLE)
+}
+
+/// The address of the script.
+pub(super) fn script() -> String {
+    address(&SCRIPT)
+}
+
+fn address(asset: &Option<Asset>) -> String {
+    asset
+        .as_ref()
+        .map_or_else(String::new, |asset| format!("/docs/{}", asset.name))
+}
+
+/// Answers `GET /docs/{asset}`.
+#[handler]
+pub(crate) fn serve_asset(Path(name): Path<String>, request: &Request) -> Result<Response, Problem> {
+    let asset = [&*STYLE, &*SCRIPT]
+        .into_iter()
+        .flatten()
+        .find(|asset| asset.name == name)
+        .ok_or(Code::NotFound)?;
+    let response = Response::builder()
+        .header(header::ETAG, &asset.etag)
+        .header(header::CACHE_CONTROL, "public, max-age=31536000, immutable");
+    let known = request.headers().get_all(header::IF_NONE_MATCH);
+    let is_known = known
+        .iter()
+        .filter_map(|tags| tags.to_str().ok())
+        .flat_map(|tags| tags.split(','))
+        .any(|tag| tag.trim().trim_start_matches("W/") == asset.etag);
+    Ok(if is_known {
+        response.status(StatusCode::NOT_MODIFIED).finish()
+    } else {
+        response
+            .content_type(asset.content_type)
+            .body(asset.file.data.to_vec())
+    })
+}

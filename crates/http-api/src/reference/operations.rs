@@ -1,0 +1,177 @@
+//! What can be done: each operation with what it takes and what it answers.
+
+use poem::http::StatusCode;
+use serde_json::Value;
+
+use super::page::{elements, members, text};
+use super::schemas::{Field, example, fields, referred, schema};
+use crate::prose::{html, paragraphs};
+
+const JSON_CONTENT: &str = "/content/application~1json";
+const PROBLEM_CONTENT: &str = "/content/application~1problem+json";
+
+/// Operations on one thing.
+pub(super) struct Group {
+    pub(super) name: String,
+    pub(super) description_html: String,
+    pub(super) operations: Vec<Operation>,
+}
+
+/// One operation.
+pub(super) struct Operation {
+    pub(super) id: String,
+    /// In upper case.
+    pub(super) method: String,
+    /// With parameters in braces.
+    pub(super) path: String,
+    pub(super) summary: String,
+    pub(super) description_html: String,
+    pub(super) parameters: Vec<Field>,
+    pub(super) body: Option<Body>,
+    pub(super) successes: Vec<Success>,
+    pub(super) problems: Vec<PossibleProblem>,
+    /// A command line that does it.
+    pub(super) curl: String,
+}
+
+/// What a request carries.
+pub(super) struct Body {
+    pub(super) fields: Vec<Field>,
+    pub(super) example: String,
+}
+
+/// An answer that is no problem.
+pub(super) struct Success {
+    /// Such as `201 Created`.
+    pub(super) status: String,
+    pub(super) description_html: String,
+    pub(super) headers: Vec<Field>,
+    /// The shape of its body; empty if it has none.
+    pub(super) schema: String,
+    pub(super) example: String,
+}
+
+/// A problem that an operation can answer with.
+pub(super) struct PossibleProblem {
+    pub(super) status: String,
+    pub(super) code: String,
+    pub(super) title: String,
+}
+
+/// All operations, by what they are about.
+pub(super) fn groups(document: &Value) -> Vec<Group> {
+    elements(document, "tags")
+        .map(|tag| Group {
+            name: text(tag, "name").to_owned(),
+            description_html: paragraphs(text(tag, "description")),
+            operations: operations(document)
+                .filter(|(_, _, facts)| elements(facts, "tags").any(|name| *name == tag["name"]))
+                .map(|(path, method, facts)| operation(document, path, method, facts))
+                .collect(),
+        })
+        .collect()
+}
+
+fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
+    members(document, "paths").flat_map(|(path, operations)| {
+        let operations = operations.as_object().into_iter().flatten();
+        operations.map(move |(method, facts)| (path.as_str(), method.as_str(), facts))
+    })
+}
+
+fn operation(document: &Value, path: &str, method: &str, facts: &Value) -> Operation {
+    let method = method.to_uppercase();
+    let body = facts.get("requestBody").map(|body| {
+        let shape = schema(document, body_schema(body));
+        Body {
+            fields: fields(shape),
+            example: example(shape),
+        }
+    });
+    Operation {
+        id: text(facts, "operationId").to_owned(),
+        summary: text(facts, "summary").to_owned(),
+        description_html: paragraphs(text(facts, "description")),
+        parameters: elements(facts, "parameters").map(parameter).collect(),
+        successes: successes(document, facts),
+        problems: problems(facts),
+        curl: curl(&method, path, body.as_ref()),
+        path: path.to_owned(),
+        method,
+        body,
+    }
+}
+
+fn parameter(parameter: &Value) -> Field {
+    Field {
+        place: text(parameter, "in").to_owned(),
+        required: parameter["required"] == true,
+        ..Field::new(
+            text(parameter, "name"),
+            &parameter["schema"],
+            text(parameter, "description"),
+        )
+    }
+}
+
+/// The name of the shape of a request's or an answer's body.
+fn body_schema(holder: &Value) -> &str {
+    let content = holder.pointer(JSON_CONTENT);
+    content
+        .and_then(|content| content.get("schema"))
+        .map_or("", referred)
+}
+
+fn successes(document: &Value, facts: &Value) -> Vec<Success> {
+    members(facts, "responses")
+        .filter(|(_, answer)| answer.pointer(PROBLEM_CONTENT).is_none())
+        .map(|(status, answer)| Success {
+            status: with_reason(status),
+            description_html: html(text(answer, "description")),
+            headers: members(answer, "headers")
+                .map(|(name, header)| Field::new(name, &header["schema"], text(header, "description")))
+                .collect(),
+            schema: body_schema(answer).to_owned(),
+            example: example(schema(document, body_schema(answer))),
+        })
+        .collect()
+}
+
+fn problems(facts: &Value) -> Vec<PossibleProblem> {
+    members(facts, "responses")
+        .filter_map(|(status, answer)| Some((status, answer.pointer(PROBLEM_CONTENT)?)))
+        .flat_map(|(status, content)| {
+            members(content, "examples").map(move |(code, example)| PossibleProblem {
+                status: status.clone(),
+                code: code.clone(),
+                title: text(example, "summary").to_owned(),
+            })
+        })
+        .collect()
+}
+
+/// `201` becomes `201 Created`.
+fn with_reason(status: &str) -> String {
+    status
+        .parse()
+        .map_or_else(|_| status.to_owned(), |status: StatusCode| status.to_string())
+}
+
+/// For a POSIX shell. A parameter in the path becomes a variable, so that nothing happens to a key by accident.
+fn curl(method: &str, path: &str, body: Option<&Body>) -> String {
+    let mut line = "curl".to_owned();
+    if method != "GET" {
+        line += &format!(" --request {method}");
+    }
+    line += &format!(
+        " \"$KEYWARD_URL{}\" \\\n  --header \"Authorization: Bearer $KEYWARD_KEY\"",
+        path.replace('{', "$").replace('}', "")
+    );
+    if let Some(body) = body {
+        line += &format!(
+            " \\\n  --header 'Content-Type: application/json' \\\n  --data '{}'",
+            body.example.replace('\'', r"'\''")
+        );
+    }
+    line
+}

@@ -1,0 +1,128 @@
+//! `/docs`: the document for people.
+
+use reqwest::Method;
+
+use crate::answer::Answer;
+use crate::documented::{DOCUMENT, operations};
+use crate::scene::Scene;
+
+async fn get(scene: &Scene, path: &str) -> Answer {
+    scene.api.send(scene.api.anonymous(Method::GET, path)).await
+}
+
+/// The addresses of the style sheet and the script.
+async fn assets(scene: &Scene) -> Vec<String> {
+    let page = get(scene, "/docs").await.body;
+    let addresses: Vec<String> = page
+        .split('"')
+        .filter(|text| text.starts_with("/docs/"))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(addresses.len(), 2, "{addresses:?}");
+    addresses
+}
+
+#[tokio::test]
+async fn everybody_can_read_all_of_the_document() {
+    let scene = Scene::new().await;
+    let answer = get(&scene, "/docs").await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.headers["content-type"], "text/html; charset=utf-8");
+    for operation in operations() {
+        let (id, method) = (operation.id(), &operation.method);
+        let form = format!(
+            "<form data-method=\"{method}\" data-path=\"{}\"",
+            operation.template
+        );
+        for expected in [&format!("<article class=\"card operation\" id=\"{id}\""), &form] {
+            assert!(answer.body.contains(expected), "{expected}");
+        }
+        let parameters = operation.facts["parameters"].as_array().into_iter().flatten();
+        for name in parameters.map(|parameter| parameter["name"].as_str().unwrap()) {
+            assert!(
+                answer.body.contains(&format!("id=\"{id}-{name}\"")),
+                "{id} {name}"
+            );
+        }
+    }
+    for (name, schema) in DOCUMENT["components"]["schemas"].as_object().unwrap() {
+        assert!(answer.body.contains(&format!("id=\"schema-{name}\"")), "{name}");
+        for field in schema["properties"].as_object().into_iter().flatten() {
+            assert!(
+                answer.body.contains(&format!("<dt><code>{}</code>", field.0)),
+                "{name} {}",
+                field.0
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_link_within_the_reference_leads_somewhere() {
+    let scene = Scene::new().await;
+    let page = get(&scene, "/docs").await.body;
+    let targets = page
+        .split("href=\"#")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap());
+    for target in targets {
+        assert!(page.contains(&format!(" id=\"{target}\"")), "#{target}");
+    }
+}
+
+#[tokio::test]
+async fn the_reference_has_nothing_inline_and_nothing_from_elsewhere() {
+    let scene = Scene::new().await;
+    let answer = get(&scene, "/docs").await;
+    let policy = answer.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"));
+    assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    for forbidden in [
+        "<style",
+        " style=",
+        " onclick=",
+        "src=\"http",
+        "href=\"http",
+        "url(",
+    ] {
+        assert!(!answer.body.contains(forbidden), "{forbidden}");
+    }
+    assert_eq!(answer.body.matches("<script").count(), 1);
+}
+
+#[tokio::test]
+async fn browsers_may_keep_style_and_script_for_ever() {
+    let scene = Scene::new().await;
+    for path in assets(&scene).await {
+        let answer = get(&scene, &path).await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(!answer.body.is_empty(), "{path}");
+        assert_eq!(
+            answer.header("cache-control"),
+            Some("public, max-age=31536000, immutable")
+        );
+        let tag = answer.header("etag").unwrap();
+        let request = scene
+            .api
+            .anonymous(Method::GET, &path)
+            .header("if-none-match", format!("\"other\", W/{tag}"));
+        let again = scene.api.send(request).await;
+        assert_eq!((again.status, again.body.as_str()), (304, ""), "{path}");
+        let head = scene.api.send(scene.api.anonymous(Method::HEAD, &path)).await;
+        assert_eq!((head.status, head.body.as_str()), (200, ""), "{path}");
+        assert_eq!(head.header("etag"), Some(tag));
+    }
+}
+
+#[tokio::test]
+async fn an_asset_of_another_version_is_not_found() {
+    let scene = Scene::new().await;
+    for path in [
+        "/docs/reference-0000000000000000.css",
+        "/docs/reference.js",
+        "/docs/",
+    ] {
+        assert_eq!(get(&scene, path).await.status, 404, "{path}");
+    }
+}
