@@ -9,6 +9,7 @@
 mod api;
 mod browser;
 mod console;
+mod docs_page;
 mod journey;
 mod keyward;
 mod lifetime;
