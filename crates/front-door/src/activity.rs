@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
-use crate::config::Deadlines;
+use crate::{config::Deadlines, house::House, patience::Patience};
 
 /// What one connection is doing. Shared by its socket, its requests and its task.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(crate) struct Activity {
 #[derive(Debug)]
 struct State {
     phase: Phase,
+    /// Since when the client has owed the rest of its headers; once they are here, of its body.
+    owing_since: Instant,
     has_unread_body: bool,
 }
 
@@ -23,7 +25,7 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// Waiting for the rest of a request's headers; at first for its first byte too.
-    Head { since: Instant },
+    Head,
     /// The application has the request. Body and handler have deadlines of their own.
     Handling,
     /// Sending the answer.
@@ -35,13 +37,11 @@ enum Phase {
 impl Activity {
     /// A connection that has just been accepted.
     pub(crate) fn new(deadlines: Deadlines) -> Self {
-        let phase = Phase::Head {
-            since: Instant::now(),
-        };
         Self {
             deadlines,
             state: Mutex::new(State {
-                phase,
+                phase: Phase::Head,
+                owing_since: Instant::now(),
                 has_unread_body: false,
             }),
         }
@@ -52,15 +52,16 @@ impl Activity {
     pub(crate) fn bytes_arrived(&self) {
         let mut state = self.state();
         if matches!(state.phase, Phase::Idle { .. }) {
-            state.phase = Phase::Head {
-                since: Instant::now(),
-            };
+            state.phase = Phase::Head;
+            state.owing_since = Instant::now();
         }
     }
 
     /// A request's headers are complete.
     pub(crate) fn request_read(&self) {
-        self.state().phase = Phase::Handling;
+        let mut state = self.state();
+        state.phase = Phase::Handling;
+        state.owing_since = Instant::now();
     }
 
     /// A request will be answered without reading its body to the end.
@@ -99,14 +100,25 @@ impl Activity {
         }
     }
 
-    /// Until when the client must have moved, be it in a hurry or not.
-    pub(crate) fn deadline(&self, hurry: bool) -> Option<Instant> {
-        let Deadlines {
-            header_read, hurried, ..
-        } = self.deadlines;
-        match self.state().phase {
-            Phase::Head { since } if hurry => Some(since + hurried.min(header_read)),
-            Phase::Head { since } => Some(since + header_read),
+    /// How long to wait for the bytes that the client owes, if it may owe them until then in an empty house.
+    pub(crate) fn patience(&self, until: Instant) -> Patience {
+        Patience {
+            owing_since: self.state().owing_since,
+            until,
+            hurried: self.deadlines.hurried,
+        }
+    }
+
+    /// Until when the client must have moved.
+    pub(crate) fn deadline(&self, house: &House) -> Option<Instant> {
+        let State {
+            phase, owing_since, ..
+        } = *self.state();
+        match phase {
+            Phase::Head => {
+                let patience = self.patience(owing_since + self.deadlines.header_read);
+                Some(patience.deadline(house.hurried_since()))
+            }
             Phase::Answering { until, .. } | Phase::Idle { until } => Some(until),
             Phase::Handling => None,
         }

@@ -102,8 +102,9 @@ pub struct Deadlines {
     /// From a request's first byte (or from the connection, for the first request) to the end of its headers; then the
     /// connection is closed. Default: 10 s.
     pub header_read: Duration,
-    /// What a client gets at most, while all connections are taken and others wait for its place: for its headers, for
-    /// its body, and for closing its half after a refusal. The first and the last hold for the drain, too. Default: 1 s.
+    /// What a client gets at most, once all connections are taken and others wait for its place: for its headers, and
+    /// for its body, be it read or thrown away after a refusal. All but the body that is read hurries for the drain,
+    /// too. Default: 1 s.
     pub hurried: Duration,
     /// How long a connection may stay open between two requests. A gateway's keep-alive to this service must be
     /// **shorter**, or it will now and then send a request into a connection that is just being closed. Default: 75 s,
@@ -148,7 +149,7 @@ pub struct Limits {
     pub header_bytes: usize,
     /// Headers of a request; more are answered with 431. Default: 64.
     pub headers: usize,
-    /// Connections at once; further ones wait in the kernel's queue. Below the limit of open files. Default (`None`):
+    /// Connections at once; further ones wait, one accepted and the others in the kernel's queue. Below the limit of open files. Default (`None`):
     /// three quarters of that limit or what leaves 512 files for others, whichever is more, and at most 10,000.
     pub connections: Option<usize>,
 }

@@ -17,7 +17,7 @@ use poem::{Endpoint, http::Request};
 use tokio::{
     io::AsyncWriteExt,
     net::TcpStream,
-    time::{Instant, Sleep, sleep_until, timeout},
+    time::{Instant, Sleep, sleep_until},
 };
 use tracing::debug;
 
@@ -25,11 +25,13 @@ use crate::{
     activity::Activity,
     config::Limits,
     exchange::{Exchanges, Origin},
+    house::{self, House},
     watched_socket::WatchedSocket,
 };
 
 /// How long to go on throwing away what a refused client still sends, so that it reads the answer: closing a socket
-/// with unread bytes resets the connection and destroys the answer on its way.
+/// with unread bytes resets the connection and destroys the answer on its way. While others wait, it owes these bytes
+/// since its headers were complete, and has no more time for them than if they were wanted.
 const LINGER: Duration = Duration::from_secs(5);
 
 /// What is thrown away at most in that time.
@@ -58,14 +60,14 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     let Ok(local) = socket.local_addr() else { return };
     // Without it, small answers wait for the client's delayed acknowledgement. If it fails they still arrive.
     _ = socket.set_nodelay(true);
-    let deadlines = exchanges.config.deadlines;
-    let activity = Arc::new(Activity::new(deadlines));
+    let activity = Arc::new(Activity::new(exchanges.config.deadlines));
     let stream = TokioIo::new(WatchedSocket {
         socket,
         activity: activity.clone(),
     });
     // Has not seen any change yet, and so sees those before this connection came, too.
-    let mut house = exchanges.house.clone();
+    let mut house_changes = exchanges.house.clone();
+    let mut house = *house_changes.borrow();
     let origin = Origin {
         peer,
         local,
@@ -78,39 +80,40 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     let mut connection = builder.serve_connection(stream, service);
 
     let mut alarm = pin!(sleep_until(Instant::now()));
-    let mut hurry = false;
     let outcome = loop {
-        let house = tokio::select! {
+        house = tokio::select! {
             biased;
             // Sends what is buffered and closes our half before it ends.
             outcome = &mut connection => break outcome,
-            () = poll_fn(|context| poll_overdue(&activity, hurry, alarm.as_mut(), context)) => {
+            () = poll_fn(|context| poll_overdue(&activity, &house, alarm.as_mut(), context)) => {
                 debug!(%peer, "connection closed at its deadline");
                 return;
             }
-            Ok(()) = house.changed() => *house.borrow_and_update(),
+            Ok(()) = house_changes.changed() => *house_changes.borrow_and_update(),
         };
         // Who waits for its first answer in a crowded house still gets it (and is then asked to go).
-        if house.draining || house.crowded && activity.is_served() {
+        if house.draining_since.is_some() || house.crowded_since.is_some() && activity.is_served() {
             Pin::new(&mut connection).graceful_shutdown();
         }
-        hurry = house.draining || house.crowded;
     };
 
     let socket = connection.into_parts().io.into_inner().socket;
-    let patience = if hurry {
-        LINGER.min(deadlines.hurried)
-    } else {
-        LINGER
-    };
-    match outcome {
-        Ok(()) if activity.has_unread_body() => linger(socket, patience).await,
-        Ok(()) => {}
+    let is_sending = match outcome {
+        Ok(()) => activity.has_unread_body(),
         Err(error) => {
             debug!(%error, %peer, "connection ended");
-            if error.is_parse() {
-                linger(socket, patience).await;
-            }
+            error.is_parse()
+        }
+    };
+    if is_sending {
+        let patience = activity.patience(Instant::now() + LINGER);
+        let too_slow = house::until(house_changes, move |house| {
+            patience.deadline(house.hurried_since())
+        });
+        tokio::select! {
+            biased;
+            () = linger(socket) => {}
+            () = too_slow => {}
         }
     }
 }
@@ -119,11 +122,11 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
 /// to date when this is polled after it.
 fn poll_overdue(
     activity: &Activity,
-    hurry: bool,
+    house: &House,
     mut alarm: Pin<&mut Sleep>,
     context: &mut Context<'_>,
 ) -> Poll<()> {
-    let Some(deadline) = activity.deadline(hurry) else {
+    let Some(deadline) = activity.deadline(house) else {
         return Poll::Pending;
     };
     if alarm.deadline() != deadline {
@@ -133,19 +136,16 @@ fn poll_overdue(
 }
 
 /// Closes our half, which hyper has done unless it had nothing to say, and reads until the client closes its own.
-async fn linger(mut socket: TcpStream, patience: Duration) {
+async fn linger(mut socket: TcpStream) {
     _ = socket.shutdown().await;
     let mut thrown_away = 0;
-    _ = timeout(patience, async {
-        let mut buffer = [0; 4096];
-        while thrown_away < LINGER_BYTES && socket.readable().await.is_ok() {
-            match socket.try_read(&mut buffer) {
-                Ok(0) => break,
-                Ok(bytes) => thrown_away += bytes,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => break,
-            }
+    let mut buffer = [0; 4096];
+    while thrown_away < LINGER_BYTES && socket.readable().await.is_ok() {
+        match socket.try_read(&mut buffer) {
+            Ok(0) => break,
+            Ok(bytes) => thrown_away += bytes,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => break,
         }
-    })
-    .await;
+    }
 }

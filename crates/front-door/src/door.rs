@@ -1,13 +1,14 @@
 //! Accepts, counts and drains.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, pin::pin, sync::Arc};
 
+use futures_util::future::poll_immediate;
 use poem::Endpoint;
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
-    task::{JoinError, JoinSet},
-    time::{sleep, timeout},
+    task::{JoinError, JoinSet, coop},
+    time::{Instant, sleep, timeout},
 };
 use tracing::{error, info, warn};
 
@@ -80,7 +81,10 @@ impl FrontDoor {
         }
 
         drop(listener);
-        house::change(&house, |house| house.draining = true);
+        house::change(&house, |house| {
+            house.draining_since = Some(Instant::now());
+            house.crowded_since = None;
+        });
         info!(connections = tasks.len(), "draining");
         let all_gone = async {
             while let Some(ended) = tasks.join_next().await {
@@ -114,9 +118,11 @@ async fn let_in(
         house: house.subscribe(),
     });
     loop {
-        // Before accepting, so that who must wait does so in the kernel's queue and costs nothing here.
+        coop::consume_budget().await;
+        // Before looking for a place, so that it is known whether anybody needs one. Further ones wait in the kernel's
+        // queue and cost nothing here.
+        let (socket, peer) = next_client(listener, house).await;
         let slot = free_slot(&slots, house).await;
-        let (socket, peer) = accept::next(|| listener.accept()).await;
         let (builder, exchanges) = (builder.clone(), exchanges.clone());
         tasks.spawn(async move {
             connection::serve(&builder, socket, peer, exchanges).await;
@@ -128,14 +134,26 @@ async fn let_in(
     }
 }
 
-/// A place for one more connection. While there is none, who has been served is asked to go.
+/// The next client. The crowd is over when there is none: there is a place, and nobody waits for it.
+async fn next_client(listener: &TcpListener, house: &watch::Sender<House>) -> (TcpStream, SocketAddr) {
+    let mut accepting = pin!(accept::next(|| listener.accept()));
+    // Tokio makes a busy task pause by telling it that nothing is there. That would end the crowd by mistake.
+    if let Some(client) = poll_immediate(coop::unconstrained(accepting.as_mut())).await {
+        return client;
+    }
+    house::change(house, |house| house.crowded_since = None);
+    accepting.await
+}
+
+/// A place for one more connection. While there is none, who has been served is asked to go, and who is slow hurries.
 #[expect(clippy::expect_used, reason = "nothing closes the semaphore")]
 async fn free_slot(slots: &Arc<Semaphore>, house: &watch::Sender<House>) -> OwnedSemaphorePermit {
     if let Ok(slot) = slots.clone().try_acquire_owned() {
-        house::change(house, |house| house.crowded = false);
         return slot;
     }
-    house::change(house, |house| house.crowded = true);
+    house::change(house, |house| {
+        house.crowded_since.get_or_insert_with(Instant::now);
+    });
     slots
         .clone()
         .acquire_owned()

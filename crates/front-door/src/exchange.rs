@@ -7,7 +7,6 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -28,8 +27,8 @@ use tracing::{Instrument, error, info_span, warn};
 use crate::{
     activity::Activity,
     admission::admit,
-    config::{Deadlines, FrontDoorConfig},
-    house::House,
+    config::FrontDoorConfig,
+    house::{self, House},
     refusal::{Refusal, Refused},
     request_body::{BodyProgress, RequestBody},
     request_id::{REQUEST_ID, RequestId},
@@ -67,6 +66,7 @@ struct Head {
     uri: Uri,
     id: RequestId,
     started: Instant,
+    /// When the body must be here at the latest; sooner while others wait.
     body_deadline: Instant,
 }
 
@@ -84,7 +84,7 @@ impl<E: Endpoint> Exchanges<E> {
             uri: request.uri().clone(),
             id: RequestId::new((self.config.request_ids)()),
             started,
-            body_deadline: started + self.body_patience(),
+            body_deadline: started + self.config.deadlines.body,
         };
         let client = self
             .config
@@ -106,7 +106,7 @@ impl<E: Endpoint> Exchanges<E> {
             let headers = response.headers_mut();
             security_headers::set(headers, self.config.https);
             headers.insert(REQUEST_ID, head.id.header_value());
-            if origin.activity.has_unread_body() || self.house.borrow().crowded {
+            if origin.activity.has_unread_body() || self.house.borrow().crowded_since.is_some() {
                 headers.insert(header::CONNECTION, CLOSE);
             }
             log.answered(response.status());
@@ -118,15 +118,6 @@ impl<E: Endpoint> Exchanges<E> {
         }
         .instrument(span)
         .await
-    }
-
-    fn body_patience(&self) -> Duration {
-        let Deadlines { body, hurried, .. } = self.config.deadlines;
-        if self.house.borrow().crowded {
-            body.min(hurried)
-        } else {
-            body
-        }
     }
 
     /// Gives the request to the application.
@@ -152,10 +143,15 @@ impl<E: Endpoint> Exchanges<E> {
         ));
         let progress = Arc::new(BodyProgress::new());
         if has_body {
+            let patience = origin.activity.patience(head.body_deadline);
+            // Not while draining: a request whose headers are here is in flight, and finishes.
+            let too_slow = house::until(self.house.clone(), move |house| {
+                patience.deadline(house.crowded_since)
+            });
             let body = RequestBody::new(
                 request.take_body().into(),
                 self.config.limits.body_bytes,
-                head.body_deadline,
+                Box::pin(too_slow),
                 progress.clone(),
                 origin.activity.clone(),
             );

@@ -38,6 +38,7 @@
 //! | `door` | [`FrontDoor`]: accepts, counts, drains |
 //! | `accept` | the next connection, with a pause after an error |
 //! | `house` | [`Readiness`], and what all connections must know: crowded, draining |
+//! | `patience` | how long to wait for bytes that a client owes, less in a crowd |
 //! | `connection` | one connection from its first byte to its close |
 //! | `activity` | what a connection is doing, and until when it may |
 //! | `watched_socket` | the socket, telling it so |
@@ -62,6 +63,7 @@ mod forwarded;
 mod house;
 mod ip_network;
 mod open_files;
+mod patience;
 mod refusal;
 mod request_body;
 mod request_id;

@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Instant;
 
 use crate::{activity::Activity, refusal::Refusal};
 
@@ -85,12 +85,15 @@ impl BodyProgress {
     }
 }
 
+/// Ready when the body should have arrived.
+pub(crate) type TooSlow = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
+
 /// Fails with [`BodyFailure`] at its deadline and beyond its cap, and then for ever.
 pub(crate) struct RequestBody {
     inner: BoxBody<Bytes, io::Error>,
     was_read: bool,
     bytes_left: usize,
-    alarm: Pin<Box<Sleep>>,
+    too_slow: TooSlow,
     progress: Arc<BodyProgress>,
     activity: Arc<Activity>,
 }
@@ -99,16 +102,15 @@ impl RequestBody {
     pub(crate) fn new(
         inner: BoxBody<Bytes, io::Error>,
         most_bytes: usize,
-        deadline: Instant,
+        too_slow: TooSlow,
         progress: Arc<BodyProgress>,
         activity: Arc<Activity>,
     ) -> Self {
-        let alarm = Box::pin(sleep_until(deadline));
         Self {
             inner,
             was_read: false,
             bytes_left: most_bytes,
-            alarm,
+            too_slow,
             progress,
             activity,
         }
@@ -149,7 +151,7 @@ impl Body for RequestBody {
                 self.end(None);
                 return Poll::Ready(end_or_error);
             }
-            Poll::Pending if self.alarm.as_mut().poll(context).is_ready() => BodyFailure::TooSlow,
+            Poll::Pending if self.too_slow.as_mut().poll(context).is_ready() => BodyFailure::TooSlow,
             Poll::Pending => {
                 *self.progress.lock() = Progress::WaitingForClient;
                 return Poll::Pending;

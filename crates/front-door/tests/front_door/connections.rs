@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{app::LARGE, running::Running};
+use crate::{app::LARGE, client::Client, running::Running};
 
 const A_MOMENT: Duration = Duration::from_millis(200);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -26,7 +26,7 @@ async fn the_connection_over_the_cap_waits_and_is_served_when_one_leaves() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_makes_room_when_the_house_is_full() {
+async fn an_idle_connection_makes_room_for_who_waits() {
     let door = Running::with(|config| config.limits.connections = Some(2)).await;
     let mut idle = door.client().await;
     let answer = idle.get("/").await;
@@ -34,8 +34,10 @@ async fn an_idle_connection_makes_room_when_the_house_is_full() {
 
     let mut busy = door.client().await;
     busy.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
-    assert_eq!(idle.closed().await, b"");
+    door.stage.is_asked("/gated").await;
+    assert!(idle.hears_nothing_for(A_MOMENT).await);
     assert_eq!(door.client().await.get("/").await.status, 200);
+    assert_eq!(idle.closed().await, b"");
 
     door.stage.open_gate();
     assert_eq!(busy.answer().await.status, 200);
@@ -121,6 +123,90 @@ async fn in_a_full_house_half_a_body_keeps_its_place_for_a_moment_only() {
         .await;
     assert_eq!(door.client().await.get("/").await.status, 200);
     assert_eq!(slow.answer().await.status, 408);
+}
+
+#[tokio::test]
+async fn half_a_body_begun_with_room_to_spare_makes_room_when_somebody_waits() {
+    let door = Running::with(|config| {
+        config.limits.connections = Some(2);
+        config.deadlines.body = HOUR;
+        config.deadlines.hurried = A_MOMENT;
+    })
+    .await;
+    let mut slow = door.client().await;
+    slow.send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1")
+        .await;
+    door.stage.is_asked("/length").await;
+    let mut busy = door.client().await;
+    busy.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    door.stage.is_asked("/gated").await;
+
+    assert_eq!(door.client().await.get("/").await.status, 200);
+    assert_eq!(slow.answer().await.status, 408);
+    door.stage.open_gate();
+    assert_eq!(busy.answer().await.status, 200);
+}
+
+// On several threads, where requests begin while others are still being let in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_newcomer_is_served_in_a_flood_of_half_bodies_that_return_at_once() {
+    let door = Running::with(|config| {
+        config.limits.connections = Some(20);
+        config.deadlines.body = HOUR;
+        config.deadlines.hurried = A_MOMENT;
+    })
+    .await;
+    let address = door.address;
+    let mut flood = tokio::task::JoinSet::new();
+    for _ in 0..50 {
+        flood.spawn(async move {
+            while let Ok(mut slow) = Client::try_connect(address).await {
+                slow.send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1")
+                    .await;
+                slow.closed().await;
+            }
+        });
+    }
+    for _ in 0..5 {
+        let mut newcomer = door.client().await;
+        let answer = tokio::time::timeout(20 * A_MOMENT, newcomer.get("/")).await;
+        assert_eq!(answer.map(|answer| answer.status), Ok(200));
+    }
+}
+
+#[tokio::test]
+async fn in_a_full_house_half_a_body_may_take_its_time_while_nobody_waits() {
+    let door = Running::with(|config| {
+        config.limits.connections = Some(1);
+        config.deadlines.hurried = A_MOMENT;
+    })
+    .await;
+    let mut slow = door.client().await;
+    slow.send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n1")
+        .await;
+    assert!(slow.hears_nothing_for(2 * A_MOMENT).await);
+    slow.send("2").await;
+    assert_eq!(slow.answer().await.status, 200);
+}
+
+#[tokio::test]
+async fn half_a_body_and_staying_after_the_refusal_share_one_moment_while_others_wait() {
+    let door = Running::with(|config| {
+        config.limits.connections = Some(1);
+        config.deadlines.body = HOUR;
+        config.deadlines.hurried = 5 * A_MOMENT;
+    })
+    .await;
+    let mut slow = door.client().await;
+    slow.send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1")
+        .await;
+    door.stage.is_asked("/length").await;
+    let mut next = door.client().await;
+    next.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    assert_eq!(slow.answer().await.status, 408);
+    // The refused client stays, and yet does not get another moment.
+    let answer = tokio::time::timeout(4 * A_MOMENT, next.answer()).await;
+    assert_eq!(answer.map(|answer| answer.status), Ok(200));
 }
 
 #[tokio::test]
