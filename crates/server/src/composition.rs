@@ -14,11 +14,11 @@ use keyward_domain::sign_in::session::SignInPorts;
 use keyward_domain::sign_in::{Accounts, Setup, SignIn};
 use keyward_front_door::RequestIds;
 use keyward_http_api::HttpApi;
-use keyward_persistence::postgres::PostgresStore;
 
 use crate::clock::SystemClock;
 use crate::password_hasher::Argon2idHasher;
 use crate::random::OsRandom;
+use crate::store::Store;
 
 /// Time, randomness, and the one generator of identifiers of this process.
 #[derive(Clone)]
@@ -49,14 +49,14 @@ impl Sources {
 pub(crate) struct Composition {
     sources: Sources,
     hasher: Arc<dyn PasswordHasher>,
-    store: Arc<PostgresStore>,
+    store: Arc<dyn Store>,
 }
 
 impl Composition {
-    pub(crate) fn new(sources: Sources, store: PostgresStore) -> Self {
+    pub(crate) fn new(sources: Sources, store: Arc<dyn Store>) -> Self {
         Self {
             hasher: Arc::new(Argon2idHasher::new(Arc::clone(&sources.random))),
-            store: Arc::new(store),
+            store,
             sources,
         }
     }

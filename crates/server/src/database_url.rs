@@ -13,14 +13,9 @@ pub(crate) const VARIABLE: &str = "KEYWARD_DATABASE_URL";
 /// The variable that names a file which holds the URL.
 pub(crate) const FILE_VARIABLE: &str = "KEYWARD_DATABASE_URL_FILE";
 
-/// Why there is no URL.
+/// Why what is given is no URL.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DatabaseUrlError {
-    #[error(
-        "no database is configured: set {VARIABLE}=postgres://user:password@host:5432/name, or name a file that holds \
-         it in {FILE_VARIABLE} (developers: `cargo xtask dev` brings one)"
-    )]
-    Missing,
     #[error("{VARIABLE} and {FILE_VARIABLE} are both set: unset one of them")]
     Ambiguous,
     #[error(
@@ -36,31 +31,31 @@ pub(crate) enum DatabaseUrlError {
     EmptyFile { path: PathBuf },
 }
 
-/// The URL from the flag, else from one of the variables.
+/// The URL from the flag, else from one of the variables, if there is any.
 pub(crate) fn resolve(
     flag: Option<&Secret>,
     variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<Secret, DatabaseUrlError> {
+) -> Result<Option<Secret>, DatabaseUrlError> {
     if let Some(url) = flag {
         return if holds_password(url.expose()) {
             Err(DatabaseUrlError::PasswordInFlag)
         } else {
-            Ok(url.clone())
+            Ok(Some(url.clone()))
         };
     }
     let non_empty = |name| variable(name).filter(|value| !value.is_empty());
     match (non_empty(VARIABLE), non_empty(FILE_VARIABLE)) {
-        (None, None) => Err(DatabaseUrlError::Missing),
+        (None, None) => Ok(None),
         (Some(_), Some(_)) => Err(DatabaseUrlError::Ambiguous),
         (Some(url), None) => url
             .into_string()
-            .map(Secret::new)
+            .map(|url| Some(Secret::new(url)))
             .map_err(|_| DatabaseUrlError::NotText(VARIABLE)),
         (None, Some(path)) => from_file(Path::new(&path)),
     }
 }
 
-fn from_file(path: &Path) -> Result<Secret, DatabaseUrlError> {
+fn from_file(path: &Path) -> Result<Option<Secret>, DatabaseUrlError> {
     let text = std::fs::read_to_string(path).map_err(|source| DatabaseUrlError::UnreadableFile {
         path: path.to_owned(),
         source,
@@ -70,7 +65,7 @@ fn from_file(path: &Path) -> Result<Secret, DatabaseUrlError> {
         "" => Err(DatabaseUrlError::EmptyFile {
             path: path.to_owned(),
         }),
-        url => Ok(Secret::new(url.to_owned())),
+        url => Ok(Some(Secret::new(url.to_owned()))),
     }
 }
 
@@ -91,7 +86,7 @@ mod tests {
 
     const URL: &str = "postgres://keyward:s3cret@db.example.com/keyward";
 
-    fn resolved(flag: Option<&str>, variables: &[(&str, &str)]) -> Result<String, DatabaseUrlError> {
+    fn resolved(flag: Option<&str>, variables: &[(&str, &str)]) -> Result<Option<String>, DatabaseUrlError> {
         let flag = flag.map(|url| Secret::new(url.to_owned()));
         let variable = |name: &str| {
             variables
@@ -99,18 +94,20 @@ mod tests {
                 .find(|(known, _)| *known == name)
                 .map(|(_, value)| OsString::from(value))
         };
-        resolve(flag.as_ref(), variable).map(|url| url.expose().to_owned())
+        let url = resolve(flag.as_ref(), variable)?;
+        Ok(url.map(|url| url.expose().to_owned()))
     }
 
     #[test]
     fn the_flag_wins_over_the_variable() {
         let url = resolved(Some("postgres://me@host/db"), &[(VARIABLE, URL)]).unwrap();
-        assert_eq!(url, "postgres://me@host/db");
+        assert_eq!(url.as_deref(), Some("postgres://me@host/db"));
     }
 
     #[test]
     fn the_variable_may_hold_a_password() {
-        assert_eq!(resolved(None, &[(VARIABLE, URL)]).unwrap(), URL);
+        let url = resolved(None, &[(VARIABLE, URL)]).unwrap();
+        assert_eq!(url.as_deref(), Some(URL));
     }
 
     #[test]
@@ -138,14 +135,9 @@ mod tests {
     }
 
     #[test]
-    fn without_flag_and_variable_it_says_what_to_set() {
+    fn without_flag_and_variable_there_is_none() {
         for variables in [&[][..], &[(VARIABLE, ""), (FILE_VARIABLE, "")]] {
-            let message = resolved(None, variables).unwrap_err().to_string();
-            assert!(
-                message.contains("set KEYWARD_DATABASE_URL=postgres://"),
-                "{message}"
-            );
-            assert!(message.contains("cargo xtask dev"), "{message}");
+            assert_eq!(resolved(None, variables).unwrap(), None);
         }
     }
 
@@ -157,10 +149,8 @@ mod tests {
 
     #[test]
     fn an_empty_variable_counts_as_unset() {
-        assert_eq!(
-            resolved(None, &[(VARIABLE, URL), (FILE_VARIABLE, "")]).unwrap(),
-            URL
-        );
+        let url = resolved(None, &[(VARIABLE, URL), (FILE_VARIABLE, "")]).unwrap();
+        assert_eq!(url.as_deref(), Some(URL));
     }
 
     #[test]
@@ -180,7 +170,7 @@ mod tests {
             DatabaseUrlError::EmptyFile { .. }
         ));
         std::fs::write(&file, format!("{URL}\n")).unwrap();
-        assert_eq!(from_file().unwrap(), URL);
+        assert_eq!(from_file().unwrap().as_deref(), Some(URL));
 
         std::fs::remove_dir_all(&folder).unwrap();
     }

@@ -1,11 +1,11 @@
 //! `/healthz` and `/readyz`, for whoever watches over the process.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use keyward_domain::ports::StorageError;
 use keyward_front_door::Readiness;
-use keyward_persistence::postgres::PostgresStore;
 use poem::Response;
 use poem::http::{StatusCode, header};
 use serde_json::json;
@@ -31,13 +31,6 @@ pub(crate) trait StorageProbe: Send + Sync {
     async fn is_ready(&self) -> Result<bool, StorageError>;
 }
 
-#[async_trait]
-impl StorageProbe for PostgresStore {
-    async fn is_ready(&self) -> Result<bool, StorageError> {
-        Self::is_ready(self).await
-    }
-}
-
 /// What keeps a server from taking requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotReady {
@@ -50,7 +43,7 @@ pub(crate) enum NotReady {
 /// The process and what it needs.
 pub(crate) struct Health {
     readiness: Readiness,
-    storage: Box<dyn StorageProbe>,
+    storage: Arc<dyn StorageProbe>,
     last_probe: Mutex<Option<Probe>>,
 }
 
@@ -61,10 +54,10 @@ struct Probe {
 }
 
 impl Health {
-    pub(crate) fn new(readiness: Readiness, storage: impl StorageProbe + 'static) -> Self {
+    pub(crate) fn new(readiness: Readiness, storage: Arc<dyn StorageProbe>) -> Self {
         Self {
             readiness,
-            storage: Box::new(storage),
+            storage,
             last_probe: Mutex::new(None),
         }
     }
@@ -152,7 +145,6 @@ fn status_response(status: &str) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use keyward_front_door::{FrontDoor, FrontDoorConfig};
@@ -187,7 +179,7 @@ mod tests {
     async fn a_server_is_ready_while_its_storage_is() {
         let storage = Storage::default();
         let front_door = front_door();
-        let health = Health::new(front_door.readiness(), storage.clone());
+        let health = Health::new(front_door.readiness(), Arc::new(storage.clone()));
         assert_eq!(health.readiness().await, Ok(()));
         storage.is_away.store(true, Ordering::Relaxed);
         tokio::time::advance(FRESH_FOR).await;
@@ -201,7 +193,7 @@ mod tests {
     async fn asking_a_thousand_times_at_once_asks_the_storage_once() {
         let storage = Storage::default();
         let front_door = front_door();
-        let health = Health::new(front_door.readiness(), storage.clone());
+        let health = Health::new(front_door.readiness(), Arc::new(storage.clone()));
         for _ in 0..1_000 {
             assert_eq!(health.readiness().await, Ok(()));
         }

@@ -7,14 +7,15 @@
 //! |---|---|
 //! | what can be asked, and how | [`options`], [`database_url`], [`public_url`] |
 //! | what each command does | [`commands`], one module per command |
-//! | what is wired to what | [`composition`], [`routes`] |
+//! | what is wired to what | [`composition`], [`store`], [`routes`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal) |
-//! | beginning and end | [`storage`], [`health`], [`shutdown`] |
+//! | beginning and end | [`storage`], [`data_directory`], [`health`], [`shutdown`] |
 
 mod clock;
 mod commands;
 mod composition;
+mod data_directory;
 mod database_url;
 mod failure_sentence;
 mod health;
@@ -30,6 +31,7 @@ mod secret;
 mod shutdown;
 mod standard_input;
 mod storage;
+mod store;
 
 use std::process::ExitCode;
 use std::time::Duration;

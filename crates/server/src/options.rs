@@ -9,6 +9,7 @@ mod environment;
 mod serve;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Command as ClapCommand, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -87,12 +88,23 @@ pub(crate) struct StorageOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Database")]
 pub(crate) struct DatabaseOptions {
-    /// The PostgreSQL database: postgres://user@host:5432/name
+    /// A PostgreSQL database, instead of the data directory: postgres://user@host:5432/name
     ///
     /// Everybody on the machine can read the flags of a process, so a password is refused here: set the variable
     /// KEYWARD_DATABASE_URL, or name a file that holds the URL in KEYWARD_DATABASE_URL_FILE.
     #[arg(long = "database-url", value_name = "URL")]
     pub(crate) url: Option<Secret>,
+    /// The directory of the embedded database, which is used unless a database URL is given
+    ///
+    /// It is made if it is not there, for its owner alone, and must be on a local disk.
+    #[arg(
+        long = "data-dir",
+        env = "KEYWARD_DATA_DIR",
+        value_name = "DIRECTORY",
+        default_value = "keyward-data",
+        hide_env_values = true
+    )]
+    pub(crate) data_directory: PathBuf,
 }
 
 /// What is logged, and how.

@@ -1,17 +1,19 @@
 //! Opening the database: connected, and migrated.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use keyward_persistence::postgres::{
-    ConnectError, InvalidDatabaseUrl, MigrateError, PostgresConfig, PostgresStore,
-};
+use keyward_persistence::postgres::{self, ConnectError, InvalidDatabaseUrl, PostgresConfig, PostgresStore};
+use keyward_persistence::sqlite::{self, SqliteConfig, SqliteStore};
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
 use crate::commands::Failure;
+use crate::data_directory::ServingRight;
 use crate::database_url;
 use crate::failure_sentence::sentence;
 use crate::options::DatabaseOptions;
+use crate::store::Store;
 
 /// How long a database that does not answer is waited for: the two may have been started together.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,27 +27,80 @@ pub(crate) enum OpenError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
     #[error("gave up after trying for {} seconds", PATIENCE.as_secs())]
-    Unavailable(#[source] MigrateError),
+    Unavailable(#[source] postgres::MigrateError),
     #[error(transparent)]
-    Migrate(MigrateError),
-}
-
-/// The database that the options name, up to date.
-pub(crate) async fn open(options: &DatabaseOptions) -> Result<PostgresStore, Failure> {
-    Ok(connect(configured(options)?).await?)
+    Migrate(postgres::MigrateError),
+    #[error(transparent)]
+    File(#[from] sqlite::OpenError),
+    #[error(transparent)]
+    MigrateFile(#[from] sqlite::MigrateError),
 }
 
 /// What the options say about the database, which is not asked yet.
-pub(crate) fn configured(options: &DatabaseOptions) -> Result<PostgresConfig, Failure> {
-    let url = database_url::resolve(options.url.as_ref(), |name| std::env::var_os(name))?;
-    Ok(PostgresConfig::from_url(url.expose()).map_err(OpenError::Url)?)
+pub(crate) enum Database {
+    Postgres(Box<PostgresConfig>),
+    Sqlite(SqliteConfig),
 }
 
-/// The database, up to date.
-pub(crate) async fn connect(config: PostgresConfig) -> Result<PostgresStore, OpenError> {
+/// What the options say about the database.
+pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, Failure> {
+    let url = database_url::resolve(options.url.as_ref(), |name| std::env::var_os(name))?;
+    match url {
+        Some(url) => {
+            let config = PostgresConfig::from_url(url.expose()).map_err(OpenError::Url)?;
+            Ok(Database::Postgres(Box::new(config)))
+        }
+        None => Ok(Database::Sqlite(SqliteConfig::in_directory(
+            &options.data_directory,
+        ))),
+    }
+}
+
+impl Database {
+    /// The most connections to a server. A file is read by as few as are good for it.
+    pub(crate) fn limit_connections(&mut self, connections: u16) {
+        match self {
+            Self::Postgres(config) => config.max_connections = connections.into(),
+            Self::Sqlite(_) => {}
+        }
+    }
+}
+
+/// The database that the options name, up to date, for one command.
+pub(crate) async fn open(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+    match configured(options)? {
+        Database::Postgres(config) => Ok(connect(*config).await?),
+        Database::Sqlite(config) => {
+            let store = SqliteStore::open(config).map_err(OpenError::File)?;
+            Ok(migrate_file(store).await?)
+        }
+    }
+}
+
+/// The database, up to date, and the right to serve it where there is one to be had.
+pub(crate) async fn open_to_serve(
+    database: Database,
+) -> Result<(Arc<dyn Store>, Option<ServingRight>), Failure> {
+    match database {
+        Database::Postgres(config) => Ok((connect(*config).await?, None)),
+        Database::Sqlite(config) => {
+            let data_directory = config.data_directory.clone();
+            let store = SqliteStore::open(config).map_err(OpenError::File)?;
+            let serving_right = ServingRight::take(&data_directory)?;
+            Ok((migrate_file(store).await?, Some(serving_right)))
+        }
+    }
+}
+
+async fn connect(config: PostgresConfig) -> Result<Arc<dyn Store>, OpenError> {
     let store = PostgresStore::connect(config)?;
     migrate(&store).await?;
-    Ok(store)
+    Ok(Arc::new(store))
+}
+
+async fn migrate_file(store: SqliteStore) -> Result<Arc<dyn Store>, OpenError> {
+    store.migrate().await?;
+    Ok(Arc::new(store))
 }
 
 async fn migrate(store: &PostgresStore) -> Result<(), OpenError> {
@@ -54,10 +109,10 @@ async fn migrate(store: &PostgresStore) -> Result<(), OpenError> {
     loop {
         match store.migrate().await {
             Ok(()) => return Ok(()),
-            Err(error @ MigrateError::Unavailable(_)) if Instant::now() >= deadline => {
+            Err(error @ postgres::MigrateError::Unavailable(_)) if Instant::now() >= deadline => {
                 return Err(OpenError::Unavailable(error));
             }
-            Err(error @ MigrateError::Unavailable(_)) => {
+            Err(error @ postgres::MigrateError::Unavailable(_)) => {
                 if !has_waited {
                     warn!(cause = sentence(&error), "waiting for the database");
                 }

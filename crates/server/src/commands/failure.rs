@@ -10,6 +10,7 @@ use keyward_domain::text::TextError;
 use keyward_domain::user::Username;
 use keyward_front_door::ConfigError;
 
+use crate::data_directory::DataDirectoryError;
 use crate::database_url::DatabaseUrlError;
 use crate::output::OutputError;
 use crate::public_url::PublicUrlError;
@@ -21,6 +22,8 @@ use crate::storage::OpenError;
 pub(crate) enum Failure {
     #[error(transparent)]
     DatabaseUrl(#[from] DatabaseUrlError),
+    #[error(transparent)]
+    DataDirectory(#[from] DataDirectoryError),
     #[error(transparent)]
     Open(#[from] OpenError),
     #[error(transparent)]

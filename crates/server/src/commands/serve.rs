@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 
 use super::Failure;
 use crate::composition::{Composition, Sources};
+use crate::data_directory::ServingRight;
 use crate::health::Health;
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions};
 use crate::output;
@@ -42,13 +43,14 @@ struct Server {
     routes: Routes,
     listening_on: SocketAddr,
     public_url: PublicUrl,
+    _serving_right: Option<ServingRight>,
 }
 
 impl Server {
     /// Whatever can be refused is refused before the database is touched.
     async fn prepare(options: ServeOptions) -> Result<Self, Failure> {
         let mut database = storage::configured(&options.database)?;
-        database.max_connections = options.pool.database_pool_size.into();
+        database.limit_connections(options.pool.database_pool_size);
         let given_url = options.server.public_url.as_deref();
         let given_url = given_url.map(public_url::given).transpose()?;
         let address = options.server.listen;
@@ -67,8 +69,8 @@ impl Server {
             ..FrontDoorConfig::new(sources.request_ids())
         })?;
 
-        let store = storage::connect(database).await?;
-        let composition = Composition::new(sources, store.clone());
+        let (store, serving_right) = storage::open_to_serve(database).await?;
+        let composition = Composition::new(sources, Arc::clone(&store));
         let key_limit = KeyLimit(options.limits.key_limit);
         let routes = Routes::new(
             Health::new(front_door.readiness(), store),
@@ -83,6 +85,7 @@ impl Server {
             routes,
             listening_on,
             public_url,
+            _serving_right: serving_right,
         })
     }
 

@@ -50,7 +50,7 @@ pub(crate) struct ServerOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Database")]
 pub(crate) struct PoolOptions {
-    /// The most connections to the database
+    /// The most connections to a PostgreSQL database
     #[arg(long, env = "KEYWARD_DATABASE_POOL_SIZE", value_name = "NUMBER", default_value_t = 16,
           value_parser = clap::value_parser!(u16).range(1..=1000), hide_env_values = true)]
     pub(crate) database_pool_size: u16,

@@ -87,6 +87,7 @@ fn the_log_is_text_if_asked_for() {
     let warning = |format: &str| {
         let answer = Keyward::new(&["migrate", "--log-format", format])
             .variable("KEYWARD_MISSPELT", "1")
+            .variable("KEYWARD_DATA_DIR", "/dev/null")
             .run();
         answer.errors.lines().next().unwrap().to_owned()
     };

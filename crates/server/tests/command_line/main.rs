@@ -9,6 +9,7 @@
 mod administration;
 mod browser;
 mod configuration;
+mod data_directory;
 mod keyward;
 mod offline;
 mod refusals;

@@ -25,15 +25,15 @@ const NEEDING_A_DATABASE: [&[&str]; 7] = [
 ];
 
 #[test]
-fn without_a_database_every_command_says_what_to_set() {
+fn a_data_directory_that_cannot_be_made_is_told_by_every_command() {
     for command in NEEDING_A_DATABASE {
         let answer = Keyward::new(command)
             .variable("KEYWARD_LISTEN", "127.0.0.1:0")
+            .variable("KEYWARD_DATA_DIR", "/dev/null/keyward")
             .run();
         assert_eq!(
             answer.refusal(),
-            "no database is configured: set KEYWARD_DATABASE_URL=postgres://user:password@host:5432/name, or name a \
-             file that holds it in KEYWARD_DATABASE_URL_FILE (developers: `cargo xtask dev` brings one)",
+            "the data directory /dev/null/keyward cannot be created: Not a directory (os error 20)",
             "{command:?}"
         );
     }
@@ -47,9 +47,12 @@ fn an_empty_variable_counts_as_unset() {
         .variable("KEYWARD_TRUSTED_PROXY", "")
         .variable("KEYWARD_LOG", "")
         .database("")
+        .variable("KEYWARD_DATA_DIR", "/dev/null")
         .run();
     assert!(
-        answer.refusal().starts_with("no database is configured"),
+        answer
+            .refusal()
+            .starts_with("the data directory /dev/null cannot"),
         "{answer:?}"
     );
 }
@@ -246,8 +249,13 @@ fn a_password_comes_from_exactly_one_place() {
 fn a_misspelt_variable_is_warned_of() {
     let answer = Keyward::new(&["migrate"])
         .variable("KEYWARD_DATABSE_URL", NOBODY)
+        .variable("KEYWARD_DATA_DIR", "/dev/null")
         .run();
-    assert!(answer.refusal().starts_with("no database is configured"));
+    assert!(
+        answer
+            .refusal()
+            .starts_with("the data directory /dev/null cannot")
+    );
     let warning = answer.errors.lines().next().unwrap();
     assert!(warning.contains("\"level\":\"WARN\""), "{warning}");
     assert!(warning.contains("KEYWARD_DATABSE_URL"), "{warning}");

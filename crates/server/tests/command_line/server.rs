@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -26,17 +27,30 @@ pub(crate) struct Server {
 impl Server {
     /// Serves a database on a free port.
     pub(crate) fn start(database_url: &str, arguments: &[&str]) -> Self {
-        let mut server = Self::begin(database_url, arguments);
-        let listening = server.event("listening");
-        server.address = listening["address"].as_str().unwrap().to_owned();
-        server
+        Self::begin(database_url, arguments).listening()
+    }
+
+    /// Serves the embedded database in a data directory on a free port.
+    pub(crate) fn start_in(data_directory: &Path) -> Self {
+        let data_directory = data_directory.to_str().unwrap();
+        let keyward = Keyward::new(&["serve", "--listen", "127.0.0.1:0", "--data-dir", data_directory]);
+        Self::spawn(keyward).listening()
     }
 
     /// Begins to, and may be anywhere on the way.
     pub(crate) fn begin(database_url: &str, arguments: &[&str]) -> Self {
         let arguments = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
-        let mut process = Keyward::new(&arguments)
-            .database(database_url)
+        Self::spawn(Keyward::new(&arguments).database(database_url))
+    }
+
+    fn listening(mut self) -> Self {
+        let listening = self.event("listening");
+        self.address = listening["address"].as_str().unwrap().to_owned();
+        self
+    }
+
+    fn spawn(keyward: Keyward) -> Self {
+        let mut process = keyward
             .into_command()
             .stdin(Stdio::null())
             .stdout(Stdio::null())

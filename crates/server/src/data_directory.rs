@@ -1,0 +1,50 @@
+//! The data directory of the embedded database, which one server at a time may serve.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+const LOCK_FILE: &str = "serve.lock";
+
+/// Why a data directory cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DataDirectoryError {
+    #[error(
+        "the data directory {} is served already by another `keyward serve`: stop that one, or choose another directory \
+         with --data-dir",
+        .0.display()
+    )]
+    Served(PathBuf),
+    #[error("the file {} cannot be locked", .file.display())]
+    Lock { file: PathBuf, source: io::Error },
+}
+
+/// The right to serve a data directory. It ends with this value, or with the process, however that ends. Commands need
+/// none: they may act on the database while it is served.
+pub(crate) struct ServingRight {
+    _lock: File,
+}
+
+impl ServingRight {
+    /// Takes it, if nobody has it.
+    pub(crate) fn take(data_directory: &Path) -> Result<Self, DataDirectoryError> {
+        let file = data_directory.join(LOCK_FILE);
+        let cannot_lock = |source| DataDirectoryError::Lock {
+            file: file.clone(),
+            source,
+        };
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&file)
+            .map_err(cannot_lock)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(DataDirectoryError::Served(data_directory.to_owned())),
+            Err(TryLockError::Error(source)) => Err(cannot_lock(source)),
+        }
+    }
+}

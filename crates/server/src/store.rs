@@ -1,0 +1,40 @@
+//! The store, whatever database it is on.
+
+use async_trait::async_trait;
+use keyward_domain::ports::{ApiKeys, AuditLog, Credentials, Memberships, StorageError};
+use keyward_domain::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
+use keyward_persistence::postgres::PostgresStore;
+use keyward_persistence::sqlite::SqliteStore;
+
+use crate::health::StorageProbe;
+
+/// Every storage port of the domain on one database, which can say whether it is there.
+pub(crate) trait Store:
+    ApiKeys
+    + Credentials
+    + Memberships
+    + AuditLog
+    + AccountStore
+    + SessionStore
+    + SignInThrottle
+    + InstallationStore
+    + StorageProbe
+{
+}
+
+impl Store for PostgresStore {}
+impl Store for SqliteStore {}
+
+#[async_trait]
+impl StorageProbe for PostgresStore {
+    async fn is_ready(&self) -> Result<bool, StorageError> {
+        Self::is_ready(self).await
+    }
+}
+
+#[async_trait]
+impl StorageProbe for SqliteStore {
+    async fn is_ready(&self) -> Result<bool, StorageError> {
+        Self::is_ready(self).await
+    }
+}

@@ -1,0 +1,116 @@
+//! The embedded database, which needs nothing but a directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+
+use crate::browser::{cookie, create_key, sign_in};
+use crate::keyward::{Answer, Keyward};
+use crate::server::Server;
+use crate::setup::PASSWORD;
+
+/// A directory of a test's own, removed at the end.
+struct DataDirectory(PathBuf);
+
+impl DataDirectory {
+    /// Not there yet.
+    fn new(test: &str) -> Self {
+        let name = format!("keyward-{test}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&directory);
+        Self(directory)
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn run(&self, arguments: &[&str], input: &str) -> Answer {
+        Keyward::new(arguments)
+            .variable("KEYWARD_DATA_DIR", self.0.to_str().unwrap())
+            .input(input)
+            .run()
+    }
+
+    fn bootstrap(&self) -> Answer {
+        let arguments = [
+            "admin",
+            "bootstrap",
+            "--organization=Acme & Sons",
+            "--username=ada",
+            "--password-stdin",
+        ];
+        self.run(&arguments, PASSWORD)
+    }
+}
+
+impl Drop for DataDirectory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn without_a_database_url_everything_is_kept_in_the_data_directory() {
+    let directory = DataDirectory::new("embedded");
+    let mut server = Server::start_in(directory.path());
+    assert_eq!(server.get("/readyz").status, 200);
+    assert!(directory.path().join("keyward.db").is_file());
+    // The command line acts on the file while the server runs, and the server sees it at once.
+    directory.bootstrap().success();
+    let signed_in = sign_in(&server, "ada", PASSWORD);
+    let cookie = cookie(&signed_in).to_owned();
+    let created = create_key(&server, &cookie, "survivor");
+    assert!(created.status < 400, "{created:?}");
+
+    server.signal(Signal::KILL);
+    server.ended();
+    let server = Server::start_in(directory.path());
+    let list = "/organizations/acme-sons/settings/api-keys";
+    let listed = server.ask("GET", list, &[&format!("Cookie: {cookie}")], "");
+    assert_eq!(listed.status, 200, "the session outlives the process");
+    assert!(listed.body.contains("survivor"), "and so does the key");
+}
+
+#[test]
+fn a_data_directory_is_served_by_one_server_at_a_time() {
+    let directory = DataDirectory::new("served-twice");
+    let mut server = Server::start_in(directory.path());
+    let second = directory.run(&["serve", "--listen=127.0.0.1:0"], "");
+    assert_eq!(
+        second.refusal(),
+        format!(
+            "the data directory {} is served already by another `keyward serve`: stop that one, or choose another \
+             directory with --data-dir",
+            directory.path().display()
+        )
+    );
+    assert_eq!(server.get("/readyz").status, 200, "the first goes on");
+    directory.run(&["migrate"], "").success();
+
+    server.signal(Signal::KILL);
+    server.ended();
+    let server = Server::start_in(directory.path());
+    assert_eq!(server.get("/readyz").status, 200);
+}
+
+#[test]
+fn a_file_that_is_no_database_is_told_and_left_alone() {
+    let directory = DataDirectory::new("diary");
+    fs::create_dir(directory.path()).unwrap();
+    let file = directory.path().join("keyward.db");
+    let words = "Dear diary, ".repeat(100);
+    fs::write(&file, &words).unwrap();
+    for command in ["migrate", "serve"] {
+        let answer = Keyward::new(&[command])
+            .variable("KEYWARD_LISTEN", "127.0.0.1:0")
+            .variable("KEYWARD_DATA_DIR", directory.path().to_str().unwrap())
+            .run();
+        assert_eq!(
+            answer.refusal(),
+            format!("{} is not a SQLite database", file.display())
+        );
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), words);
+}
