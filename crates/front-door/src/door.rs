@@ -20,6 +20,10 @@ use crate::{
     house::{self, House, Readiness},
 };
 
+/// How many clients may wait in the kernel's queue, as far as the system allows (Linux: `net.core.somaxconn`). Tokio asks
+/// for 128; who comes to a full queue gets no answer and tries again after 1 s, 3 s, 7 s, 15 s, ….
+const QUEUE: i32 = 4_096;
+
 /// What every HTTP adapter stands behind.
 #[derive(Debug)]
 pub struct FrontDoor {
@@ -68,6 +72,9 @@ impl FrontDoor {
             connections,
             house,
         } = self;
+        if let Err(error) = rustix::net::listen(&listener, QUEUE) {
+            warn!(%error, "cannot lengthen the queue of waiting connections");
+        }
         let deadlines = config.deadlines;
         let mut tasks = JoinSet::new();
         let closing_time = async {

@@ -73,6 +73,26 @@ async fn a_flood_of_connections_is_served_in_turn() {
 }
 
 #[tokio::test]
+async fn hundreds_can_wait_for_a_place() {
+    let door = Running::with(|config| config.limits.connections = Some(1)).await;
+    let mut busy = door.client().await;
+    busy.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    door.stage.is_asked("/gated").await;
+    let mut waiting = Vec::new();
+    for _ in 0..400 {
+        // Does not come back while the queue is full.
+        let mut client = door.client().await;
+        client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+        waiting.push(client);
+    }
+    door.stage.open_gate();
+    for mut client in waiting {
+        assert_eq!(client.answer().await.status, 200);
+    }
+    assert_eq!(busy.answer().await.status, 200);
+}
+
+#[tokio::test]
 async fn silent_connections_hold_their_places_only_until_the_header_deadline() {
     let door = Running::with(|config| {
         config.limits.connections = Some(2);
