@@ -12,7 +12,21 @@
 //! # }
 //! ```
 //!
+//! Or without a server, in a file of a data directory:
+//!
+//! ```no_run
+//! use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = SqliteStore::open(SqliteConfig::in_directory("keyward-data"))?;
+//! store.migrate().await?;
+//! assert!(store.is_ready().await?);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! One store implements every storage port, and is cheap to clone. It reads no clock and has no randomness of its own.
+//! The two differ in nothing that the domain can see.
 
 mod abort;
 mod actor;

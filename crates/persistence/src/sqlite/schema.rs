@@ -1,4 +1,5 @@
-//! The tables as diesel sees them: identifiers are 16 bytes, moments are milliseconds since 1970.
+//! The tables as diesel sees them: identifiers are 16 bytes, moments are milliseconds since 1970. A test compares them
+//! with the migrated database.
 
 diesel::table! {
     api_keys (id) {
@@ -38,7 +39,7 @@ diesel::table! {
 
 diesel::table! {
     installation (only_row) {
-        only_row -> Bool,
+        only_row -> BigInt,
         set_up_at -> Nullable<BigInt>,
         setup_link_digest -> Nullable<Binary>,
         setup_link_expires_at -> Nullable<BigInt>,

@@ -244,3 +244,32 @@ async fn every_frequent_question_is_answered_by_an_index() {
         assert!(!plan.contains("SCAN api_keys"), "{question}\n{plan}");
     }
 }
+
+#[tokio::test]
+async fn the_tables_that_diesel_sees_are_those_of_the_database() {
+    let fixture = Fixture::new().await;
+    let tables = "SELECT name AS text FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB '__diesel*'
+                  ORDER BY 1";
+    let mut seen = String::new();
+    for table in fixture.directory.texts(tables) {
+        let key = format!("SELECT name AS text FROM pragma_table_info('{table}') WHERE pk = 1");
+        let columns = format!(
+            "SELECT name || ' -> ' || iif(\"notnull\", '', 'Nullable<')
+                    || CASE type WHEN 'BLOB' THEN 'Binary' WHEN 'TEXT' THEN 'Text' WHEN 'INTEGER' THEN 'BigInt' END
+                    || iif(\"notnull\", '', '>') AS text
+             FROM pragma_table_info('{table}')"
+        );
+        let (key, columns) = (fixture.directory.texts(&key), fixture.directory.texts(&columns));
+        let (key, columns) = (key.join(", "), columns.join(",\n        "));
+        seen.push_str(&format!(
+            "diesel::table! {{\n    {table} ({key}) {{\n        {columns},\n    }}\n}}\n\n"
+        ));
+    }
+    let source = include_str!("../../src/sqlite/schema.rs");
+    let written = source.split_once("diesel::table!").expect("tables").1;
+    let written = written
+        .split_once("diesel::joinable!")
+        .expect("what joins them")
+        .0;
+    assert_eq!(format!("diesel::table!{written}"), seen);
+}
