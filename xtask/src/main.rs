@@ -8,6 +8,7 @@
 
 mod binaries;
 mod ci;
+mod client_generators;
 mod command;
 mod database_server;
 mod dev;

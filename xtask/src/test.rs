@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::binaries::{self, Binaries};
+use crate::client_generators;
 use crate::command::{cargo, run};
 use crate::database_server::{DatabaseServer, URL_VARIABLE};
 use crate::failure::{Failure, Outcome};
@@ -37,19 +38,22 @@ pub(crate) struct TestRun<'workspace> {
     workspace: &'workspace Workspace,
     keyward: PathBuf,
     binaries: Binaries,
+    client_generators: PathBuf,
     server: DatabaseServer,
 }
 
 impl<'workspace> TestRun<'workspace> {
-    /// Builds everything and starts the server.
+    /// Builds everything, installs what makes clients of the document, and starts the server.
     pub(crate) fn prepare(workspace: &'workspace Workspace, road: &str) -> Outcome<Self> {
         let keyward = binaries::keyward_alone(workspace)?;
         let binaries = binaries::tests(workspace)?;
+        let client_generators = client_generators::ensure(workspace)?;
         let server = DatabaseServer::start(binaries.path("test-database")?, &["--road", road])?;
         Ok(Self {
             workspace,
             keyward,
             binaries,
+            client_generators,
             server,
         })
     }
@@ -74,7 +78,8 @@ impl<'workspace> TestRun<'workspace> {
         command
             .args(arguments)
             .env(URL_VARIABLE, self.server.url())
-            .env("KEYWARD_BIN", &self.keyward);
+            .env("KEYWARD_BIN", &self.keyward)
+            .env(client_generators::FOLDER_VARIABLE, &self.client_generators);
         run(&mut command)
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Tool {
     /// Any of these on the PATH, or in one of `folders`.
     programs: &'static [&'static str],
     folders: &'static [&'static str],
+    /// With these arguments the program shows that it is whole; without any, that it is there is enough.
+    proof: &'static [&'static str],
     source: Source,
 }
 
@@ -32,6 +34,7 @@ pub(crate) const POSTGRESQL: Tool = Tool {
     what: "PostgreSQL's server programs, for databases of the tests' own",
     programs: &["initdb"],
     folders: &["/usr/lib/postgresql/*/bin"],
+    proof: &[],
     source: Source::Debian(&["postgresql"]),
 };
 
@@ -39,6 +42,7 @@ const CHROMIUM: Tool = Tool {
     what: "Chromium, for the tests of the console",
     programs: &["chromium", "chromium-browser", "google-chrome"],
     folders: &[],
+    proof: &[],
     source: Source::Debian(&["chromium", "fonts-liberation"]),
 };
 
@@ -46,13 +50,39 @@ const CHROMEDRIVER: Tool = Tool {
     what: "ChromeDriver, which steers Chromium",
     programs: &["chromedriver"],
     folders: &[],
+    proof: &[],
     source: Source::Debian(&["chromium-driver"]),
+};
+
+const NODE: Tool = Tool {
+    what: "Node.js, for the tests of a generated TypeScript client",
+    programs: &["node"],
+    folders: &[],
+    proof: &[],
+    source: Source::Debian(&["nodejs"]),
+};
+
+const NPM: Tool = Tool {
+    what: "npm, which installs the generator of TypeScript clients below target/",
+    programs: &["npm"],
+    folders: &[],
+    proof: &[],
+    source: Source::Debian(&["npm"]),
+};
+
+const PYTHON: Tool = Tool {
+    what: "Python with venv and pip, for the tests of a generated Python client",
+    programs: &["python3"],
+    folders: &[],
+    proof: &["-c", "import ensurepip, venv"],
+    source: Source::Debian(&["python3", "python3-venv"]),
 };
 
 const NEXTEST: Tool = Tool {
     what: "cargo-nextest, which runs the tests",
     programs: &["cargo-nextest"],
     folders: &[],
+    proof: &[],
     source: Source::Crate("cargo-nextest"),
 };
 
@@ -60,14 +90,24 @@ const DENY: Tool = Tool {
     what: "cargo-deny, which checks licences and sources of dependencies",
     programs: &["cargo-deny"],
     folders: &[],
+    proof: &[],
     source: Source::Crate("cargo-deny"),
 };
 
 /// What the tests need.
-pub(crate) const FOR_TESTS: &[Tool] = &[POSTGRESQL, CHROMIUM, CHROMEDRIVER, NEXTEST];
+pub(crate) const FOR_TESTS: &[Tool] = &[POSTGRESQL, CHROMIUM, CHROMEDRIVER, NODE, NPM, PYTHON, NEXTEST];
 
 /// What continuous integration needs.
-pub(crate) const FOR_CI: &[Tool] = &[POSTGRESQL, CHROMIUM, CHROMEDRIVER, NEXTEST, DENY];
+pub(crate) const FOR_CI: &[Tool] = &[
+    POSTGRESQL,
+    CHROMIUM,
+    CHROMEDRIVER,
+    NODE,
+    NPM,
+    PYTHON,
+    NEXTEST,
+    DENY,
+];
 
 /// Installs what is missing where that is a matter of course, else fails with the commands to run.
 ///
@@ -122,7 +162,14 @@ impl Tool {
         let programs = self.programs.iter();
         programs
             .flat_map(|program| folders.iter().map(move |folder| folder.join(program)))
-            .find(|path| path.is_file())
+            .find(|path| path.is_file() && self.is_whole(path))
+    }
+
+    fn is_whole(&self, program: &Path) -> bool {
+        let mut proof = Command::new(program);
+        proof.args(self.proof).stdin(Stdio::null());
+        proof.stdout(Stdio::null()).stderr(Stdio::null());
+        self.proof.is_empty() || proof.status().is_ok_and(|status| status.success())
     }
 }
 
@@ -181,6 +228,22 @@ mod tests {
         let folders = ["/nonexistent".into(), "/bin".into()];
         assert_eq!(nowhere.find_in(&folders), None);
         assert_eq!(shell.find_in(&folders), Some("/bin/sh".into()));
+    }
+
+    #[test]
+    fn what_fails_its_proof_is_missing() {
+        let shell = Tool {
+            programs: &["sh"],
+            proof: &["-c", "true"],
+            ..NEXTEST
+        };
+        let broken = Tool {
+            proof: &["-c", "false"],
+            ..shell
+        };
+        let folders = ["/bin".into()];
+        assert_eq!(shell.find_in(&folders), Some("/bin/sh".into()));
+        assert_eq!(broken.find_in(&folders), None);
     }
 
     #[test]
