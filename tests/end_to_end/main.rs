@@ -10,6 +10,7 @@ mod api;
 mod browser;
 mod console;
 mod docs_page;
+mod generated_clients;
 mod journey;
 mod keyward;
 mod lifetime;

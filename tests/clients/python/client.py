@@ -1,0 +1,87 @@
+"""Creates, lists, reads, changes and revokes keys with the generated client, as a user's program would."""
+
+import os
+from http import HTTPStatus
+from typing import TypeVar
+
+from keyward_api_client import AuthenticatedClient
+from keyward_api_client.api.api_keys import (
+    create_api_key,
+    delete_api_key,
+    get_api_key,
+    list_api_keys,
+    update_api_key,
+)
+from keyward_api_client.api.user import get_user
+from keyward_api_client.models import (
+    ApiKey,
+    ApiKeyPage,
+    ApiKeyStatus,
+    CreateApiKeyRequest,
+    CreatedApiKey,
+    Problem,
+    UpdateApiKeyRequest,
+    User,
+)
+from keyward_api_client.types import UNSET, Unset
+
+T = TypeVar("T")
+
+
+def answered(kind: type[T], answer: object) -> T:
+    """What was answered, which must not be a problem."""
+    assert isinstance(answer, kind), answer
+    return answer
+
+
+def with_key(token: str) -> AuthenticatedClient:
+    return AuthenticatedClient(os.environ["KEYWARD_URL"], token, raise_on_unexpected_status=True)
+
+
+keyward = with_key(os.environ["KEYWARD_KEY"])
+
+created = [
+    answered(
+        CreatedApiKey,
+        create_api_key.sync(client=keyward, body=CreateApiKeyRequest(name, "by Python")),
+    )
+    for name in ["Nightly", "Weekly", "每年"]
+]
+nightly = created[0]
+assert nightly.key.startswith("kwp_") and len(nightly.key) == 42
+
+user = answered(User, get_user.sync(client=with_key(nightly.key)))
+assert user.api_key.id == nightly.id
+
+listed: list[ApiKey] = []
+cursor: str | Unset = UNSET
+while True:
+    search = "Python" if isinstance(cursor, Unset) else UNSET
+    page = answered(ApiKeyPage, list_api_keys.sync(client=keyward, limit=2, cursor=cursor, search=search))
+    assert len(page.items) <= 2
+    listed += page.items
+    if isinstance(page.next_cursor, Unset):
+        break
+    cursor = page.next_cursor
+assert [key.id for key in listed] == [key.id for key in reversed(created)]
+assert all(key.status is ApiKeyStatus.VALID and isinstance(key.revoked_at, Unset) for key in listed)
+
+renamed = answered(
+    ApiKey, update_api_key.sync(nightly.id, client=keyward, body=UpdateApiKeyRequest(name="Hourly"))
+)
+assert renamed.name == "Hourly"
+assert get_api_key.sync(nightly.id, client=keyward) == renamed
+
+for key in created:
+    assert delete_api_key.sync_detailed(key.id, client=keyward).status_code is HTTPStatus.NO_CONTENT
+revoked = answered(ApiKey, get_api_key.sync(nightly.id, client=keyward))
+assert revoked.status is ApiKeyStatus.REVOKED and revoked.revoked_reason == "holder"
+assert not isinstance(revoked.revoked_at, Unset) and revoked.revoked_at >= revoked.created_at
+
+refused = answered(Problem, get_user.sync(client=with_key(nightly.key)))
+assert refused.code == "invalid_token"
+problem = answered(Problem, create_api_key.sync(client=keyward, body=CreateApiKeyRequest("")))
+assert problem.status == HTTPStatus.UNPROCESSABLE_ENTITY
+assert not isinstance(problem.errors, Unset) and [error.pointer for error in problem.errors] == ["/name"]
+
+print("OK")

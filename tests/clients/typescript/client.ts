@@ -1,0 +1,73 @@
+// Creates, lists, reads, changes and revokes keys with the generated client, as a user's program would.
+
+import assert from "node:assert/strict";
+import createClient from "openapi-fetch";
+import type { components, paths } from "./v1.js";
+
+type ApiKey = components["schemas"]["ApiKey"];
+type CreatedApiKey = components["schemas"]["CreatedApiKey"];
+type Problem = components["schemas"]["Problem"];
+
+function environment(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set`);
+  return value;
+}
+
+/** What was answered, which must not be a problem. */
+function answered<T>(answer: { data?: T; error?: Problem }): T {
+  if (answer.data === undefined) throw new Error(`${answer.error?.code}: ${answer.error?.detail}`);
+  return answer.data;
+}
+
+const baseUrl = environment("KEYWARD_URL");
+const withKey = (token: string) =>
+  createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${token}` } });
+const keyward = withKey(environment("KEYWARD_KEY"));
+const one = (id: string) => ({ params: { path: { id } } });
+
+const created: CreatedApiKey[] = [];
+for (const name of ["Nightly", "Weekly", "每年"]) {
+  created.push(answered(await keyward.POST("/api/v1/user/api-keys", { body: { name, description: "by TypeScript" } })));
+}
+const [nightly] = created;
+assert(nightly);
+assert.match(nightly.key, /^kwp_[0-9A-Za-z]{38}$/);
+
+const user = answered(await withKey(nightly.key).GET("/api/v1/user"));
+assert.equal(user.apiKey.id, nightly.id);
+
+const listed: ApiKey[] = [];
+let cursor: string | undefined;
+do {
+  const query = cursor === undefined ? { limit: 2, search: "TypeScript" } : { limit: 2, cursor };
+  const page = answered(await keyward.GET("/api/v1/user/api-keys", { params: { query } }));
+  assert(page.items.length <= 2);
+  listed.push(...page.items);
+  cursor = page.nextCursor;
+} while (cursor !== undefined);
+assert.deepEqual(listed.map((key) => key.id), created.map((key) => key.id).reverse());
+assert(listed.every((key) => key.status === "valid" && key.revokedAt === undefined));
+
+const renamed = answered(
+  await keyward.PATCH("/api/v1/user/api-keys/{id}", { ...one(nightly.id), body: { name: "Hourly" } }),
+);
+assert.equal(renamed.name, "Hourly");
+assert.deepEqual(answered(await keyward.GET("/api/v1/user/api-keys/{id}", one(nightly.id))), renamed);
+
+for (const { id } of created) {
+  const { response } = await keyward.DELETE("/api/v1/user/api-keys/{id}", one(id));
+  assert.equal(response.status, 204);
+}
+const revoked = answered(await keyward.GET("/api/v1/user/api-keys/{id}", one(nightly.id)));
+assert.equal(revoked.status, "revoked");
+assert.equal(revoked.revokedReason, "holder");
+
+const refused = await withKey(nightly.key).GET("/api/v1/user");
+assert.equal(refused.error?.code, "invalid_token");
+const invalid = await keyward.POST("/api/v1/user/api-keys", { body: { name: "" } });
+const problem: Problem | undefined = invalid.error;
+assert.equal(problem?.status, 422);
+assert.deepEqual(problem?.errors?.map((error) => error.pointer), ["/name"]);
+
+console.log("OK");

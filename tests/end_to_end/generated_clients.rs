@@ -1,0 +1,110 @@
+//! Clients that others' generators make of the document: programs on them compile and work against the real service.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use tokio::process::Command;
+
+use crate::console::PlainConsole;
+use crate::keyward::Keyward;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_generated_typescript_client_creates_lists_changes_and_revokes_keys() {
+    let tools = generators().join("typescript");
+    let node = |script: &str| {
+        let mut command = Command::new("node");
+        command.arg(tools.join("node_modules").join(script));
+        command
+    };
+    // Below the packages, so that node finds them.
+    let folder = fresh_folder(tools.join("program"));
+    for file in ["client.ts", "tsconfig.json", "package.json"] {
+        copy(&program("typescript").join(file), &folder.join(file));
+    }
+    let mut generate = node("openapi-typescript/bin/cli.js");
+    run(generate.arg(document()).arg("-o").arg(folder.join("v1.ts"))).await;
+    run(node("typescript/bin/tsc").arg("--project").arg(&folder)).await;
+    works(Command::new("node").arg(folder.join("client.js"))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_generated_python_client_creates_lists_changes_and_revokes_keys() {
+    let tools = generators().join("python");
+    let programs = tools.join("venv/bin");
+    let folder = fresh_folder(tools.join("program"));
+    copy(&program("python").join("client.py"), &folder.join("client.py"));
+    // It formats what it makes with ruff, which lies beside it.
+    let mut path = vec![programs.clone()];
+    path.extend(std::env::split_paths(&std::env::var_os("PATH").expect("a PATH")));
+    let mut generate = Command::new(programs.join("openapi-python-client"));
+    generate
+        .args(["generate", "--fail-on-warning", "--meta", "none"])
+        .args([OsStr::new("--path"), document().as_os_str()])
+        .arg("--output-path")
+        .arg(folder.join("keyward_api_client"))
+        .env("PATH", std::env::join_paths(path).expect("a PATH"));
+    run(&mut generate).await;
+    works(Command::new(programs.join("python")).arg(folder.join("client.py"))).await;
+}
+
+/// Runs a program with a key of its own, and fails unless it reaches its end.
+async fn works(program: &mut Command) {
+    let keyward = Keyward::start_set_up().await;
+    let api = PlainConsole::sign_in_owner(&keyward)
+        .await
+        .api_with_first_key()
+        .await;
+    let output = run(program
+        .env("KEYWARD_URL", keyward.base_url())
+        .env("KEYWARD_KEY", api.token().expect("a token")))
+    .await;
+    assert_eq!(output.trim(), "OK");
+}
+
+/// What a command prints; it must succeed.
+async fn run(command: &mut Command) -> String {
+    let output = command
+        .output()
+        .await
+        .unwrap_or_else(|error| panic!("{command:?} does not start ({error})"));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{command:?} failed:\n{printed}\n{errors}"
+    );
+    printed
+}
+
+/// Where the generators are installed.
+fn generators() -> PathBuf {
+    std::env::var_os("KEYWARD_CLIENT_GENERATORS")
+        .expect(
+            "KEYWARD_CLIENT_GENERATORS names the folder of the client generators; `cargo xtask test` installs them \
+             and sets this",
+        )
+        .into()
+}
+
+/// The folder with the program in a language.
+fn program(language: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("clients")
+        .join(language)
+}
+
+fn document() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi/v1.json")
+}
+
+fn fresh_folder(folder: PathBuf) -> PathBuf {
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("no old program");
+    }
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::copy(from, to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+}
