@@ -7,10 +7,19 @@ use crate::api::{Api, expect, text};
 use crate::browser::Browser;
 use crate::console::token_in;
 use crate::keyward::{Keyward, OWNER_PASSWORD};
+use crate::storage::Storage;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_key_comes_from_the_console_and_the_next_ones_through_the_api() {
-    let keyward = Keyward::start().await;
+    plays(Keyward::start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_embedded_database_serves_the_same_journey() {
+    plays(Keyward::start_on(Storage::embedded()).await).await;
+}
+
+async fn plays(keyward: Keyward) {
     let link = keyward.command("admin setup-link", "").await;
     let browser = Browser::open().await;
 

@@ -3,10 +3,11 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use keyward_test_database::TestDatabase;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
+
+use crate::storage::Storage;
 
 /// How long anything that should happen soon may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -16,16 +17,21 @@ pub(crate) const OWNER_PASSWORD: &str = "quiet otters read maps";
 
 /// A database and the `keyward` that serves it.
 pub(crate) struct Keyward {
-    database: TestDatabase,
+    storage: Storage,
     process: Child,
     base_url: String,
     log: JoinHandle<String>,
 }
 
 impl Keyward {
-    /// Serves an empty database.
+    /// Serves an empty PostgreSQL database.
     pub(crate) async fn start() -> Self {
-        Self::serve(empty_database().await, &[]).await
+        Self::start_on(Storage::postgres().await).await
+    }
+
+    /// Serves what may be any storage.
+    pub(crate) async fn start_on(storage: Storage) -> Self {
+        Self::serve(storage, &[]).await
     }
 
     /// Serves an organization with one owner, `ada`.
@@ -35,18 +41,16 @@ impl Keyward {
 
     /// The same, with more arguments to `keyward serve`.
     pub(crate) async fn start_set_up_with(arguments: &[&str]) -> Self {
-        let keyward = Self::serve(empty_database().await, arguments).await;
+        let keyward = Self::serve(Storage::postgres().await, arguments).await;
         let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
         keyward.command(bootstrap, OWNER_PASSWORD).await;
         keyward
     }
 
-    async fn serve(database: TestDatabase, arguments: &[&str]) -> Self {
-        let mut process = Command::new(binary())
+    async fn serve(storage: Storage, arguments: &[&str]) -> Self {
+        let mut process = keyward(&storage)
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(arguments)
-            .env_remove("KEYWARD_BIN")
-            .env("KEYWARD_DATABASE_URL", database.url())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -76,7 +80,7 @@ impl Keyward {
             log
         });
         Self {
-            database,
+            storage,
             process,
             base_url,
             log,
@@ -93,17 +97,15 @@ impl Keyward {
         self.base_url.trim_start_matches("http://")
     }
 
-    /// Its database, to break it.
-    pub(crate) fn database(&self) -> &TestDatabase {
-        &self.database
+    /// Where it keeps everything.
+    pub(crate) fn storage(&self) -> &Storage {
+        &self.storage
     }
 
     /// Runs another `keyward` command (words between spaces) on the same database and returns what it prints.
     pub(crate) async fn command(&self, command_line: &str, input: &str) -> String {
-        let mut command = Command::new(binary())
+        let mut command = keyward(&self.storage)
             .args(command_line.split(' '))
-            .env_remove("KEYWARD_BIN")
-            .env("KEYWARD_DATABASE_URL", self.database.url())
             .env("KEYWARD_PUBLIC_URL", &self.base_url)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -130,29 +132,30 @@ impl Keyward {
         assert!(status.success(), "SIGTERM could not be sent");
     }
 
-    /// Waits until it has ended; returns its exit code, its log and its database.
-    pub(crate) async fn ended(mut self) -> (Option<i32>, String, TestDatabase) {
+    /// Waits until it has ended; returns its exit code, its log and its storage.
+    pub(crate) async fn ended(mut self) -> (Option<i32>, String, Storage) {
         let status = tokio::time::timeout(PATIENCE, self.process.wait())
             .await
             .expect("keyward ends");
         let log = self.log.await.expect("a readable log");
-        (status.expect("an exit status").code(), log, self.database)
+        (status.expect("an exit status").code(), log, self.storage)
     }
 
     /// Ends it without warning and starts it again on the same database.
     pub(crate) async fn kill_and_restart(mut self) -> Self {
         self.process.kill().await.expect("keyward is killed");
-        Self::serve(self.database, &[]).await
+        Self::serve(self.storage, &[]).await
     }
 }
 
-async fn empty_database() -> TestDatabase {
-    TestDatabase::empty().await.expect("a database")
-}
-
-fn binary() -> String {
-    std::env::var("KEYWARD_BIN")
-        .expect("KEYWARD_BIN names the keyward binary to test; `cargo xtask test` builds it and sets this")
+/// A `keyward` command on this storage.
+fn keyward(storage: &Storage) -> Command {
+    let binary = std::env::var("KEYWARD_BIN")
+        .expect("KEYWARD_BIN names the keyward binary to test; `cargo xtask test` builds it and sets this");
+    let mut command = Command::new(binary);
+    command.env_remove("KEYWARD_BIN");
+    storage.configure(&mut command);
+    command
 }
 
 /// The address in the line that says that the server listens.

@@ -64,7 +64,7 @@ async fn sigterm_lets_a_request_in_flight_finish() {
         .expect("an answer");
 
     assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
-    let (code, log, _database) = keyward.ended().await;
+    let (code, log, _storage) = keyward.ended().await;
     assert_eq!(code, Some(0), "{log}");
     assert!(!log.contains("kwp_"), "a token is in the log: {log}");
 }

@@ -17,3 +17,4 @@ mod lifetime;
 mod narrow_pages;
 mod outage;
 mod refusals;
+mod storage;

@@ -17,12 +17,9 @@ async fn an_unreachable_database_is_503_for_everyone_and_recovers_by_itself() {
     let unknown = api.with_token(&format!("kwp_{}2wjyrI", "0".repeat(32)));
     let malformed = api.with_token("kwp_malformed");
 
-    keyward.database().refuse_connections().await.expect("an outage");
-    keyward
-        .database()
-        .terminate_connections()
-        .await
-        .expect("an outage");
+    let database = keyward.storage().as_postgres();
+    database.refuse_connections().await.expect("an outage");
+    database.terminate_connections().await.expect("an outage");
 
     for client in [&api, &unknown] {
         is_unavailable(
@@ -45,8 +42,7 @@ async fn an_unreachable_database_is_503_for_everyone_and_recovers_by_itself() {
     assert_eq!(status(&keyward, "/healthz").await, StatusCode::OK);
     assert_eq!(status(&keyward, "/readyz").await, StatusCode::SERVICE_UNAVAILABLE);
 
-    keyward
-        .database()
+    database
         .accept_connections()
         .await
         .expect("the end of the outage");
