@@ -210,6 +210,29 @@ async fn in_a_full_house_half_a_body_may_take_its_time_while_nobody_waits() {
 }
 
 #[tokio::test]
+async fn half_a_body_may_take_its_time_again_when_nobody_waits_any_more() {
+    let door = Running::with(|config| {
+        config.limits.connections = Some(1);
+        config.deadlines.hurried = A_MOMENT;
+    })
+    .await;
+    let mut first = door.client().await;
+    first.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    door.stage.is_asked("/gated").await;
+    let mut second = door.client().await;
+    assert!(second.hears_nothing_for(A_MOMENT).await);
+    door.stage.open_gate();
+    assert_eq!(first.answer().await.header("connection"), ["close"]);
+
+    second
+        .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n1")
+        .await;
+    assert!(second.hears_nothing_for(2 * A_MOMENT).await);
+    second.send("2").await;
+    assert_eq!(second.answer().await.status, 200);
+}
+
+#[tokio::test]
 async fn half_a_body_and_staying_after_the_refusal_share_one_moment_while_others_wait() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);

@@ -30,8 +30,9 @@ async fn a_request_in_flight_finishes_while_new_connections_are_refused() {
 }
 
 #[tokio::test]
-async fn a_body_still_being_sent_is_received_while_draining() {
-    let mut door = Running::with_defaults().await;
+async fn a_body_still_being_sent_is_received_without_hurry_while_draining() {
+    let hurried = Duration::from_millis(200);
+    let mut door = Running::with(|config| config.deadlines.hurried = hurried).await;
     let mut client = door.client().await;
     client
         .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n12")
@@ -39,6 +40,7 @@ async fn a_body_still_being_sent_is_received_while_draining() {
     door.stage.is_asked("/length").await;
     door.stop();
     eventually(async || Client::try_connect(door.address).await.is_err()).await;
+    assert!(client.hears_nothing_for(2 * hurried).await);
     client.send("34").await;
     assert_eq!(client.answer().await.body, "4");
     assert_eq!(door.ended().await, Drained { cut_off: 0 });
