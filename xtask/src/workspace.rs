@@ -32,3 +32,20 @@ impl Workspace {
         &self.target
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cargo_metadata::MetadataCommand;
+
+    /// The README says `cargo run`, and several members have binaries.
+    #[test]
+    fn cargo_run_finds_one_binary() {
+        let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
+        let members = metadata.workspace_default_packages();
+        let chosen: Vec<&str> = members
+            .iter()
+            .filter_map(|package| package.default_run.as_deref())
+            .collect();
+        assert_eq!(chosen, ["keyward"]);
+    }
+}
