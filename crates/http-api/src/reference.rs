@@ -22,6 +22,7 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
      form-action 'none'";
 
 /// Serves the page of the document as it is when the endpoint is made.
+#[derive(Clone)]
 pub(crate) struct ReferencePage(String);
 
 impl ReferencePage {

@@ -31,9 +31,11 @@ impl HttpApi {
             .data(self.keys)
             .map_to_response()
             .after(|answer| async { answer.map(never_cached) });
+        let reference_page = ReferencePage::new();
         let pages = Route::new()
             .at("/openapi.json", get(OpenApiJson(document())))
-            .at("/docs", get(ReferencePage::new()))
+            .at("/docs", get(reference_page.clone()))
+            .at("/docs/", get(reference_page))
             .at("/docs/:asset", get(reference::serve_asset))
             .at("/problems/:code", get(problem_page));
         ProblemAnswers::new(

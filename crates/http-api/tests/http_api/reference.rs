@@ -58,6 +58,12 @@ async fn everybody_can_read_all_of_the_document() {
 }
 
 #[tokio::test]
+async fn a_slash_too_many_makes_no_difference() {
+    let scene = Scene::new().await;
+    assert_eq!(get(&scene, "/docs/").await.body, get(&scene, "/docs").await.body);
+}
+
+#[tokio::test]
 async fn every_link_within_the_reference_leads_somewhere() {
     let scene = Scene::new().await;
     let page = get(&scene, "/docs").await.body;
@@ -118,11 +124,7 @@ async fn browsers_may_keep_style_and_script_for_ever() {
 #[tokio::test]
 async fn an_asset_of_another_version_is_not_found() {
     let scene = Scene::new().await;
-    for path in [
-        "/docs/reference-0000000000000000.css",
-        "/docs/reference.js",
-        "/docs/",
-    ] {
+    for path in ["/docs/reference-0000000000000000.css", "/docs/reference.js"] {
         assert_eq!(get(&scene, path).await.status, 404, "{path}");
     }
 }
