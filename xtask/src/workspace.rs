@@ -40,7 +40,12 @@ mod tests {
     /// The README says `cargo run`, and several members have binaries.
     #[test]
     fn cargo_run_finds_one_binary() {
-        let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+        let metadata = MetadataCommand::new()
+            .manifest_path(root)
+            .no_deps()
+            .exec()
+            .expect("cargo metadata");
         let members = metadata.workspace_default_packages();
         let chosen: Vec<&str> = members
             .iter()
