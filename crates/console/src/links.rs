@@ -17,6 +17,8 @@ pub(crate) const HOME: &str = "/";
 pub(crate) const SETUP: &str = "/setup";
 pub(crate) const SIGN_IN: &str = "/sign-in";
 pub(crate) const SIGN_OUT: &str = "/sign-out";
+/// Not the console's page, but at the same address for everyone.
+pub(crate) const API_REFERENCE: &str = "/docs";
 
 pub(crate) fn general(organization: &Slug) -> String {
     format!("/organizations/{organization}/settings/general")

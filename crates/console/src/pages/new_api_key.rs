@@ -46,7 +46,7 @@ pub(crate) async fn submit(
     Data(console): Data<&Arc<Console>>,
     Source(source): Source,
     Form(form): Form,
-    // After the form, which may be long on its way: who sends it must still be signed in when it is here (S26).
+    // After the form, which may be long on its way: who sends it must still be signed in when it is here.
     insider: Insider,
 ) -> Result<Response, Refusal> {
     let nonce = FormNonce::parse(form.required("nonce")?)

@@ -18,6 +18,13 @@ async fn who_has_no_key_learns_what_one_is_and_where_to_begin() {
 }
 
 #[tokio::test]
+async fn the_account_menu_leads_to_the_api_reference() {
+    let (running, _) = Running::with_ada().await;
+    let list = running.signed_in("ada").await.get(LIST).await;
+    assert!(list.shows("<a href=\"/docs\">API reference</a>"));
+}
+
+#[tokio::test]
 async fn the_table_shows_hint_state_and_origin_and_only_ones_own_keys() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;

@@ -149,7 +149,7 @@ async fn an_api_key_never_opens_the_console() {
     assert_eq!(visitor.post("/sign-in", &as_password).await.status, 422);
 }
 
-/// Whoever stole a session could otherwise begin a form with it and finish it after the session's end (S26).
+/// Whoever stole a session could otherwise begin a form with it and finish it after the session's end.
 #[tokio::test]
 async fn a_session_that_ends_while_its_form_is_on_the_way_changes_no_key() {
     let (running, ada) = Running::with_ada().await;
