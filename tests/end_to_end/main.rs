@@ -1,4 +1,4 @@
-//! The product as its users meet it: the real binary, a real PostgreSQL, a real browser.
+//! The product as its users meet it: the real binary, real databases, a real browser.
 
 #![expect(
     clippy::expect_used,
