@@ -1,4 +1,4 @@
-//! Who is let in: S1 to S6 of the security requirements, on every operation of the document.
+//! Who is let in, on every operation of the document.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ async fn every_operation_first_asks_for_credentials() {
     }
 }
 
-/// S2: nobody learns from a refusal whether a token ever worked.
+/// Nobody learns from a refusal whether a token ever worked.
 #[tokio::test]
 async fn every_operation_refuses_all_bad_credentials_alike() {
     let scene = Scene::new().await;
@@ -145,7 +145,6 @@ async fn the_scheme_is_read_without_regard_to_case() {
     }
 }
 
-/// S3 and S5.
 #[tokio::test]
 async fn a_token_counts_in_its_header_only() {
     let scene = Scene::new().await;
@@ -181,7 +180,7 @@ async fn a_cookie_neither_helps_nor_hinders() {
     assert_eq!(answer.header("set-cookie"), None);
 }
 
-/// S6: a flood of garbage costs no storage.
+/// A flood of garbage costs no storage.
 #[tokio::test]
 async fn a_malformed_token_touches_no_storage() {
     let installation = TestInstallation::new();
@@ -209,7 +208,7 @@ async fn a_malformed_token_touches_no_storage() {
     }
 }
 
-/// Whoever stole a token could otherwise begin requests with it and finish them after its revocation (S8).
+/// Whoever stole a token could otherwise begin requests with it and finish them after its revocation.
 #[tokio::test]
 async fn a_key_that_is_revoked_while_its_body_is_on_the_way_changes_nothing() {
     let scene = Scene::new().await;

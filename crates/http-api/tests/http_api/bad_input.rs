@@ -1,4 +1,4 @@
-//! What a request cannot be, and how it is refused: S15 and S48 to S53 of the security requirements.
+//! What a request cannot be, and how it is refused.
 
 use std::time::Duration;
 

@@ -50,7 +50,7 @@ async fn a_revoked_key_says_when_and_why() {
     assert_eq!(item["revokedReason"], "holder");
 }
 
-/// S13: nobody learns which identifiers exist.
+/// Nobody learns which identifiers exist.
 #[tokio::test]
 async fn unknown_foreign_and_malformed_ids_answer_alike() {
     let scene = Scene::new().await;

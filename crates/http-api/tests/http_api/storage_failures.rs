@@ -1,4 +1,4 @@
-//! When storage fails: 503 or 500, never 200 and never 401 (S10).
+//! When storage fails: 503 or 500, never 200 and never 401.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -161,7 +161,7 @@ async fn a_holder_who_is_gone_is_not_accepted() {
     }
 }
 
-/// Whoever runs the service finds the cause under the request's id, and no token beside it (S41).
+/// Whoever runs the service finds the cause under the request's id, and no token beside it.
 #[tokio::test]
 async fn the_log_says_what_answers_do_not() {
     let log = Log::default();

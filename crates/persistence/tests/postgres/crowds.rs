@@ -1,4 +1,4 @@
-//! Many changes that begin at the very same moment, on several replicas (R22, R23, S55).
+//! Many changes that begin at the very same moment, on several replicas.
 //!
 //! A table is locked until all of them have a connection and wait; so none is over before the last has begun.
 

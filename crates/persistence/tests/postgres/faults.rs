@@ -1,4 +1,4 @@
-//! A database that is away, silent, busy or read-only is told in time, and found again when it is back (R5–R9).
+//! A database that is away, silent, busy or read-only is told in time, and found again when it is back.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

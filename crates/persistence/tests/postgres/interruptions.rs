@@ -1,4 +1,4 @@
-//! Callers that leave, connections that break: no half change, no lost connection (R1–R4).
+//! Callers that leave, connections that break: no half change, no lost connection.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! TLS to the database, by the modes of libpq (S65).
+//! TLS to the database, by the modes of libpq.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! A change whose audit event the database refuses does not happen (S58).
+//! A change whose audit event the database refuses does not happen.
 
 use keyward_domain::api_key::{KeyEdit, KeyName, RevocationReason};
 use keyward_domain::audit::{Action, Actor, Subject};
