@@ -149,8 +149,9 @@ pub struct Limits {
     pub header_bytes: usize,
     /// Headers of a request; more are answered with 431. Default: 64.
     pub headers: usize,
-    /// Connections at once; further ones wait, one accepted and the others in the kernel's queue. Below the limit of open files. Default (`None`):
-    /// three quarters of that limit or what leaves 512 files for others, whichever is more, and at most 10,000.
+    /// Connections at once; further ones wait, one accepted and the others in the kernel's queue. Below the
+    /// limit of open files. Default (`None`): three quarters of that limit or what leaves 512 files for others,
+    /// whichever is more, and at most 10,000.
     pub connections: Option<usize>,
 }
 

@@ -40,8 +40,9 @@ pub(crate) struct ServerOptions {
     pub(crate) listen: SocketAddr,
     /// Where people reach this server, such as `https://keys.example.com`
     ///
-    /// https, or http on this machine (localhost, 127.0.0.0/8, ::1), and no path: keyward speaks plain HTTP, so a proxy in front of
-    /// it brings the TLS. Links, cookies and the check against forged forms rest on it. Default: the listening address.
+    /// https, or http on this machine (localhost, 127.0.0.0/8, ::1), and no path: keyward speaks plain HTTP, so a proxy
+    /// in front of it brings the TLS. Links, cookies and the check against forged forms rest on it. Default: the
+    /// listening address.
     #[arg(long, env = "KEYWARD_PUBLIC_URL", value_name = "URL", hide_env_values = true)]
     pub(crate) public_url: Option<String>,
 }
