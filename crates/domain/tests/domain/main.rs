@@ -9,6 +9,7 @@
 mod authenticating;
 mod broken_store;
 mod broken_stores_are_caught;
+mod console_sessions;
 mod issuing_keys;
 mod key_lifecycle;
 mod managing_accounts;

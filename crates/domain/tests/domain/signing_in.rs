@@ -1,4 +1,4 @@
-//! Signing in to the console, and the sessions that follow.
+//! Signing in to the console.
 
 use std::sync::Arc;
 
@@ -12,20 +12,18 @@ use keyward_domain::sign_in::password::{HashingError, MockPasswordHasher, Passwo
 use keyward_domain::sign_in::ports::{
     MockAccountStore, MockSessionStore, MockSignInThrottle, SignInThrottle, StartSessionError,
 };
-use keyward_domain::sign_in::session::{
-    Session, SessionToken, SignInAttempt, SignInError, SignInPorts, SignedIn,
-};
+use keyward_domain::sign_in::session::{SessionToken, SignInAttempt, SignInError, SignInPorts};
 use keyward_domain::sign_in::throttle::{ThrottleBucket, Throttled};
 use keyward_domain::testing::{Builder, PlainHasher, TestInstallation};
 
-fn installation_with_ada() -> (TestInstallation, Member) {
+pub(crate) fn installation_with_ada() -> (TestInstallation, Member) {
     let installation = TestInstallation::new();
     let acme = installation.organization("Acme");
     let ada = installation.member(&acme, "ada", Role::Member);
     (installation, ada)
 }
 
-fn source() -> RequestSource {
+pub(crate) fn source() -> RequestSource {
     RequestSource {
         address: Some([192, 0, 2, 7].into()),
         request_id: Some("request".to_owned()),
@@ -41,13 +39,13 @@ fn attempt<'a>(username: &'a str, password: &str) -> SignInAttempt<'a> {
     }
 }
 
-async fn sign_in(installation: &TestInstallation) -> SessionToken {
+pub(crate) async fn sign_in(installation: &TestInstallation) -> SessionToken {
     let attempt = attempt("ada", TestInstallation::PASSWORD);
     installation.sign_in().sign_in(attempt).await.expect("signed in")
 }
 
 /// Ports over the installation's store, of which a test replaces some.
-fn ports(installation: &TestInstallation) -> SignInPorts {
+pub(crate) fn ports(installation: &TestInstallation) -> SignInPorts {
     let store = Arc::new(installation.store.clone());
     SignInPorts {
         accounts: store.clone(),
@@ -58,7 +56,7 @@ fn ports(installation: &TestInstallation) -> SignInPorts {
     }
 }
 
-fn with_ports(make: &Builder, ports: SignInPorts) -> SignIn {
+pub(crate) fn with_ports(make: &Builder, ports: SignInPorts) -> SignIn {
     SignIn::new(
         ports,
         Arc::clone(&make.clock) as _,
@@ -344,105 +342,6 @@ async fn a_password_that_is_replaced_while_it_is_checked_is_a_wrong_one() {
 }
 
 #[tokio::test]
-async fn a_session_ends_after_12_idle_hours() {
-    let (installation, _) = installation_with_ada();
-    let token = sign_in(&installation).await;
-    let clock = &installation.builder.clock;
-    clock.advance(Session::IDLE - TimeDelta::milliseconds(1));
-    assert!(is_signed_in(&installation, &token).await);
-    clock.advance(Session::IDLE - TimeDelta::milliseconds(1));
-    assert!(
-        is_signed_in(&installation, &token).await,
-        "use begins the 12 hours anew"
-    );
-    clock.advance(Session::IDLE);
-    assert!(!is_signed_in(&installation, &token).await);
-}
-
-#[tokio::test]
-async fn a_session_ends_after_14_days_of_use() {
-    let (installation, _) = installation_with_ada();
-    let token = sign_in(&installation).await;
-    let clock = &installation.builder.clock;
-    let end = clock.now() + Session::ABSOLUTE;
-    while clock.now() + TimeDelta::hours(6) < end {
-        clock.advance(TimeDelta::hours(6));
-        assert!(is_signed_in(&installation, &token).await);
-    }
-    clock.advance(TimeDelta::hours(6));
-    assert_eq!(clock.now(), end);
-
-    assert!(!is_signed_in(&installation, &token).await);
-}
-
-#[tokio::test]
-async fn use_is_written_down_at_most_once_a_minute() {
-    let (installation, ada) = installation_with_ada();
-    let clock = Arc::clone(&installation.builder.clock);
-    let session = Session {
-        id: installation.builder.ids.next(),
-        user_id: ada.user.id,
-        started_at: clock.now(),
-        last_seen_at: clock.now(),
-    };
-    let found = SignedIn {
-        session: session.clone(),
-        user: ada.user.clone(),
-    };
-    let due = clock.now() + TimeDelta::minutes(1);
-    let mut sessions = MockSessionStore::new();
-    sessions.expect_find().returning(move |_| Ok(Some(found.clone())));
-    sessions
-        .expect_seen()
-        .once()
-        .withf(move |id, at| *id == session.id && *at == due)
-        .returning(|_, _| Ok(()));
-    let ports = SignInPorts {
-        sessions: Arc::new(sessions),
-        ..ports(&installation)
-    };
-    let sign_in = with_ports(&installation.builder, ports);
-    let token = SessionToken::generate(&*installation.builder.random);
-    for pause in [TimeDelta::zero(), TimeDelta::seconds(59), TimeDelta::seconds(1)] {
-        clock.advance(pause);
-        let signed_in = sign_in.signed_in(&token).await.expect("the store answers");
-        assert!(signed_in.is_some());
-    }
-}
-
-#[tokio::test]
-async fn signing_out_ends_the_session_and_is_told_once() {
-    let (installation, ada) = installation_with_ada();
-    let token = sign_in(&installation).await;
-    let elsewhere = sign_in(&installation).await;
-    let sign_in = installation.sign_in();
-    let signed_in = sign_in.signed_in(&token).await.expect("the store answers");
-    let signed_in = signed_in.expect("signed in");
-    for _ in 0..2 {
-        sign_in.sign_out(&signed_in, source()).await.expect("signed out");
-    }
-
-    assert!(!is_signed_in(&installation, &token).await);
-    assert!(is_signed_in(&installation, &elsewhere).await);
-    let mut events = installation.store.events();
-    events.retain(|event| event.action == Action::SignOut);
-    let [event] = events.as_slice() else {
-        panic!("one event, not {events:?}")
-    };
-    assert_eq!(event.actor, Actor::User(ada.user.id));
-    assert_eq!(event.subject, Subject::Session(signed_in.session.id));
-}
-
-#[tokio::test]
-async fn a_cookie_that_was_made_up_lets_nobody_in() {
-    let (installation, _) = installation_with_ada();
-    sign_in(&installation).await;
-    let made_up = SessionToken::generate(&*installation.builder.random);
-
-    assert!(!is_signed_in(&installation, &made_up).await);
-}
-
-#[tokio::test]
 async fn a_busy_hasher_is_no_refusal() {
     for username in ["ada", "nobody"] {
         let (installation, _) = installation_with_ada();
@@ -516,7 +415,7 @@ async fn a_store_that_is_down_signs_nobody_in_or_out() {
     assert!(is_signed_in(&installation, &token).await);
 }
 
-async fn is_signed_in(installation: &TestInstallation, token: &SessionToken) -> bool {
+pub(crate) async fn is_signed_in(installation: &TestInstallation, token: &SessionToken) -> bool {
     installation
         .sign_in()
         .signed_in(token)
