@@ -17,7 +17,7 @@ use keyward_domain::ports::{
 use keyward_domain::sign_in::ports::SignInThrottle;
 use keyward_domain::sign_in::throttle::{ThrottleBucket, Throttled};
 use keyward_domain::testing::MemoryStore;
-use keyward_domain::testing::conformance::Stores;
+use keyward_domain::testing::conformance::{KeyStores, Stores};
 use keyward_domain::token::TokenDigest;
 
 use crate::memory_store::ON_TOKIO;
@@ -60,12 +60,16 @@ impl BrokenStore {
             buckets: Mutex::default(),
         });
         let sound = Arc::new(sound);
+        let stores = Stores::of(Arc::clone(&sound), sound, ON_TOKIO);
         Stores {
-            api_keys: Arc::clone(&broken) as _,
-            credentials: Arc::clone(&broken) as _,
-            audit_log: Arc::clone(&broken) as _,
+            keys: KeyStores {
+                api_keys: Arc::clone(&broken) as _,
+                credentials: Arc::clone(&broken) as _,
+                audit_log: Arc::clone(&broken) as _,
+                ..stores.keys
+            },
             throttle: broken,
-            ..Stores::of(Arc::clone(&sound), sound, ON_TOKIO)
+            ..stores
         }
     }
 

@@ -1,12 +1,26 @@
 //! The conformance suite can fail: each faulty store breaks the case that is there for its fault.
 
 use keyward_domain::audit::Action;
-use keyward_domain::testing::conformance::{Stores, cases};
+use keyward_domain::testing::conformance::{KeyStores, Stores, key_cases, sign_in_cases};
 
 use crate::broken_store::{BrokenStore, Fault};
 
-async fn assert_caught<Case: Future<Output = ()> + Send + 'static>(fault: Fault, case: fn(Stores) -> Case) {
-    let outcome = tokio::spawn(case(BrokenStore::stores(fault))).await;
+async fn assert_caught<Case>(fault: Fault, case: fn(KeyStores) -> Case)
+where
+    Case: Future<Output = ()> + Send + 'static,
+{
+    assert_panics(fault, case(BrokenStore::stores(fault).keys)).await;
+}
+
+async fn assert_caught_by_sign_in<Case>(fault: Fault, case: fn(Stores) -> Case)
+where
+    Case: Future<Output = ()> + Send + 'static,
+{
+    assert_panics(fault, case(BrokenStore::stores(fault))).await;
+}
+
+async fn assert_panics(fault: Fault, case: impl Future<Output = ()> + Send + 'static) {
+    let outcome = tokio::spawn(case).await;
     assert!(
         outcome.is_err_and(|error| error.is_panic()),
         "a store with the fault {fault:?} passes"
@@ -19,12 +33,12 @@ async fn assert_caught<Case: Future<Output = ()> + Send + 'static>(fault: Fault,
 async fn finding_another_consumers_key_is_caught() {
     assert_caught(
         Fault::FindsAnyConsumersKey,
-        cases::another_consumers_key_is_not_found,
+        key_cases::another_consumers_key_is_not_found,
     )
     .await;
     assert_caught(
         Fault::FindsAnyConsumersKey,
-        cases::a_key_of_the_same_users_other_membership_is_not_found,
+        key_cases::a_key_of_the_same_users_other_membership_is_not_found,
     )
     .await;
 }
@@ -33,7 +47,7 @@ async fn finding_another_consumers_key_is_caught() {
 async fn revoking_another_consumers_key_is_caught() {
     assert_caught(
         Fault::RevokesAnyConsumersKey,
-        cases::another_consumers_key_cannot_be_revoked,
+        key_cases::another_consumers_key_cannot_be_revoked,
     )
     .await;
 }
@@ -43,18 +57,18 @@ async fn a_forgotten_event_is_caught() {
     let forgets = Fault::ForgetsEventsOf;
     assert_caught(
         forgets(Action::CreateApiKey),
-        cases::adding_a_key_writes_its_event,
+        key_cases::adding_a_key_writes_its_event,
     )
     .await;
-    assert_caught(forgets(Action::EditApiKey), cases::an_edit_writes_its_event).await;
+    assert_caught(forgets(Action::EditApiKey), key_cases::an_edit_writes_its_event).await;
     assert_caught(
         forgets(Action::RevokeApiKey),
-        cases::each_revoked_key_has_its_own_event,
+        key_cases::each_revoked_key_has_its_own_event,
     )
     .await;
-    assert_caught(
+    assert_caught_by_sign_in(
         forgets(Action::SignIn),
-        cases::starting_a_session_writes_its_event,
+        sign_in_cases::starting_a_session_writes_its_event,
     )
     .await;
 }
@@ -63,7 +77,7 @@ async fn a_forgotten_event_is_caught() {
 async fn an_event_too_many_is_caught() {
     assert_caught(
         Fault::TellsOfEditsThatChangeNothing,
-        cases::an_edit_that_changes_nothing_writes_no_event,
+        key_cases::an_edit_that_changes_nothing_writes_no_event,
     )
     .await;
 }
@@ -72,7 +86,7 @@ async fn an_event_too_many_is_caught() {
 async fn a_limit_that_is_not_checked_in_the_transaction_is_caught() {
     assert_caught(
         Fault::CountsKeysBeforeTheTransaction,
-        cases::of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added,
+        key_cases::of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added,
     )
     .await;
 }
@@ -81,12 +95,12 @@ async fn a_limit_that_is_not_checked_in_the_transaction_is_caught() {
 async fn the_wrong_order_of_checks_is_caught() {
     assert_caught(
         Fault::ChecksTheLimitFirst,
-        cases::a_repeated_form_is_told_before_the_limit,
+        key_cases::a_repeated_form_is_told_before_the_limit,
     )
     .await;
     assert_caught(
         Fault::ChecksTheLimitFirst,
-        cases::a_gone_holder_is_told_before_the_limit,
+        key_cases::a_gone_holder_is_told_before_the_limit,
     )
     .await;
 }
@@ -95,7 +109,7 @@ async fn the_wrong_order_of_checks_is_caught() {
 async fn an_edit_that_undoes_another_is_caught() {
     assert_caught(
         Fault::WritesBackTheWholeKey,
-        cases::concurrent_edits_keep_each_others_fields,
+        key_cases::concurrent_edits_keep_each_others_fields,
     )
     .await;
 }
@@ -104,12 +118,12 @@ async fn an_edit_that_undoes_another_is_caught() {
 async fn a_revoked_key_that_acts_is_caught() {
     assert_caught(
         Fault::LetsRevokedKeysAct,
-        cases::a_key_that_was_revoked_edits_no_other,
+        key_cases::a_key_that_was_revoked_edits_no_other,
     )
     .await;
     assert_caught(
         Fault::LetsRevokedKeysAct,
-        cases::a_key_that_was_revoked_revokes_no_other,
+        key_cases::a_key_that_was_revoked_revokes_no_other,
     )
     .await;
 }
@@ -118,7 +132,7 @@ async fn a_revoked_key_that_acts_is_caught() {
 async fn a_key_that_acts_after_its_concurrent_revocation_is_caught() {
     assert_caught(
         Fault::ChecksWhoActsBeforeTheTransaction,
-        cases::a_key_changes_nothing_once_its_concurrent_revocation_is_answered,
+        key_cases::a_key_changes_nothing_once_its_concurrent_revocation_is_answered,
     )
     .await;
 }
@@ -127,7 +141,7 @@ async fn a_key_that_acts_after_its_concurrent_revocation_is_caught() {
 async fn a_revocation_that_misses_a_new_child_is_caught() {
     assert_caught(
         Fault::LooksForDescendantsBeforeTheTransaction,
-        cases::no_child_outlives_a_concurrent_revocation_with_descendants,
+        key_cases::no_child_outlives_a_concurrent_revocation_with_descendants,
     )
     .await;
 }
@@ -136,7 +150,7 @@ async fn a_revocation_that_misses_a_new_child_is_caught() {
 async fn a_wildcard_in_a_search_is_caught() {
     assert_caught(
         Fault::TakesPercentSignsForWildcards,
-        cases::wildcards_and_quotes_in_a_search_are_literal,
+        key_cases::wildcards_and_quotes_in_a_search_are_literal,
     )
     .await;
 }
@@ -145,16 +159,16 @@ async fn a_wildcard_in_a_search_is_caught() {
 async fn credentials_answered_from_memory_are_caught() {
     assert_caught(
         Fault::RemembersCredentials,
-        cases::credentials_tell_at_once_when_their_membership_has_ended,
+        key_cases::credentials_tell_at_once_when_their_membership_has_ended,
     )
     .await;
 }
 
 #[tokio::test]
 async fn a_throttle_that_is_not_atomic_is_caught() {
-    assert_caught(
+    assert_caught_by_sign_in(
         Fault::ReadsTheThrottleBeforeTheTransaction,
-        cases::concurrent_attempts_pass_no_more_often_than_one_after_the_other,
+        sign_in_cases::concurrent_attempts_pass_no_more_often_than_one_after_the_other,
     )
     .await;
 }

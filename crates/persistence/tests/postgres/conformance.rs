@@ -8,6 +8,7 @@ use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Membership;
 use keyward_domain::organization::Organization;
 use keyward_domain::testing::conformance::{Arrange, Stores};
+use keyward_domain::user::User;
 use keyward_test_database::TestDatabase;
 use tokio_postgres::Client;
 
@@ -55,6 +56,21 @@ impl Arrange for BySql {
         let name = name.as_str().replace('\'', "''");
         self.execute(format!(
             "INSERT INTO organizations (id, slug, name, created_at) VALUES ('{id}', '{slug}', '{name}', '{created_at}')"
+        ))
+        .await;
+    }
+
+    async fn add_user(&self, user: User) {
+        let User {
+            id,
+            username,
+            display_name,
+            created_at,
+        } = user;
+        let display_name = display_name.as_str().replace('\'', "''");
+        self.execute(format!(
+            "INSERT INTO users (id, username, display_name, password_hash, created_at)
+             VALUES ('{id}', '{username}', '{display_name}', 'no password', '{created_at}')"
         ))
         .await;
     }

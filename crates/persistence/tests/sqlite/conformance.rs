@@ -8,6 +8,7 @@ use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Membership;
 use keyward_domain::organization::Organization;
 use keyward_domain::testing::conformance::{Arrange, Stores};
+use keyward_domain::user::User;
 
 use crate::fixture::{DataDirectory, blob, migrated_store};
 
@@ -41,6 +42,21 @@ impl Arrange for BySql {
         let name = name.as_str().replace('\'', "''");
         self.0.execute(&format!(
             "INSERT INTO organizations (id, slug, name, created_at) VALUES ({id}, '{slug}', '{name}', {created_at})"
+        ));
+    }
+
+    async fn add_user(&self, user: User) {
+        let User {
+            id,
+            username,
+            display_name,
+            created_at,
+        } = user;
+        let (id, created_at) = (blob(id.as_uuid()), created_at.timestamp_millis());
+        let display_name = display_name.as_str().replace('\'', "''");
+        self.0.execute(&format!(
+            "INSERT INTO users (id, username, display_name, password_hash, created_at)
+             VALUES ({id}, '{username}', '{display_name}', 'no password', {created_at})"
         ));
     }
 

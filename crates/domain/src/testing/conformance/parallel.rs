@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, join_all, poll_fn};
 
-use super::Stores;
+use super::KeyStores;
+use super::scene::Scene;
 
 /// Starts a task at once, beside the caller and other tasks. The future that it returns waits for the task's end.
 pub type Spawn = fn(BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
@@ -14,18 +15,19 @@ pub type Spawn = fn(BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
 /// How long something may take that a store goes on with after its caller stopped waiting.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-impl Stores {
+impl<S: AsRef<KeyStores>> Scene<S> {
     /// Runs tasks side by side and returns their results, in the order in which they finished.
     pub(super) async fn in_parallel<T: Send + 'static>(
         &self,
         tasks: impl IntoIterator<Item = BoxFuture<'static, T>>,
     ) -> Vec<T> {
+        let spawn = self.stores.as_ref().spawn;
         let results = Arc::new(Mutex::new(Vec::new()));
         let running: Vec<_> = tasks
             .into_iter()
             .map(|task| {
                 let results = Arc::clone(&results);
-                (self.spawn)(Box::pin(async move {
+                (spawn)(Box::pin(async move {
                     let result = task.await;
                     results
                         .lock()

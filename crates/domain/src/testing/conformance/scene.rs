@@ -1,8 +1,8 @@
-//! What the cases begin with: organizations, members and their keys, made through the ports.
+//! What the cases begin with: organizations, members and their keys.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::Stores;
+use super::KeyStores;
 use crate::api_key::{ApiKey, Origin, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
@@ -13,9 +13,6 @@ use crate::membership::{Member, Role};
 use crate::organization::Organization;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
-use crate::sign_in::accounts::Account;
-use crate::sign_in::password::PasswordHash;
-use crate::sign_in::ports::{FirstOwner, NewAccount, SetupProof};
 use crate::testing::Builder;
 use crate::user::User;
 
@@ -24,24 +21,48 @@ pub(super) const AMPLE: KeyLimit = KeyLimit(1_000);
 
 /// A store, and what makes its content.
 #[derive(Clone)]
-pub(super) struct Scene {
-    pub(super) stores: Stores,
+pub(super) struct Scene<S = KeyStores> {
+    pub(super) stores: S,
     pub(super) make: Builder,
 }
 
 impl Scene {
-    pub(super) fn new(stores: Stores) -> Self {
+    /// A scene in which an organization has one member, its owner: `ada` of `Analytical Engines`.
+    pub(super) async fn with_owner(stores: KeyStores) -> (Self, Member) {
+        let scene = Self::new(stores);
+        let organization = scene.add_organization("Analytical Engines").await;
+        let owner = scene.join_as(&organization, "ada", Role::Owner).await;
+        (scene, owner)
+    }
+
+    /// Adds a user as member of an organization.
+    pub(super) async fn join(&self, organization: &Organization, username: &str) -> Member {
+        self.join_as(organization, username, Role::Member).await
+    }
+
+    async fn join_as(&self, organization: &Organization, username: &str, role: Role) -> Member {
+        let user = self.make.user(username);
+        let membership = self.make.membership(organization, &user, role);
+        self.stores.arrange.add_user(user.clone()).await;
+        self.stores.arrange.add_membership(membership.clone()).await;
+        Member {
+            user,
+            organization: organization.clone(),
+            membership,
+        }
+    }
+}
+
+impl<S: AsRef<KeyStores>> Scene<S> {
+    pub(super) fn new(stores: S) -> Self {
         let make = Builder::new(1);
         // Stores must keep the milliseconds, too.
         make.clock.advance(TimeDelta::milliseconds(123));
         Self { stores, make }
     }
 
-    /// A scene in which the first run is over, and its owner, `ada` of `Analytical Engines`.
-    pub(super) async fn with_owner(stores: Stores) -> (Self, Member) {
-        let scene = Self::new(stores);
-        let owner = scene.set_up().await;
-        (scene, owner)
+    fn keys(&self) -> &KeyStores {
+        self.stores.as_ref()
     }
 
     pub(super) fn now(&self) -> DateTime<Utc> {
@@ -58,73 +79,10 @@ impl Scene {
         self.make.ids.next()
     }
 
-    async fn set_up(&self) -> Member {
-        let first_owner = self.first_owner("Analytical Engines", "ada");
-        let member = member_of(&first_owner);
-        let act = self.act_as(Actor::Administrator, Some(member.organization.id));
-        let events = vec![
-            act.event(
-                Action::CreateOrganization,
-                Subject::Organization(member.organization.id),
-            ),
-            act.event(Action::CreateUser, Subject::User(member.user.id)),
-            act.event(
-                Action::CreateMembership,
-                Subject::Membership(member.membership.id),
-            ),
-        ];
-        self.stores
-            .installation
-            .set_up(SetupProof::CommandLine, first_owner, events)
-            .await
-            .expect("an empty store is set up");
-        member
-    }
-
-    pub(super) fn first_owner(&self, organization: &str, username: &str) -> FirstOwner {
-        let organization = self.make.organization(organization);
-        let user = self.make.user(username);
-        FirstOwner {
-            membership: self.make.membership(&organization, &user, Role::Owner),
-            password_hash: password_hash(username),
-            organization,
-            user,
-        }
-    }
-
-    pub(super) fn new_account(&self, organization: &Organization, username: &str) -> NewAccount {
-        let user = self.make.user(username);
-        NewAccount {
-            membership: self.make.membership(organization, &user, Role::Member),
-            account: Account {
-                password_hash: password_hash(username),
-                user,
-            },
-        }
-    }
-
-    /// Adds a user as member of an organization.
-    pub(super) async fn join(&self, organization: &Organization, username: &str) -> Member {
-        let new = self.new_account(organization, username);
-        let member = Member {
-            user: new.account.user.clone(),
-            organization: organization.clone(),
-            membership: new.membership.clone(),
-        };
-        let act = self.act_as(Actor::Administrator, Some(organization.id));
-        let event = act.event(Action::CreateUser, Subject::User(member.user.id));
-        self.stores
-            .accounts
-            .add(new, vec![event])
-            .await
-            .expect("a new username is added");
-        member
-    }
-
     /// Makes an existing user a member of one more organization, or of the same one again.
     pub(super) async fn join_also(&self, user: &User, organization: &Organization) -> Member {
         let membership = self.make.membership(organization, user, Role::Member);
-        self.stores.arrange.add_membership(membership.clone()).await;
+        self.keys().arrange.add_membership(membership.clone()).await;
         Member {
             user: user.clone(),
             organization: organization.clone(),
@@ -134,13 +92,13 @@ impl Scene {
 
     pub(super) async fn add_organization(&self, name: &str) -> Organization {
         let organization = self.make.organization(name);
-        self.stores.arrange.add_organization(organization.clone()).await;
+        self.keys().arrange.add_organization(organization.clone()).await;
         organization
     }
 
     pub(super) async fn end_membership(&self, member: &Member) {
         let now = self.now();
-        self.stores
+        self.keys()
             .arrange
             .end_membership(member.membership.id, now)
             .await;
@@ -168,7 +126,7 @@ impl Scene {
             organization_id: None,
             ..event.clone()
         };
-        self.stores
+        self.keys()
             .audit_log
             .record(taken)
             .await
@@ -215,7 +173,7 @@ impl Scene {
         limit: KeyLimit,
     ) -> Result<(), AddKeyError> {
         let event = self.creation(member, new);
-        self.stores.api_keys.add(new.clone(), limit, event).await
+        self.keys().api_keys.add(new.clone(), limit, event).await
     }
 
     /// Adds a key as it is given.
@@ -240,7 +198,7 @@ impl Scene {
 
     /// The key as it is stored.
     pub(super) async fn stored(&self, key: &ApiKey) -> ApiKey {
-        self.stores
+        self.keys()
             .api_keys
             .find(key.consumer_id, key.id)
             .await
@@ -249,7 +207,7 @@ impl Scene {
     }
 
     pub(super) async fn is_stored(&self, key: &ApiKey) -> bool {
-        self.stores
+        self.keys()
             .api_keys
             .find(key.consumer_id, key.id)
             .await
@@ -264,7 +222,7 @@ impl Scene {
         key: &ApiKey,
         descendants: DescendantKeys,
     ) -> Vec<ApiKeyId> {
-        self.stores
+        self.keys()
             .api_keys
             .revoke(
                 member.membership.id,
@@ -287,7 +245,7 @@ impl Scene {
                 after,
             };
             let page = self
-                .stores
+                .keys()
                 .audit_log
                 .list(organization, request)
                 .await
@@ -318,16 +276,4 @@ impl Scene {
             .await
             .len()
     }
-}
-
-pub(super) fn member_of(first_owner: &FirstOwner) -> Member {
-    Member {
-        user: first_owner.user.clone(),
-        organization: first_owner.organization.clone(),
-        membership: first_owner.membership.clone(),
-    }
-}
-
-pub(super) fn password_hash(word: &str) -> PasswordHash {
-    PasswordHash::from_phc_string(format!("$plain${word}"))
 }

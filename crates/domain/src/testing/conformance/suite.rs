@@ -1,16 +1,43 @@
-//! The list of all cases, and the macro that makes tests of them.
+//! The list of all cases, and the macros that make tests of them.
 
-/// Declares `cases`, where each case can be called by its name, and `conformance_tests!`. A case that is missing from
-/// the list is dead code, which the compiler refuses.
+/// Declares the cases, where each can be called by its name, and the macros that make tests of them. A case that is
+/// missing from the list is dead code, which the compiler refuses.
 macro_rules! suite {
-    ($dollar:tt $($module:ident { $($case:ident)* })*) => {
-        /// Each case by itself: an async function that takes fresh [`Stores`](super::Stores) and panics if the store
-        /// breaks the promise that the function is named for.
-        pub mod cases {
-            $(pub use super::super::$module::{$($case),*};)*
+    (
+        $dollar:tt
+        keys { $($key_module:ident { $($key_case:ident)* })* }
+        sign_in { $($sign_in_module:ident { $($sign_in_case:ident)* })* }
+    ) => {
+        /// Each case of the key ports by itself: an async function that takes fresh [`KeyStores`](super::KeyStores)
+        /// and panics if the store breaks the promise that the function is named for.
+        pub mod key_cases {
+            $(pub use super::super::keys::$key_module::{$($key_case),*};)*
         }
 
-        /// Makes a test of each case of the [conformance suite](crate::testing::conformance).
+        /// Each case of the ports of users and sign-in by itself: an async function that takes fresh
+        /// [`Stores`](super::Stores) and panics if the store breaks the promise that the function is named for.
+        pub mod sign_in_cases {
+            $(pub use super::super::sign_in::$sign_in_module::{$($sign_in_case),*};)*
+        }
+
+        /// Makes a test of each case of the [conformance suite](crate::testing::conformance) that is about keys.
+        ///
+        /// It takes the attribute that makes an async function a test, and the name of an async function that makes
+        /// fresh [`KeyStores`](crate::testing::conformance::KeyStores).
+        #[macro_export]
+        macro_rules! key_conformance_tests {
+            (#[$dollar test:meta] $dollar stores:path) => {
+                $($(
+                    #[$dollar test]
+                    async fn $key_case() {
+                        $dollar crate::testing::conformance::key_cases::$key_case($dollar stores().await).await;
+                    }
+                )*)*
+            };
+        }
+
+        /// Makes a test of each case of the [conformance suite](crate::testing::conformance): those of
+        /// [`key_conformance_tests!`](crate::key_conformance_tests), and those of all other ports.
         ///
         /// It takes the attribute that makes an async function a test, and the name of an async function that makes
         /// fresh [`Stores`](crate::testing::conformance::Stores).
@@ -19,8 +46,16 @@ macro_rules! suite {
             (#[$dollar test:meta] $dollar stores:path) => {
                 $($(
                     #[$dollar test]
-                    async fn $case() {
-                        $dollar crate::testing::conformance::cases::$case($dollar stores().await).await;
+                    async fn $key_case() {
+                        let stores = $dollar stores().await.keys;
+                        $dollar crate::testing::conformance::key_cases::$key_case(stores).await;
+                    }
+                )*)*
+                $($(
+                    #[$dollar test]
+                    async fn $sign_in_case() {
+                        let stores = $dollar stores().await;
+                        $dollar crate::testing::conformance::sign_in_cases::$sign_in_case(stores).await;
                     }
                 )*)*
             };
@@ -29,179 +64,183 @@ macro_rules! suite {
 }
 
 suite! { $
-    add_key_cases {
-        a_key_reads_back_as_it_was_added
-        the_longest_texts_fit
-        adding_a_key_writes_its_event
-        a_key_whose_event_cannot_be_written_is_not_added
-        a_key_is_added_in_full_even_if_the_caller_stops_waiting
-        no_key_is_added_once_the_membership_has_ended
-        no_key_is_added_for_a_consumer_that_does_not_exist
-        no_key_is_added_below_a_revoked_key
-        no_key_is_added_below_a_key_that_does_not_exist
-        no_key_is_added_below_another_consumers_key
-        no_key_is_added_below_a_key_of_the_same_users_other_membership
-        a_form_sent_twice_creates_one_key
-        a_form_stays_used_after_its_key_was_revoked
-        two_consumers_may_send_the_same_nonce
-        a_refused_form_can_be_sent_again
-        a_consumer_has_no_more_valid_keys_than_the_limit
-        a_lowered_limit_holds_at_once
-        revoked_keys_and_other_consumers_keys_do_not_count
-        a_gone_holder_is_told_before_a_repeated_form
-        a_gone_holder_is_told_before_the_limit
-        a_repeated_form_is_told_before_the_limit
-        no_two_keys_share_a_token
+    keys {
+        add_key_cases {
+            a_key_reads_back_as_it_was_added
+            the_longest_texts_fit
+            adding_a_key_writes_its_event
+            a_key_whose_event_cannot_be_written_is_not_added
+            a_key_is_added_in_full_even_if_the_caller_stops_waiting
+            no_key_is_added_once_the_membership_has_ended
+            no_key_is_added_for_a_consumer_that_does_not_exist
+            no_key_is_added_below_a_revoked_key
+            no_key_is_added_below_a_key_that_does_not_exist
+            no_key_is_added_below_another_consumers_key
+            no_key_is_added_below_a_key_of_the_same_users_other_membership
+            a_form_sent_twice_creates_one_key
+            a_form_stays_used_after_its_key_was_revoked
+            two_consumers_may_send_the_same_nonce
+            a_refused_form_can_be_sent_again
+            a_consumer_has_no_more_valid_keys_than_the_limit
+            a_lowered_limit_holds_at_once
+            revoked_keys_and_other_consumers_keys_do_not_count
+            a_gone_holder_is_told_before_a_repeated_form
+            a_gone_holder_is_told_before_the_limit
+            a_repeated_form_is_told_before_the_limit
+            no_two_keys_share_a_token
+        }
+        find_key_cases {
+            an_unknown_key_is_not_found
+            another_consumers_key_is_not_found
+            a_key_of_the_same_users_other_membership_is_not_found
+            a_revoked_key_is_still_found
+        }
+        list_key_cases {
+            keys_are_listed_newest_first
+            a_consumer_without_keys_has_an_empty_page
+            pages_of_every_size_add_up_to_the_whole_list
+            a_full_last_page_has_no_next
+            a_page_goes_on_after_an_identifier_that_names_no_key
+            a_page_goes_on_after_a_key_that_left_the_filter
+            another_consumers_keys_are_never_listed
+            a_list_shows_only_keys_of_the_asked_status
+            a_listed_key_is_whole
+        }
+        search_key_cases {
+            a_search_finds_names_in_any_case_and_script
+            wildcards_and_quotes_in_a_search_are_literal
+            a_search_for_what_no_text_may_hold_finds_nothing
+            a_search_reads_descriptions_and_the_last_four_characters
+            a_search_without_a_term_finds_all
+            a_search_follows_edits
+            a_search_stays_within_the_consumer_and_the_status
+            a_search_goes_on_over_pages
+        }
+        descendant_cases {
+            descendants_are_all_generations_newest_first
+            a_childless_key_has_no_descendants_and_no_key_is_its_own
+            descendants_are_found_through_revoked_keys
+            a_long_line_of_descendants_is_found_to_its_end
+            an_unknown_key_has_no_descendants
+            another_consumers_key_has_no_descendants
+        }
+        edit_key_cases {
+            an_edit_changes_only_what_it_names
+            an_edit_writes_its_event
+            an_edit_that_changes_nothing_writes_no_event
+            an_edit_whose_event_cannot_be_written_does_not_happen
+            an_edit_happens_in_full_even_if_the_caller_stops_waiting
+            a_revoked_key_cannot_be_edited
+            no_key_is_edited_once_the_membership_has_ended
+            a_key_that_was_revoked_edits_no_other
+            an_unknown_key_cannot_be_edited
+            another_consumers_key_cannot_be_edited
+            concurrent_edits_keep_each_others_fields
+        }
+        revoke_key_cases {
+            a_revocation_keeps_its_moment_actor_and_reason
+            a_second_revocation_changes_nothing
+            an_unknown_key_cannot_be_revoked
+            another_consumers_key_cannot_be_revoked
+            a_key_that_was_revoked_revokes_no_other
+            keys_of_an_ended_membership_are_revoked_by_others_only
+            other_keys_survive_a_revocation
+            descendants_survive_unless_asked_for
+            all_generations_are_revoked_if_asked_for
+            descendants_below_revoked_keys_are_revoked_too
+            descendants_of_a_key_revoked_before_can_still_be_revoked
+            each_revoked_key_has_its_own_event
+            a_revocation_whose_event_cannot_be_written_does_not_happen
+            a_revocation_happens_in_full_even_if_the_caller_stops_waiting
+            once_revoked_a_key_opens_nothing_and_has_no_more_children
+        }
+        concurrent_key_cases {
+            of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added
+            a_form_sent_many_times_at_once_creates_one_key
+            many_concurrent_revocations_of_one_key_write_one_event
+            no_child_outlives_a_concurrent_revocation_with_descendants
+            a_key_changes_nothing_once_its_concurrent_revocation_is_answered
+            concurrent_revocations_of_one_family_write_one_event_per_key
+        }
+        credential_cases {
+            a_credential_holds_every_fact_about_the_caller
+            an_unknown_digest_has_no_credential
+            a_credential_tells_when_its_key_was_revoked
+            credentials_tell_at_once_when_their_membership_has_ended
+            keys_stay_dead_when_their_user_is_invited_again
+        }
+        membership_cases {
+            a_live_member_is_found_whole
+            whoever_left_is_no_member
+            whoever_was_invited_again_is_a_new_member
+            a_strangers_organization_looks_like_none
+            a_user_is_another_member_in_each_organization
+            the_organizations_of_a_user_come_by_name
+        }
+        audit_log_cases {
+            every_kind_of_event_reads_back_as_it_was_recorded
+            an_event_is_listed_in_its_organization_only
+            pages_of_events_add_up_to_the_whole_log
+            a_page_of_events_goes_on_after_an_identifier_that_names_no_event
+            a_recorded_event_is_never_replaced
+        }
     }
-    find_key_cases {
-        an_unknown_key_is_not_found
-        another_consumers_key_is_not_found
-        a_key_of_the_same_users_other_membership_is_not_found
-        a_revoked_key_is_still_found
-    }
-    list_key_cases {
-        keys_are_listed_newest_first
-        a_consumer_without_keys_has_an_empty_page
-        pages_of_every_size_add_up_to_the_whole_list
-        a_full_last_page_has_no_next
-        a_page_goes_on_after_an_identifier_that_names_no_key
-        a_page_goes_on_after_a_key_that_left_the_filter
-        another_consumers_keys_are_never_listed
-        a_list_shows_only_keys_of_the_asked_status
-        a_listed_key_is_whole
-    }
-    search_key_cases {
-        a_search_finds_names_in_any_case_and_script
-        wildcards_and_quotes_in_a_search_are_literal
-        a_search_for_what_no_text_may_hold_finds_nothing
-        a_search_reads_descriptions_and_the_last_four_characters
-        a_search_without_a_term_finds_all
-        a_search_follows_edits
-        a_search_stays_within_the_consumer_and_the_status
-        a_search_goes_on_over_pages
-    }
-    descendant_cases {
-        descendants_are_all_generations_newest_first
-        a_childless_key_has_no_descendants_and_no_key_is_its_own
-        descendants_are_found_through_revoked_keys
-        a_long_line_of_descendants_is_found_to_its_end
-        an_unknown_key_has_no_descendants
-        another_consumers_key_has_no_descendants
-    }
-    edit_key_cases {
-        an_edit_changes_only_what_it_names
-        an_edit_writes_its_event
-        an_edit_that_changes_nothing_writes_no_event
-        an_edit_whose_event_cannot_be_written_does_not_happen
-        an_edit_happens_in_full_even_if_the_caller_stops_waiting
-        a_revoked_key_cannot_be_edited
-        no_key_is_edited_once_the_membership_has_ended
-        a_key_that_was_revoked_edits_no_other
-        an_unknown_key_cannot_be_edited
-        another_consumers_key_cannot_be_edited
-        concurrent_edits_keep_each_others_fields
-    }
-    revoke_key_cases {
-        a_revocation_keeps_its_moment_actor_and_reason
-        a_second_revocation_changes_nothing
-        an_unknown_key_cannot_be_revoked
-        another_consumers_key_cannot_be_revoked
-        a_key_that_was_revoked_revokes_no_other
-        keys_of_an_ended_membership_are_revoked_by_others_only
-        other_keys_survive_a_revocation
-        descendants_survive_unless_asked_for
-        all_generations_are_revoked_if_asked_for
-        descendants_below_revoked_keys_are_revoked_too
-        descendants_of_a_key_revoked_before_can_still_be_revoked
-        each_revoked_key_has_its_own_event
-        a_revocation_whose_event_cannot_be_written_does_not_happen
-        a_revocation_happens_in_full_even_if_the_caller_stops_waiting
-        once_revoked_a_key_opens_nothing_and_has_no_more_children
-    }
-    concurrent_key_cases {
-        of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added
-        a_form_sent_many_times_at_once_creates_one_key
-        many_concurrent_revocations_of_one_key_write_one_event
-        no_child_outlives_a_concurrent_revocation_with_descendants
-        a_key_changes_nothing_once_its_concurrent_revocation_is_answered
-        concurrent_revocations_of_one_family_write_one_event_per_key
-    }
-    credential_cases {
-        a_credential_holds_every_fact_about_the_caller
-        an_unknown_digest_has_no_credential
-        a_credential_tells_when_its_key_was_revoked
-        credentials_tell_at_once_when_their_membership_has_ended
-        keys_stay_dead_when_their_user_is_invited_again
-    }
-    membership_cases {
-        a_live_member_is_found_whole
-        whoever_left_is_no_member
-        whoever_was_invited_again_is_a_new_member
-        a_strangers_organization_looks_like_none
-        a_user_is_another_member_in_each_organization
-        the_organizations_of_a_user_come_by_name
-    }
-    audit_log_cases {
-        every_kind_of_event_reads_back_as_it_was_recorded
-        an_event_is_listed_in_its_organization_only
-        pages_of_events_add_up_to_the_whole_log
-        a_page_of_events_goes_on_after_an_identifier_that_names_no_event
-        a_recorded_event_is_never_replaced
-    }
-    account_cases {
-        an_account_reads_back_as_it_was_added
-        an_unknown_username_has_no_account
-        a_username_is_given_once
-        of_many_concurrent_accounts_with_one_username_one_is_added
-        an_account_whose_event_cannot_be_written_is_not_added
-        an_account_is_added_in_full_even_if_the_caller_stops_waiting
-        organizations_come_by_name
-        a_replaced_password_ends_all_sessions_of_its_user
-        the_password_of_an_unknown_user_is_not_replaced
-        a_password_whose_event_cannot_be_written_is_not_replaced
-        a_password_is_replaced_in_full_even_if_the_caller_stops_waiting
-        keys_outlive_a_replaced_password
-    }
-    session_cases {
-        a_session_reads_back_as_it_was_started
-        an_unknown_session_is_not_found
-        starting_a_session_writes_its_event
-        a_session_ends_when_another_replaces_it
-        a_session_starts_even_if_the_one_it_replaces_is_gone
-        a_session_whose_event_cannot_be_written_does_not_start
-        a_session_starts_in_full_even_if_the_caller_stops_waiting
-        no_session_starts_with_a_password_that_was_replaced
-        no_session_outlives_a_password_that_is_replaced_meanwhile
-        a_session_is_seen_forward_only
-        an_expired_session_is_still_found
-        an_ended_session_is_gone
-        a_session_ends_once
-        many_concurrent_ends_of_one_session_write_one_event
-        a_session_ends_in_full_even_if_the_caller_stops_waiting
-        of_many_concurrent_sightings_the_last_moment_stays
-        a_session_whose_end_cannot_be_written_goes_on
-    }
-    throttle_cases {
-        attempts_are_taken_as_the_rule_says
-        buckets_do_not_share_attempts
-        clearing_gives_all_attempts_of_one_bucket_back
-        concurrent_attempts_pass_no_more_often_than_one_after_the_other
-    }
-    installation_cases {
-        an_empty_store_is_not_set_up
-        a_link_works_until_it_expires
-        a_new_link_replaces_the_one_before
-        a_link_is_replaced_in_full_even_if_the_caller_stops_waiting
-        a_link_whose_event_cannot_be_written_replaces_nothing
-        the_link_sets_up_organization_owner_and_membership
-        the_command_line_sets_up_without_a_link
-        the_command_line_ends_a_link_that_was_not_used
-        a_link_that_does_not_work_sets_nothing_up
-        nothing_is_set_up_twice
-        there_is_no_link_after_the_setup
-        a_setup_whose_events_cannot_be_written_does_not_happen
-        a_setup_happens_in_full_even_if_the_caller_stops_waiting
-        of_many_concurrent_setups_one_succeeds
-        no_link_survives_a_concurrent_setup
+    sign_in {
+        account_cases {
+            an_account_reads_back_as_it_was_added
+            an_unknown_username_has_no_account
+            a_username_is_given_once
+            of_many_concurrent_accounts_with_one_username_one_is_added
+            an_account_whose_event_cannot_be_written_is_not_added
+            an_account_is_added_in_full_even_if_the_caller_stops_waiting
+            organizations_come_by_name
+            a_replaced_password_ends_all_sessions_of_its_user
+            the_password_of_an_unknown_user_is_not_replaced
+            a_password_whose_event_cannot_be_written_is_not_replaced
+            a_password_is_replaced_in_full_even_if_the_caller_stops_waiting
+            keys_outlive_a_replaced_password
+        }
+        session_cases {
+            a_session_reads_back_as_it_was_started
+            an_unknown_session_is_not_found
+            starting_a_session_writes_its_event
+            a_session_ends_when_another_replaces_it
+            a_session_starts_even_if_the_one_it_replaces_is_gone
+            a_session_whose_event_cannot_be_written_does_not_start
+            a_session_starts_in_full_even_if_the_caller_stops_waiting
+            no_session_starts_with_a_password_that_was_replaced
+            no_session_outlives_a_password_that_is_replaced_meanwhile
+            a_session_is_seen_forward_only
+            an_expired_session_is_still_found
+            an_ended_session_is_gone
+            a_session_ends_once
+            many_concurrent_ends_of_one_session_write_one_event
+            a_session_ends_in_full_even_if_the_caller_stops_waiting
+            of_many_concurrent_sightings_the_last_moment_stays
+            a_session_whose_end_cannot_be_written_goes_on
+        }
+        throttle_cases {
+            attempts_are_taken_as_the_rule_says
+            buckets_do_not_share_attempts
+            clearing_gives_all_attempts_of_one_bucket_back
+            concurrent_attempts_pass_no_more_often_than_one_after_the_other
+        }
+        installation_cases {
+            an_empty_store_is_not_set_up
+            a_link_works_until_it_expires
+            a_new_link_replaces_the_one_before
+            a_link_is_replaced_in_full_even_if_the_caller_stops_waiting
+            a_link_whose_event_cannot_be_written_replaces_nothing
+            the_link_sets_up_organization_owner_and_membership
+            the_command_line_sets_up_without_a_link
+            the_command_line_ends_a_link_that_was_not_used
+            a_link_that_does_not_work_sets_nothing_up
+            nothing_is_set_up_twice
+            there_is_no_link_after_the_setup
+            a_setup_whose_events_cannot_be_written_does_not_happen
+            a_setup_happens_in_full_even_if_the_caller_stops_waiting
+            of_many_concurrent_setups_one_succeeds
+            no_link_survives_a_concurrent_setup
+        }
     }
 }

@@ -5,12 +5,18 @@ use super::MemoryStore;
 use crate::id::MembershipId;
 use crate::membership::Membership;
 use crate::organization::Organization;
+use crate::sign_in::password::PasswordHash;
 use crate::testing::conformance::Arrange;
+use crate::user::User;
 
 #[async_trait]
 impl Arrange for MemoryStore {
     async fn add_organization(&self, organization: Organization) {
         self.put_organization(organization);
+    }
+
+    async fn add_user(&self, user: User) {
+        self.put_user(user, PasswordHash::from_phc_string("no password".to_owned()));
     }
 
     async fn add_membership(&self, membership: Membership) {

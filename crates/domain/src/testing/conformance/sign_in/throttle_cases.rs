@@ -3,12 +3,12 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
 
-use super::Stores;
-use super::scene::Scene;
+use super::super::Stores;
+use super::scene::SignInScene;
 use crate::sign_in::throttle::{ThrottleBucket, Throttled};
 
 pub async fn attempts_are_taken_as_the_rule_says(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let account = ThrottleBucket::account("ada");
     let address = ThrottleBucket::address([192, 0, 2, 7].into());
     for bucket in [account, address] {
@@ -32,7 +32,7 @@ pub async fn attempts_are_taken_as_the_rule_says(stores: Stores) {
 }
 
 pub async fn buckets_do_not_share_attempts(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let buckets = [
         ThrottleBucket::account("ada"),
         ThrottleBucket::account("bob"),
@@ -45,7 +45,7 @@ pub async fn buckets_do_not_share_attempts(stores: Stores) {
 }
 
 pub async fn clearing_gives_all_attempts_of_one_bucket_back(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let (ada, bob) = (ThrottleBucket::account("ada"), ThrottleBucket::account("bob"));
     let burst = drain(&scene, ada).await;
     drain(&scene, bob).await;
@@ -59,7 +59,7 @@ pub async fn clearing_gives_all_attempts_of_one_bucket_back(stores: Stores) {
 }
 
 pub async fn concurrent_attempts_pass_no_more_often_than_one_after_the_other(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let one_by_one = drain(&scene, ThrottleBucket::account("one by one")).await;
     let at_once = ThrottleBucket::account("at once");
     let attempts = (0..64).map(|_| {
@@ -67,13 +67,13 @@ pub async fn concurrent_attempts_pass_no_more_often_than_one_after_the_other(sto
         let task: BoxFuture<'static, _> = Box::pin(async move { take(&scene, at_once).await });
         task
     });
-    let results = scene.stores.in_parallel(attempts).await;
+    let results = scene.in_parallel(attempts).await;
     let passed = results.iter().filter(|refused| refused.is_none()).count();
 
     assert_eq!(passed, one_by_one);
 }
 
-async fn take(scene: &Scene, bucket: ThrottleBucket) -> Option<Throttled> {
+async fn take(scene: &SignInScene, bucket: ThrottleBucket) -> Option<Throttled> {
     scene
         .stores
         .throttle
@@ -83,7 +83,7 @@ async fn take(scene: &Scene, bucket: ThrottleBucket) -> Option<Throttled> {
 }
 
 /// Takes attempts until one is refused; says how many passed.
-async fn drain(scene: &Scene, bucket: ThrottleBucket) -> usize {
+async fn drain(scene: &SignInScene, bucket: ThrottleBucket) -> usize {
     const MANY: usize = 1_000;
     for passed in 0..MANY {
         if take(scene, bucket).await.is_some() {

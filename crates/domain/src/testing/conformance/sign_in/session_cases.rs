@@ -3,17 +3,17 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
 
-use super::Stores;
-use super::parallel::{abandon, eventually};
-use super::scene::{Scene, password_hash};
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::scene::{SignInScene, password_hash};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::sign_in::ports::{NewSession, StartSessionError};
 use crate::sign_in::session::{Session, SessionDigest, SessionToken, SignedIn};
 use crate::user::User;
 
 pub async fn a_session_reads_back_as_it_was_started(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
-    let bob = scene.join(&ada.organization, "bob").await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
     for user in [&ada.user, &bob.user] {
         scene.later(TimeDelta::milliseconds(3));
         let new = start_session(&scene, user).await;
@@ -26,7 +26,7 @@ pub async fn a_session_reads_back_as_it_was_started(stores: Stores) {
 }
 
 pub async fn an_unknown_session_is_not_found(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     start_session(&scene, &ada.user).await;
     let unknown = new_session(&scene, &ada.user, None);
 
@@ -34,7 +34,7 @@ pub async fn an_unknown_session_is_not_found(stores: Stores) {
 }
 
 pub async fn starting_a_session_writes_its_event(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = new_session(&scene, &ada.user, None);
     let event = sign_in(&scene, &new);
     scene
@@ -51,7 +51,7 @@ pub async fn starting_a_session_writes_its_event(stores: Stores) {
 }
 
 pub async fn a_session_ends_when_another_replaces_it(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let bystander = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(first.digest));
@@ -70,7 +70,7 @@ pub async fn a_session_ends_when_another_replaces_it(stores: Stores) {
 }
 
 pub async fn a_session_starts_even_if_the_one_it_replaces_is_gone(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let never_started = new_session(&scene, &ada.user, None);
     let new = new_session(&scene, &ada.user, Some(never_started.digest));
     let event = sign_in(&scene, &new);
@@ -85,7 +85,7 @@ pub async fn a_session_starts_even_if_the_one_it_replaces_is_gone(stores: Stores
 }
 
 pub async fn a_session_whose_event_cannot_be_written_does_not_start(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(first.digest));
     let event = scene.unwritable(sign_in(&scene, &second)).await;
@@ -100,7 +100,7 @@ pub async fn a_session_whose_event_cannot_be_written_does_not_start(stores: Stor
 }
 
 pub async fn a_session_starts_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(first.digest));
     let event = sign_in(&scene, &second);
@@ -114,8 +114,8 @@ pub async fn a_session_starts_in_full_even_if_the_caller_stops_waiting(stores: S
 }
 
 pub async fn no_session_starts_with_a_password_that_was_replaced(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
-    let bob = scene.join(&ada.organization, "bob").await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
     let his = start_session(&scene, &bob.user).await;
     // She signs in where he was signed in, while her password is replaced.
     let late = new_session(&scene, &ada.user, Some(his.digest));
@@ -140,7 +140,7 @@ pub async fn no_session_starts_with_a_password_that_was_replaced(stores: Stores)
 }
 
 pub async fn no_session_outlives_a_password_that_is_replaced_meanwhile(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     for round in 0..4 {
         let verified_against = match round {
             0 => password_hash("ada"),
@@ -164,7 +164,7 @@ pub async fn no_session_outlives_a_password_that_is_replaced_meanwhile(stores: S
         });
         // In the middle of them all.
         tasks.insert(sessions.len() / 2, replacement);
-        for outcome in scene.stores.in_parallel(tasks).await {
+        for outcome in scene.in_parallel(tasks).await {
             assert!(
                 matches!(outcome, Ok(()) | Err(StartSessionError::PasswordReplaced)),
                 "{outcome:?}"
@@ -178,7 +178,7 @@ pub async fn no_session_outlives_a_password_that_is_replaced_meanwhile(stores: S
 }
 
 pub async fn a_session_is_seen_forward_only(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let bystander = start_session(&scene, &ada.user).await;
     let start = scene.now();
@@ -207,7 +207,7 @@ pub async fn a_session_is_seen_forward_only(stores: Stores) {
 }
 
 pub async fn an_expired_session_is_still_found(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     scene.later(TimeDelta::days(400));
 
@@ -215,7 +215,7 @@ pub async fn an_expired_session_is_still_found(stores: Stores) {
 }
 
 pub async fn an_ended_session_is_gone(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let bystander = start_session(&scene, &ada.user).await;
     let event = sign_out(&scene, &new);
@@ -239,7 +239,7 @@ pub async fn an_ended_session_is_gone(stores: Stores) {
 }
 
 pub async fn a_session_ends_once(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let ended = start_session(&scene, &ada.user).await;
     for _ in 0..2 {
         let event = sign_out(&scene, &ended);
@@ -267,7 +267,7 @@ pub async fn a_session_ends_once(stores: Stores) {
 }
 
 pub async fn many_concurrent_ends_of_one_session_write_one_event(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let attempts = (0..32).map(|_| {
         let (scene, new) = (scene.clone(), new.clone());
@@ -277,7 +277,7 @@ pub async fn many_concurrent_ends_of_one_session_write_one_event(stores: Stores)
         });
         task
     });
-    for ended in scene.stores.in_parallel(attempts).await {
+    for ended in scene.in_parallel(attempts).await {
         ended.expect("ended");
     }
 
@@ -285,7 +285,7 @@ pub async fn many_concurrent_ends_of_one_session_write_one_event(stores: Stores)
 }
 
 pub async fn a_session_ends_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let event = sign_out(&scene, &new);
     abandon(scene.stores.sessions.end(new.session.id, event)).await;
@@ -298,7 +298,7 @@ pub async fn a_session_ends_in_full_even_if_the_caller_stops_waiting(stores: Sto
 }
 
 pub async fn of_many_concurrent_sightings_the_last_moment_stays(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let start = scene.now();
     let sightings = (0..32_i64).map(|number| {
@@ -309,7 +309,7 @@ pub async fn of_many_concurrent_sightings_the_last_moment_stays(stores: Stores) 
             Box::pin(async move { scene.stores.sessions.seen(session, at).await });
         task
     });
-    for noted in scene.stores.in_parallel(sightings).await {
+    for noted in scene.in_parallel(sightings).await {
         noted.expect("noted");
     }
 
@@ -320,7 +320,7 @@ pub async fn of_many_concurrent_sightings_the_last_moment_stays(stores: Stores) 
 }
 
 pub async fn a_session_whose_end_cannot_be_written_goes_on(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let event = scene.unwritable(sign_out(&scene, &new)).await;
     let failed = scene.stores.sessions.end(new.session.id, event).await;
@@ -329,7 +329,7 @@ pub async fn a_session_whose_end_cannot_be_written_goes_on(stores: Stores) {
     assert!(find(&scene, &new.digest).await.is_some());
 }
 
-pub(super) async fn start_session(scene: &Scene, user: &User) -> NewSession {
+pub(super) async fn start_session(scene: &SignInScene, user: &User) -> NewSession {
     let new = new_session(scene, user, None);
     let event = sign_in(scene, &new);
     scene
@@ -341,12 +341,12 @@ pub(super) async fn start_session(scene: &Scene, user: &User) -> NewSession {
     new
 }
 
-async fn start(scene: &Scene, new: &NewSession) -> Result<(), StartSessionError> {
+async fn start(scene: &SignInScene, new: &NewSession) -> Result<(), StartSessionError> {
     let event = sign_in(scene, new);
     scene.stores.sessions.start(new.clone(), event).await
 }
 
-async fn replace_password(scene: &Scene, user: &User, word: &str) {
+async fn replace_password(scene: &SignInScene, user: &User, word: &str) {
     let act = scene.act_as(Actor::Administrator, None);
     let event = act.event(Action::ResetPassword, Subject::User(user.id));
     scene
@@ -357,7 +357,7 @@ async fn replace_password(scene: &Scene, user: &User, word: &str) {
         .expect("replaced");
 }
 
-fn new_session(scene: &Scene, user: &User, replaces: Option<SessionDigest>) -> NewSession {
+fn new_session(scene: &SignInScene, user: &User, replaces: Option<SessionDigest>) -> NewSession {
     NewSession {
         session: Session {
             id: scene.id(),
@@ -371,19 +371,19 @@ fn new_session(scene: &Scene, user: &User, replaces: Option<SessionDigest>) -> N
     }
 }
 
-fn sign_in(scene: &Scene, new: &NewSession) -> AuditEvent {
+fn sign_in(scene: &SignInScene, new: &NewSession) -> AuditEvent {
     scene
         .act_as(Actor::User(new.session.user_id), None)
         .event(Action::SignIn, Subject::Session(new.session.id))
 }
 
-fn sign_out(scene: &Scene, new: &NewSession) -> AuditEvent {
+fn sign_out(scene: &SignInScene, new: &NewSession) -> AuditEvent {
     scene
         .act_as(Actor::User(new.session.user_id), None)
         .event(Action::SignOut, Subject::Session(new.session.id))
 }
 
-async fn find(scene: &Scene, digest: &SessionDigest) -> Option<SignedIn> {
+async fn find(scene: &SignInScene, digest: &SessionDigest) -> Option<SignedIn> {
     scene
         .stores
         .sessions
@@ -392,7 +392,7 @@ async fn find(scene: &Scene, digest: &SessionDigest) -> Option<SignedIn> {
         .expect("the store answers")
 }
 
-async fn last_seen(scene: &Scene, digest: &SessionDigest) -> DateTime<Utc> {
+async fn last_seen(scene: &SignInScene, digest: &SessionDigest) -> DateTime<Utc> {
     find(scene, digest)
         .await
         .expect("still there")
@@ -400,7 +400,7 @@ async fn last_seen(scene: &Scene, digest: &SessionDigest) -> DateTime<Utc> {
         .last_seen_at
 }
 
-async fn endings(scene: &Scene, new: &NewSession) -> Vec<AuditEvent> {
+async fn endings(scene: &SignInScene, new: &NewSession) -> Vec<AuditEvent> {
     scene
         .events_about(None, Action::SignOut, Subject::Session(new.session.id))
         .await

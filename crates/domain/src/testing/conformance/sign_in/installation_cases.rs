@@ -3,23 +3,23 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
 
-use super::Stores;
-use super::parallel::{abandon, eventually};
-use super::scene::{Scene, member_of};
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::scene::{SignInScene, member_of};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
 use crate::sign_in::ports::{FirstOwner, ReplaceSetupLinkError, SetUpError, SetupProof};
 use crate::sign_in::setup::{SetupDigest, SetupToken};
 
 pub async fn an_empty_store_is_not_set_up(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
 
     assert!(!is_set_up(&scene).await);
     assert!(!works(&scene, &new_link(&scene), scene.now()).await);
 }
 
 pub async fn a_link_works_until_it_expires(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let link = new_link(&scene);
     let expires_at = scene.now() + TimeDelta::hours(24);
     replace_link(&scene, link, expires_at).await.expect("a link");
@@ -33,7 +33,7 @@ pub async fn a_link_works_until_it_expires(stores: Stores) {
 }
 
 pub async fn a_new_link_replaces_the_one_before(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let (first, second) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
     for link in [first, second] {
@@ -49,7 +49,7 @@ pub async fn a_new_link_replaces_the_one_before(stores: Stores) {
 }
 
 pub async fn a_link_is_replaced_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let (first, second) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
     replace_link(&scene, first, expires_at).await.expect("a link");
@@ -67,7 +67,7 @@ pub async fn a_link_is_replaced_in_full_even_if_the_caller_stops_waiting(stores:
 }
 
 pub async fn a_link_whose_event_cannot_be_written_replaces_nothing(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let (first, second) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
     replace_link(&scene, first, expires_at).await.expect("a link");
@@ -87,7 +87,7 @@ pub async fn a_link_whose_event_cannot_be_written_replaces_nothing(stores: Store
 }
 
 pub async fn the_link_sets_up_organization_owner_and_membership(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let link = new_link(&scene);
     let expires_at = scene.now() + TimeDelta::hours(24);
     replace_link(&scene, link, expires_at).await.expect("a link");
@@ -102,14 +102,14 @@ pub async fn the_link_sets_up_organization_owner_and_membership(stores: Stores) 
 }
 
 pub async fn the_command_line_sets_up_without_a_link(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let owner = scene.first_owner("Analytical Engines", "ada");
 
     assert_sets_up(&scene, SetupProof::CommandLine, owner).await;
 }
 
 pub async fn the_command_line_ends_a_link_that_was_not_used(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let link = new_link(&scene);
     replace_link(&scene, link, scene.now() + TimeDelta::hours(24))
         .await
@@ -121,7 +121,7 @@ pub async fn the_command_line_ends_a_link_that_was_not_used(stores: Stores) {
 }
 
 pub async fn a_link_that_does_not_work_sets_nothing_up(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let (replaced, link) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
     for link in [replaced, link] {
@@ -140,7 +140,7 @@ pub async fn a_link_that_does_not_work_sets_nothing_up(stores: Stores) {
 }
 
 pub async fn nothing_is_set_up_twice(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let unknown = SetupProof::Link {
         digest: new_link(&scene),
         at: scene.now(),
@@ -157,7 +157,7 @@ pub async fn nothing_is_set_up_twice(stores: Stores) {
 }
 
 pub async fn there_is_no_link_after_the_setup(stores: Stores) {
-    let (scene, _) = Scene::with_owner(stores).await;
+    let (scene, _) = SignInScene::with_first_owner(stores).await;
     let link = new_link(&scene);
     let refused = replace_link(&scene, link, scene.now() + TimeDelta::hours(24)).await;
 
@@ -173,7 +173,7 @@ pub async fn there_is_no_link_after_the_setup(stores: Stores) {
 }
 
 pub async fn a_setup_whose_events_cannot_be_written_does_not_happen(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let owner = scene.first_owner("Analytical Engines", "ada");
     let mut events = creation(&scene, &owner);
     if let Some(last) = events.pop() {
@@ -191,7 +191,7 @@ pub async fn a_setup_whose_events_cannot_be_written_does_not_happen(stores: Stor
 }
 
 pub async fn a_setup_happens_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let owner = scene.first_owner("Analytical Engines", "ada");
     let events = creation(&scene, &owner);
     abandon(
@@ -207,7 +207,7 @@ pub async fn a_setup_happens_in_full_even_if_the_caller_stops_waiting(stores: St
 }
 
 pub async fn of_many_concurrent_setups_one_succeeds(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let link = new_link(&scene);
     replace_link(&scene, link, scene.now() + TimeDelta::hours(24))
         .await
@@ -231,7 +231,6 @@ pub async fn of_many_concurrent_setups_one_succeeds(stores: Stores) {
         task
     });
     let (done, refused): (Vec<_>, Vec<_>) = scene
-        .stores
         .in_parallel(attempts)
         .await
         .into_iter()
@@ -252,7 +251,7 @@ pub async fn of_many_concurrent_setups_one_succeeds(stores: Stores) {
 }
 
 pub async fn no_link_survives_a_concurrent_setup(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     let links: Vec<SetupDigest> = (0..16).map(|_| new_link(&scene)).collect();
     let mut tasks: Vec<BoxFuture<'static, ()>> = Vec::new();
     for &link in &links {
@@ -275,14 +274,14 @@ pub async fn no_link_survives_a_concurrent_setup(stores: Stores) {
                 .expect("set up");
         }),
     );
-    scene.stores.in_parallel(tasks).await;
+    scene.in_parallel(tasks).await;
 
     for link in &links {
         assert!(!works(&scene, link, scene.now()).await);
     }
 }
 
-async fn assert_sets_up(scene: &Scene, proof: SetupProof, owner: FirstOwner) {
+async fn assert_sets_up(scene: &SignInScene, proof: SetupProof, owner: FirstOwner) {
     let events = creation(scene, &owner);
     scene
         .stores
@@ -306,7 +305,7 @@ async fn assert_sets_up(scene: &Scene, proof: SetupProof, owner: FirstOwner) {
     assert_eq!(written, events);
 }
 
-async fn assert_nothing_of(scene: &Scene, owner: &FirstOwner) {
+async fn assert_nothing_of(scene: &SignInScene, owner: &FirstOwner) {
     assert_eq!(found(scene, owner).await, None);
     assert!(
         !organizations(scene).await.contains(&owner.organization),
@@ -317,17 +316,17 @@ async fn assert_nothing_of(scene: &Scene, owner: &FirstOwner) {
     assert_eq!(scene.events(Some(owner.organization.id)).await, []);
 }
 
-fn new_link(scene: &Scene) -> SetupDigest {
+fn new_link(scene: &SignInScene) -> SetupDigest {
     SetupToken::generate(&*scene.make.random).digest()
 }
 
-fn link_creation(scene: &Scene) -> AuditEvent {
+fn link_creation(scene: &SignInScene) -> AuditEvent {
     scene
         .act_as(Actor::Administrator, None)
         .event(Action::CreateSetupLink, Subject::Installation)
 }
 
-fn creation(scene: &Scene, owner: &FirstOwner) -> Vec<AuditEvent> {
+fn creation(scene: &SignInScene, owner: &FirstOwner) -> Vec<AuditEvent> {
     let act = scene.act_as(Actor::Anonymous, Some(owner.organization.id));
     vec![
         act.event(
@@ -340,7 +339,7 @@ fn creation(scene: &Scene, owner: &FirstOwner) -> Vec<AuditEvent> {
 }
 
 async fn replace_link(
-    scene: &Scene,
+    scene: &SignInScene,
     link: SetupDigest,
     expires_at: DateTime<Utc>,
 ) -> Result<(), ReplaceSetupLinkError> {
@@ -352,12 +351,12 @@ async fn replace_link(
         .await
 }
 
-async fn set_up(scene: &Scene, proof: SetupProof, owner: FirstOwner) -> Result<(), SetUpError> {
+async fn set_up(scene: &SignInScene, proof: SetupProof, owner: FirstOwner) -> Result<(), SetUpError> {
     let events = creation(scene, &owner);
     scene.stores.installation.set_up(proof, owner, events).await
 }
 
-async fn works(scene: &Scene, link: &SetupDigest, now: DateTime<Utc>) -> bool {
+async fn works(scene: &SignInScene, link: &SetupDigest, now: DateTime<Utc>) -> bool {
     scene
         .stores
         .installation
@@ -366,7 +365,7 @@ async fn works(scene: &Scene, link: &SetupDigest, now: DateTime<Utc>) -> bool {
         .expect("the store answers")
 }
 
-async fn is_set_up(scene: &Scene) -> bool {
+async fn is_set_up(scene: &SignInScene) -> bool {
     scene
         .stores
         .installation
@@ -375,16 +374,17 @@ async fn is_set_up(scene: &Scene) -> bool {
         .expect("the store answers")
 }
 
-async fn found(scene: &Scene, owner: &FirstOwner) -> Option<Member> {
+async fn found(scene: &SignInScene, owner: &FirstOwner) -> Option<Member> {
     scene
         .stores
+        .keys
         .memberships
         .find_live(owner.user.id, &owner.organization.slug)
         .await
         .expect("the store answers")
 }
 
-async fn organizations(scene: &Scene) -> Vec<crate::organization::Organization> {
+async fn organizations(scene: &SignInScene) -> Vec<crate::organization::Organization> {
     scene
         .stores
         .accounts

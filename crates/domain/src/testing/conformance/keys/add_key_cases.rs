@@ -2,14 +2,14 @@
 
 use chrono::TimeDelta;
 
-use super::Stores;
-use super::parallel::{abandon, eventually};
-use super::scene::{AMPLE, Scene};
+use super::super::KeyStores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::{AMPLE, Scene};
 use crate::api_key::{KeyDescription, KeyName};
 use crate::audit::{Action, Subject};
 use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
 
-pub async fn a_key_reads_back_as_it_was_added(stores: Stores) {
+pub async fn a_key_reads_back_as_it_was_added(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut new = scene.new_key(&ada, "déploiement 🚀 ключ מפתח '\"%_\\");
     new.key.description =
@@ -22,7 +22,7 @@ pub async fn a_key_reads_back_as_it_was_added(stores: Stores) {
     assert_eq!(child.parent(), Some(console.id));
 }
 
-pub async fn the_longest_texts_fit(stores: Stores) {
+pub async fn the_longest_texts_fit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut new = scene.new_key(&ada, &"🔑".repeat(KeyName::MAX));
     // The letter that grows most when it is folded for searches: eighteenfold.
@@ -33,7 +33,7 @@ pub async fn the_longest_texts_fit(stores: Stores) {
     assert_eq!(scene.stored(&key).await, new.key);
 }
 
-pub async fn adding_a_key_writes_its_event(stores: Stores) {
+pub async fn adding_a_key_writes_its_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let event = scene.creation(&ada, &new);
@@ -54,7 +54,7 @@ pub async fn adding_a_key_writes_its_event(stores: Stores) {
     assert_eq!(events, [event]);
 }
 
-pub async fn a_key_whose_event_cannot_be_written_is_not_added(stores: Stores) {
+pub async fn a_key_whose_event_cannot_be_written_is_not_added(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let event = scene.unwritable(scene.creation(&ada, &new)).await;
@@ -64,7 +64,7 @@ pub async fn a_key_whose_event_cannot_be_written_is_not_added(stores: Stores) {
     assert!(!scene.is_stored(&new.key).await);
 }
 
-pub async fn a_key_is_added_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+pub async fn a_key_is_added_in_full_even_if_the_caller_stops_waiting(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let event = scene.creation(&ada, &new);
@@ -77,14 +77,14 @@ pub async fn a_key_is_added_in_full_even_if_the_caller_stops_waiting(stores: Sto
     assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &new.key).await, 1);
 }
 
-pub async fn no_key_is_added_once_the_membership_has_ended(stores: Stores) {
+pub async fn no_key_is_added_once_the_membership_has_ended(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.end_membership(&ada).await;
 
     assert_gone(&scene, &ada, &scene.new_key(&ada, "too late")).await;
 }
 
-pub async fn no_key_is_added_for_a_consumer_that_does_not_exist(stores: Stores) {
+pub async fn no_key_is_added_for_a_consumer_that_does_not_exist(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut new = scene.new_key(&ada, "nobody's");
     new.key.consumer_id = scene.id();
@@ -92,7 +92,7 @@ pub async fn no_key_is_added_for_a_consumer_that_does_not_exist(stores: Stores) 
     assert_gone(&scene, &ada, &new).await;
 }
 
-pub async fn no_key_is_added_below_a_revoked_key(stores: Stores) {
+pub async fn no_key_is_added_below_a_revoked_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     scene.revoke(&ada, &parent, DescendantKeys::Keep).await;
@@ -100,13 +100,13 @@ pub async fn no_key_is_added_below_a_revoked_key(stores: Stores) {
     assert_gone(&scene, &ada, &scene.new_child(&ada, parent.id, "child")).await;
 }
 
-pub async fn no_key_is_added_below_a_key_that_does_not_exist(stores: Stores) {
+pub async fn no_key_is_added_below_a_key_that_does_not_exist(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
 
     assert_gone(&scene, &ada, &scene.new_child(&ada, scene.id(), "orphan")).await;
 }
 
-pub async fn no_key_is_added_below_another_consumers_key(stores: Stores) {
+pub async fn no_key_is_added_below_another_consumers_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let parent = scene.add_key(&ada, "ada's").await;
@@ -114,7 +114,7 @@ pub async fn no_key_is_added_below_another_consumers_key(stores: Stores) {
     assert_gone(&scene, &bob, &scene.new_child(&bob, parent.id, "stolen")).await;
 }
 
-pub async fn no_key_is_added_below_a_key_of_the_same_users_other_membership(stores: Stores) {
+pub async fn no_key_is_added_below_a_key_of_the_same_users_other_membership(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -128,7 +128,7 @@ pub async fn no_key_is_added_below_a_key_of_the_same_users_other_membership(stor
     .await;
 }
 
-pub async fn a_form_sent_twice_creates_one_key(stores: Stores) {
+pub async fn a_form_sent_twice_creates_one_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let nonce = Some(scene.nonce());
     let first = NewApiKey {
@@ -146,7 +146,7 @@ pub async fn a_form_sent_twice_creates_one_key(stores: Stores) {
     assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &second.key).await, 0);
 }
 
-pub async fn a_form_stays_used_after_its_key_was_revoked(stores: Stores) {
+pub async fn a_form_stays_used_after_its_key_was_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let nonce = Some(scene.nonce());
     let first = NewApiKey {
@@ -163,7 +163,7 @@ pub async fn a_form_stays_used_after_its_key_was_revoked(stores: Stores) {
     assert_already_created(&scene.try_add(&ada, &second, AMPLE).await, &first);
 }
 
-pub async fn two_consumers_may_send_the_same_nonce(stores: Stores) {
+pub async fn two_consumers_may_send_the_same_nonce(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let nonce = Some(scene.nonce());
@@ -177,7 +177,7 @@ pub async fn two_consumers_may_send_the_same_nonce(stores: Stores) {
     }
 }
 
-pub async fn a_refused_form_can_be_sent_again(stores: Stores) {
+pub async fn a_refused_form_can_be_sent_again(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = NewApiKey {
         nonce: Some(scene.nonce()),
@@ -190,7 +190,7 @@ pub async fn a_refused_form_can_be_sent_again(stores: Stores) {
     assert!(scene.is_stored(&key).await);
 }
 
-pub async fn a_consumer_has_no_more_valid_keys_than_the_limit(stores: Stores) {
+pub async fn a_consumer_has_no_more_valid_keys_than_the_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let limit = KeyLimit(2);
     for name in ["one", "two"] {
@@ -205,7 +205,7 @@ pub async fn a_consumer_has_no_more_valid_keys_than_the_limit(stores: Stores) {
     assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &third.key).await, 0);
 }
 
-pub async fn a_lowered_limit_holds_at_once(stores: Stores) {
+pub async fn a_lowered_limit_holds_at_once(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in ["one", "two", "three"] {
         scene.add_key(&ada, name).await;
@@ -217,7 +217,7 @@ pub async fn a_lowered_limit_holds_at_once(stores: Stores) {
     assert!(matches!(refused, Err(AddKeyError::LimitReached)), "{refused:?}");
 }
 
-pub async fn revoked_keys_and_other_consumers_keys_do_not_count(stores: Stores) {
+pub async fn revoked_keys_and_other_consumers_keys_do_not_count(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let limit = KeyLimit(1);
@@ -232,7 +232,7 @@ pub async fn revoked_keys_and_other_consumers_keys_do_not_count(stores: Stores) 
         .expect("room after a revocation");
 }
 
-pub async fn a_gone_holder_is_told_before_a_repeated_form(stores: Stores) {
+pub async fn a_gone_holder_is_told_before_a_repeated_form(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let nonce = Some(scene.nonce());
     let parent = scene.add_key(&ada, "parent").await;
@@ -257,7 +257,7 @@ pub async fn a_gone_holder_is_told_before_a_repeated_form(stores: Stores) {
     assert_gone(&scene, &ada, &again).await;
 }
 
-pub async fn a_gone_holder_is_told_before_the_limit(stores: Stores) {
+pub async fn a_gone_holder_is_told_before_the_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.end_membership(&ada).await;
     let refused = scene
@@ -267,7 +267,7 @@ pub async fn a_gone_holder_is_told_before_the_limit(stores: Stores) {
     assert!(matches!(refused, Err(AddKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn a_repeated_form_is_told_before_the_limit(stores: Stores) {
+pub async fn a_repeated_form_is_told_before_the_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let nonce = Some(scene.nonce());
     let first = NewApiKey {
@@ -283,7 +283,7 @@ pub async fn a_repeated_form_is_told_before_the_limit(stores: Stores) {
     assert_already_created(&scene.try_add(&ada, &again, KeyLimit(1)).await, &first);
 }
 
-pub async fn no_two_keys_share_a_token(stores: Stores) {
+pub async fn no_two_keys_share_a_token(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let first = scene.new_key(&ada, "first");

@@ -2,16 +2,16 @@
 
 use chrono::TimeDelta;
 
-use super::Stores;
-use super::parallel::{abandon, eventually};
-use super::scene::{AMPLE, Scene};
+use super::super::KeyStores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::{AMPLE, Scene};
 use crate::api_key::{ApiKey, Revocation, RevocationReason};
 use crate::audit::{Act, Action, Actor, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys, RevokeKeyError};
 
-pub async fn a_revocation_keeps_its_moment_actor_and_reason(stores: Stores) {
+pub async fn a_revocation_keeps_its_moment_actor_and_reason(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let revoking_key = scene.add_key(&ada, "revoking").await;
     let actors = [
@@ -43,7 +43,7 @@ pub async fn a_revocation_keeps_its_moment_actor_and_reason(stores: Stores) {
     }
 }
 
-pub async fn a_second_revocation_changes_nothing(stores: Stores) {
+pub async fn a_second_revocation_changes_nothing(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
@@ -59,13 +59,13 @@ pub async fn a_second_revocation_changes_nothing(stores: Stores) {
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &key).await, 1);
 }
 
-pub async fn an_unknown_key_cannot_be_revoked(stores: Stores) {
+pub async fn an_unknown_key_cannot_be_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
 
     assert_not_found(&scene, &ada, scene.id()).await;
 }
 
-pub async fn another_consumers_key_cannot_be_revoked(stores: Stores) {
+pub async fn another_consumers_key_cannot_be_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -86,7 +86,7 @@ pub async fn another_consumers_key_cannot_be_revoked(stores: Stores) {
     }
 }
 
-pub async fn a_key_that_was_revoked_revokes_no_other(stores: Stores) {
+pub async fn a_key_that_was_revoked_revokes_no_other(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let acting = scene.add_key(&ada, "acting").await;
@@ -103,7 +103,7 @@ pub async fn a_key_that_was_revoked_revokes_no_other(stores: Stores) {
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &acting).await, 1);
 }
 
-pub async fn keys_of_an_ended_membership_are_revoked_by_others_only(stores: Stores) {
+pub async fn keys_of_an_ended_membership_are_revoked_by_others_only(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let acting = scene.add_key(&bob, "acting").await;
@@ -125,7 +125,7 @@ pub async fn keys_of_an_ended_membership_are_revoked_by_others_only(stores: Stor
     assert_eq!(revoked.expect("revoked"), [key.id]);
 }
 
-pub async fn other_keys_survive_a_revocation(stores: Stores) {
+pub async fn other_keys_survive_a_revocation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let key = scene.add_child(&ada, &parent, "key").await;
@@ -138,7 +138,7 @@ pub async fn other_keys_survive_a_revocation(stores: Stores) {
     }
 }
 
-pub async fn descendants_survive_unless_asked_for(stores: Stores) {
+pub async fn descendants_survive_unless_asked_for(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -147,7 +147,7 @@ pub async fn descendants_survive_unless_asked_for(stores: Stores) {
     assert_eq!(scene.stored(&child).await, child);
 }
 
-pub async fn all_generations_are_revoked_if_asked_for(stores: Stores) {
+pub async fn all_generations_are_revoked_if_asked_for(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let mut family = vec![root.clone()];
@@ -180,7 +180,7 @@ pub async fn all_generations_are_revoked_if_asked_for(stores: Stores) {
     }
 }
 
-pub async fn descendants_below_revoked_keys_are_revoked_too(stores: Stores) {
+pub async fn descendants_below_revoked_keys_are_revoked_too(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -197,7 +197,7 @@ pub async fn descendants_below_revoked_keys_are_revoked_too(stores: Stores) {
     }
 }
 
-pub async fn descendants_of_a_key_revoked_before_can_still_be_revoked(stores: Stores) {
+pub async fn descendants_of_a_key_revoked_before_can_still_be_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -211,7 +211,7 @@ pub async fn descendants_of_a_key_revoked_before_can_still_be_revoked(stores: St
     assert!(!scene.stored(&child).await.is_valid());
 }
 
-pub async fn each_revoked_key_has_its_own_event(stores: Stores) {
+pub async fn each_revoked_key_has_its_own_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -245,7 +245,7 @@ pub async fn each_revoked_key_has_its_own_event(stores: Stores) {
     }
 }
 
-pub async fn a_revocation_whose_event_cannot_be_written_does_not_happen(stores: Stores) {
+pub async fn a_revocation_whose_event_cannot_be_written_does_not_happen(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -267,7 +267,7 @@ pub async fn a_revocation_whose_event_cannot_be_written_does_not_happen(stores: 
     }
 }
 
-pub async fn a_revocation_happens_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+pub async fn a_revocation_happens_in_full_even_if_the_caller_stops_waiting(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -283,7 +283,7 @@ pub async fn a_revocation_happens_in_full_even_if_the_caller_stops_waiting(store
     }
 }
 
-pub async fn once_revoked_a_key_opens_nothing_and_has_no_more_children(stores: Stores) {
+pub async fn once_revoked_a_key_opens_nothing_and_has_no_more_children(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new_root = scene.new_key(&ada, "root");
     let root = scene.store(&ada, &new_root).await;

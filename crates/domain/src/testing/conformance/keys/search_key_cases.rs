@@ -1,14 +1,14 @@
 //! What [`ApiKeys::list`](crate::ports::ApiKeys::list) promises about searching.
 
-use super::Stores;
-use super::scene::{AMPLE, Scene};
+use super::super::KeyStores;
+use super::super::scene::{AMPLE, Scene};
 use crate::api_key::{KeyDescription, KeyEdit, KeyName};
 use crate::audit::{Action, Subject};
 use crate::membership::Member;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{DescendantKeys, KeyFilter, StatusFilter};
 
-pub async fn a_search_finds_names_in_any_case_and_script(stores: Stores) {
+pub async fn a_search_finds_names_in_any_case_and_script(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in [
         "Deploy Bot",
@@ -37,7 +37,7 @@ pub async fn a_search_finds_names_in_any_case_and_script(stores: Stores) {
     }
 }
 
-pub async fn wildcards_and_quotes_in_a_search_are_literal(stores: Stores) {
+pub async fn wildcards_and_quotes_in_a_search_are_literal(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in [
         "100% sure",
@@ -70,7 +70,7 @@ pub async fn wildcards_and_quotes_in_a_search_are_literal(stores: Stores) {
     }
 }
 
-pub async fn a_search_for_what_no_text_may_hold_finds_nothing(stores: Stores) {
+pub async fn a_search_for_what_no_text_may_hold_finds_nothing(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.add_key(&ada, "plain").await;
     for term in ["\0", "pla\0in", "plain\0", "\u{202e}plain", "\u{1b}"] {
@@ -78,7 +78,7 @@ pub async fn a_search_for_what_no_text_may_hold_finds_nothing(stores: Stores) {
     }
 }
 
-pub async fn a_search_reads_descriptions_and_the_last_four_characters(stores: Stores) {
+pub async fn a_search_reads_descriptions_and_the_last_four_characters(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut described = scene.new_key(&ada, "described");
     described.key.description = KeyDescription::parse("for the nightly\nreport").expect("a description");
@@ -94,7 +94,7 @@ pub async fn a_search_reads_descriptions_and_the_last_four_characters(stores: St
     );
 }
 
-pub async fn a_search_without_a_term_finds_all(stores: Stores) {
+pub async fn a_search_without_a_term_finds_all(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in ["one", "two"] {
         scene.add_key(&ada, name).await;
@@ -103,7 +103,7 @@ pub async fn a_search_without_a_term_finds_all(stores: Stores) {
     assert_eq!(search(&scene, &ada, "  ").await, ["two", "one"]);
 }
 
-pub async fn a_search_follows_edits(stores: Stores) {
+pub async fn a_search_follows_edits(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let edit = KeyEdit {
@@ -124,7 +124,7 @@ pub async fn a_search_follows_edits(stores: Stores) {
     assert_eq!(search(&scene, &ada, key.hint.last_four()).await, ["AFTER"]);
 }
 
-pub async fn a_search_stays_within_the_consumer_and_the_status(stores: Stores) {
+pub async fn a_search_stays_within_the_consumer_and_the_status(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     scene.add_key(&bob, "deploy bob").await;
@@ -135,7 +135,7 @@ pub async fn a_search_stays_within_the_consumer_and_the_status(stores: Stores) {
     assert_eq!(search(&scene, &ada, "deploy").await, ["deploy new"]);
 }
 
-pub async fn a_search_goes_on_over_pages(stores: Stores) {
+pub async fn a_search_goes_on_over_pages(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for number in 0..3 {
         for name in ["even", "odd"] {

@@ -1,10 +1,10 @@
 //! What [`ApiKeys::find`](crate::ports::ApiKeys::find) promises.
 
-use super::Stores;
-use super::scene::Scene;
+use super::super::KeyStores;
+use super::super::scene::Scene;
 use crate::ports::DescendantKeys;
 
-pub async fn an_unknown_key_is_not_found(stores: Stores) {
+pub async fn an_unknown_key_is_not_found(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.add_key(&ada, "hers").await;
     let found = scene.stores.api_keys.find(ada.membership.id, scene.id()).await;
@@ -12,7 +12,7 @@ pub async fn an_unknown_key_is_not_found(stores: Stores) {
     assert_eq!(found.expect("the store answers"), None);
 }
 
-pub async fn another_consumers_key_is_not_found(stores: Stores) {
+pub async fn another_consumers_key_is_not_found(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&ada, "hers").await;
@@ -21,7 +21,7 @@ pub async fn another_consumers_key_is_not_found(stores: Stores) {
     assert_eq!(found.expect("the store answers"), None);
 }
 
-pub async fn a_key_of_the_same_users_other_membership_is_not_found(stores: Stores) {
+pub async fn a_key_of_the_same_users_other_membership_is_not_found(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -31,7 +31,7 @@ pub async fn a_key_of_the_same_users_other_membership_is_not_found(stores: Store
     assert_eq!(found.expect("the store answers"), None);
 }
 
-pub async fn a_revoked_key_is_still_found(stores: Stores) {
+pub async fn a_revoked_key_is_still_found(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "old").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;

@@ -2,16 +2,16 @@
 
 use futures_util::future::BoxFuture;
 
-use super::Stores;
-use super::parallel::{abandon, eventually};
-use super::scene::Scene;
+use super::super::KeyStores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::Scene;
 use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{DescendantKeys, EditKeyError};
 
-pub async fn an_edit_changes_only_what_it_names(stores: Stores) {
+pub async fn an_edit_changes_only_what_it_names(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let renamed = edit(&scene, &ada, key.id, name("after")).await.expect("edited");
@@ -36,7 +36,7 @@ pub async fn an_edit_changes_only_what_it_names(stores: Stores) {
     assert_eq!(emptied, renamed);
 }
 
-pub async fn an_edit_writes_its_event(stores: Stores) {
+pub async fn an_edit_writes_its_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let event = event_of(&scene, &ada, key.id);
@@ -57,7 +57,7 @@ pub async fn an_edit_writes_its_event(stores: Stores) {
     assert_eq!(events, [event]);
 }
 
-pub async fn an_edit_that_changes_nothing_writes_no_event(stores: Stores) {
+pub async fn an_edit_that_changes_nothing_writes_no_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "same").await;
     for unchanged in [KeyEdit::default(), name("same"), description("")] {
@@ -68,7 +68,7 @@ pub async fn an_edit_that_changes_nothing_writes_no_event(stores: Stores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
 }
 
-pub async fn an_edit_whose_event_cannot_be_written_does_not_happen(stores: Stores) {
+pub async fn an_edit_whose_event_cannot_be_written_does_not_happen(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let event = scene.unwritable(event_of(&scene, &ada, key.id)).await;
@@ -82,7 +82,7 @@ pub async fn an_edit_whose_event_cannot_be_written_does_not_happen(stores: Store
     assert_eq!(scene.stored(&key).await, key);
 }
 
-pub async fn an_edit_happens_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+pub async fn an_edit_happens_in_full_even_if_the_caller_stops_waiting(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let event = event_of(&scene, &ada, key.id);
@@ -101,7 +101,7 @@ pub async fn an_edit_happens_in_full_even_if_the_caller_stops_waiting(stores: St
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 1);
 }
 
-pub async fn a_revoked_key_cannot_be_edited(stores: Stores) {
+pub async fn a_revoked_key_cannot_be_edited(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "old").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
@@ -115,7 +115,7 @@ pub async fn a_revoked_key_cannot_be_edited(stores: Stores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
 }
 
-pub async fn no_key_is_edited_once_the_membership_has_ended(stores: Stores) {
+pub async fn no_key_is_edited_once_the_membership_has_ended(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     scene.end_membership(&ada).await;
@@ -127,7 +127,7 @@ pub async fn no_key_is_edited_once_the_membership_has_ended(stores: Stores) {
     assert_eq!(scene.stored(&key).await, key);
 }
 
-pub async fn a_key_that_was_revoked_edits_no_other(stores: Stores) {
+pub async fn a_key_that_was_revoked_edits_no_other(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&ada, "key").await;
@@ -147,14 +147,14 @@ pub async fn a_key_that_was_revoked_edits_no_other(stores: Stores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 1);
 }
 
-pub async fn an_unknown_key_cannot_be_edited(stores: Stores) {
+pub async fn an_unknown_key_cannot_be_edited(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let refused = edit(&scene, &ada, scene.id(), name("new")).await;
 
     assert!(matches!(refused, Err(EditKeyError::NotFound)), "{refused:?}");
 }
 
-pub async fn another_consumers_key_cannot_be_edited(stores: Stores) {
+pub async fn another_consumers_key_cannot_be_edited(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let valid = scene.add_key(&ada, "hers").await;
@@ -169,7 +169,7 @@ pub async fn another_consumers_key_cannot_be_edited(stores: Stores) {
     }
 }
 
-pub async fn concurrent_edits_keep_each_others_fields(stores: Stores) {
+pub async fn concurrent_edits_keep_each_others_fields(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     for round in 0..16 {
@@ -180,7 +180,7 @@ pub async fn concurrent_edits_keep_each_others_fields(stores: Stores) {
                 Box::pin(async move { edit(&scene, &ada, key.id, change).await });
             task
         });
-        for edited in scene.stores.in_parallel(edits).await {
+        for edited in scene.in_parallel(edits).await {
             edited.expect("edited");
         }
         let stored = scene.stored(&key).await;

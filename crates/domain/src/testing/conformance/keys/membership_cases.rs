@@ -1,12 +1,12 @@
 //! What [`Memberships`](crate::ports::Memberships) promises.
 
-use super::Stores;
-use super::scene::Scene;
+use super::super::KeyStores;
+use super::super::scene::Scene;
 use crate::id::UserId;
 use crate::membership::Member;
 use crate::organization::{Organization, Slug};
 
-pub async fn a_live_member_is_found_whole(stores: Stores) {
+pub async fn a_live_member_is_found_whole(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     for member in [&ada, &bob] {
@@ -17,7 +17,7 @@ pub async fn a_live_member_is_found_whole(stores: Stores) {
     }
 }
 
-pub async fn whoever_left_is_no_member(stores: Stores) {
+pub async fn whoever_left_is_no_member(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.end_membership(&ada).await;
 
@@ -25,7 +25,7 @@ pub async fn whoever_left_is_no_member(stores: Stores) {
     assert_eq!(organizations_of(&scene, ada.user.id).await, []);
 }
 
-pub async fn whoever_was_invited_again_is_a_new_member(stores: Stores) {
+pub async fn whoever_was_invited_again_is_a_new_member(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.end_membership(&ada).await;
     let again = scene.join_also(&ada.user, &ada.organization).await;
@@ -37,7 +37,7 @@ pub async fn whoever_was_invited_again_is_a_new_member(stores: Stores) {
     assert_eq!(organizations_of(&scene, ada.user.id).await, [ada.organization]);
 }
 
-pub async fn a_strangers_organization_looks_like_none(stores: Stores) {
+pub async fn a_strangers_organization_looks_like_none(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let strange = scene.add_organization("Difference Engines").await;
     let nowhere = Slug::parse("nowhere").expect("a slug");
@@ -47,7 +47,7 @@ pub async fn a_strangers_organization_looks_like_none(stores: Stores) {
     assert_eq!(find(&scene, scene.id(), &ada.organization.slug).await, None);
 }
 
-pub async fn a_user_is_another_member_in_each_organization(stores: Stores) {
+pub async fn a_user_is_another_member_in_each_organization(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -68,7 +68,7 @@ pub async fn a_user_is_another_member_in_each_organization(stores: Stores) {
     );
 }
 
-pub async fn the_organizations_of_a_user_come_by_name(stores: Stores) {
+pub async fn the_organizations_of_a_user_come_by_name(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let zebra = scene.add_organization("Zebra").await;
     let babbage = scene.add_organization("Babbage").await;

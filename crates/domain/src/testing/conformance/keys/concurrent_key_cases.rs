@@ -2,8 +2,8 @@
 
 use futures_util::future::BoxFuture;
 
-use super::Stores;
-use super::scene::{AMPLE, Scene};
+use super::super::KeyStores;
+use super::super::scene::{AMPLE, Scene};
 use crate::api_key::{ApiKey, KeyEdit, KeyName};
 use crate::audit::{Action, Actor, Subject};
 use crate::ports::{AddKeyError, DescendantKeys, EditKeyError, KeyLimit, NewApiKey};
@@ -11,7 +11,7 @@ use crate::ports::{AddKeyError, DescendantKeys, EditKeyError, KeyLimit, NewApiKe
 /// Enough to fill every gap between a check and the change it is for.
 const CROWD: usize = 64;
 
-pub async fn of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added(stores: Stores) {
+pub async fn of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let limit = KeyLimit(5);
     for number in 1..limit.0 {
@@ -26,7 +26,6 @@ pub async fn of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added(
         task
     });
     let (added, refused): (Vec<_>, Vec<_>) = scene
-        .stores
         .in_parallel(attempts)
         .await
         .into_iter()
@@ -42,7 +41,7 @@ pub async fn of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added(
     assert_eq!(created.len(), limit.0 as usize, "refused keys leave no event");
 }
 
-pub async fn a_form_sent_many_times_at_once_creates_one_key(stores: Stores) {
+pub async fn a_form_sent_many_times_at_once_creates_one_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let nonce = Some(scene.nonce());
     let attempts = (0..CROWD).map(|number| {
@@ -56,7 +55,7 @@ pub async fn a_form_sent_many_times_at_once_creates_one_key(stores: Stores) {
         });
         task
     });
-    let results = scene.stores.in_parallel(attempts).await;
+    let results = scene.in_parallel(attempts).await;
     let created: Vec<_> = results
         .iter()
         .filter(|(_, added)| added.is_ok())
@@ -74,7 +73,7 @@ pub async fn a_form_sent_many_times_at_once_creates_one_key(stores: Stores) {
     }
 }
 
-pub async fn many_concurrent_revocations_of_one_key_write_one_event(stores: Stores) {
+pub async fn many_concurrent_revocations_of_one_key_write_one_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let attempts = (0..50).map(|_| {
@@ -83,13 +82,13 @@ pub async fn many_concurrent_revocations_of_one_key_write_one_event(stores: Stor
             Box::pin(async move { scene.revoke(&ada, &key, DescendantKeys::Revoke).await });
         task
     });
-    let revoked = scene.stores.in_parallel(attempts).await.concat();
+    let revoked = scene.in_parallel(attempts).await.concat();
 
     assert_eq!(revoked, [key.id], "one caller is told that it revoked the key");
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &key).await, 1);
 }
 
-pub async fn no_child_outlives_a_concurrent_revocation_with_descendants(stores: Stores) {
+pub async fn no_child_outlives_a_concurrent_revocation_with_descendants(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..4 {
         let parent = scene.add_key(&ada, &format!("parent {round}")).await;
@@ -112,7 +111,7 @@ pub async fn no_child_outlives_a_concurrent_revocation_with_descendants(stores: 
                 revoker.revoke(&ada_too, &doomed, DescendantKeys::Revoke).await;
             }),
         );
-        scene.stores.in_parallel(tasks).await;
+        scene.in_parallel(tasks).await;
 
         let survivors = scene
             .stores
@@ -125,7 +124,7 @@ pub async fn no_child_outlives_a_concurrent_revocation_with_descendants(stores: 
     }
 }
 
-pub async fn a_key_changes_nothing_once_its_concurrent_revocation_is_answered(stores: Stores) {
+pub async fn a_key_changes_nothing_once_its_concurrent_revocation_is_answered(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..8 {
         let acting = scene.add_key(&ada, &format!("acting {round}")).await;
@@ -160,14 +159,14 @@ pub async fn a_key_changes_nothing_once_its_concurrent_revocation_is_answered(st
                 Some(revoker.stored(&target).await)
             }),
         );
-        let answers = scene.stores.in_parallel(tasks).await;
+        let answers = scene.in_parallel(tasks).await;
         let when_answered: Vec<ApiKey> = answers.into_iter().flatten().collect();
 
         assert_eq!(when_answered, [scene.stored(&key).await]);
     }
 }
 
-pub async fn concurrent_revocations_of_one_family_write_one_event_per_key(stores: Stores) {
+pub async fn concurrent_revocations_of_one_family_write_one_event_per_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -179,7 +178,7 @@ pub async fn concurrent_revocations_of_one_family_write_one_event_per_key(stores
             Box::pin(async move { scene.revoke(&ada, &key, DescendantKeys::Revoke).await });
         task
     });
-    let mut revoked = scene.stores.in_parallel(attempts).await.concat();
+    let mut revoked = scene.in_parallel(attempts).await.concat();
     revoked.sort_unstable();
 
     assert_eq!(

@@ -3,9 +3,9 @@
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
 
-use super::Stores;
-use super::parallel::{abandon, eventually};
-use super::scene::{Scene, password_hash};
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::scene::{SignInScene, password_hash};
 use super::session_cases::start_session;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
@@ -14,7 +14,7 @@ use crate::sign_in::ports::{AddAccountError, NewAccount, ReplacePasswordError};
 use crate::user::Username;
 
 pub async fn an_account_reads_back_as_it_was_added(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = scene.new_account(&ada.organization, "b.ob_2-x");
     let events = creation(&scene, &new);
     scene
@@ -27,6 +27,7 @@ pub async fn an_account_reads_back_as_it_was_added(stores: Stores) {
     assert_eq!(find(&scene, "b.ob_2-x").await, Some(new.account.clone()));
     let member = scene
         .stores
+        .keys
         .memberships
         .find_live(new.account.user.id, &ada.organization.slug)
         .await
@@ -40,13 +41,13 @@ pub async fn an_account_reads_back_as_it_was_added(stores: Stores) {
 }
 
 pub async fn an_unknown_username_has_no_account(stores: Stores) {
-    let (scene, _) = Scene::with_owner(stores).await;
+    let (scene, _) = SignInScene::with_first_owner(stores).await;
 
     assert_eq!(find(&scene, "nobody").await, None);
 }
 
 pub async fn a_username_is_given_once(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let before = find(&scene, "ada").await;
     let twin = scene.new_account(&other, "ada");
@@ -63,13 +64,13 @@ pub async fn a_username_is_given_once(stores: Stores) {
     assert_eq!(find(&scene, "ada").await, before);
     assert_eq!(scene.events(Some(other.id)).await, []);
     for user in [ada.user.id, twin.account.user.id] {
-        let member = scene.stores.memberships.find_live(user, &other.slug).await;
+        let member = scene.stores.keys.memberships.find_live(user, &other.slug).await;
         assert_eq!(member.expect("the store answers"), None);
     }
 }
 
 pub async fn of_many_concurrent_accounts_with_one_username_one_is_added(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let before = scene.events(Some(ada.organization.id)).await.len();
     let attempts = (0..32).map(|_| {
         let scene = scene.clone();
@@ -81,7 +82,6 @@ pub async fn of_many_concurrent_accounts_with_one_username_one_is_added(stores: 
         task
     });
     let (added, refused): (Vec<_>, Vec<_>) = scene
-        .stores
         .in_parallel(attempts)
         .await
         .into_iter()
@@ -99,7 +99,7 @@ pub async fn of_many_concurrent_accounts_with_one_username_one_is_added(stores: 
 }
 
 pub async fn an_account_whose_event_cannot_be_written_is_not_added(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = scene.new_account(&ada.organization, "bob");
     let mut events = creation(&scene, &new);
     if let Some(last) = events.pop() {
@@ -112,7 +112,7 @@ pub async fn an_account_whose_event_cannot_be_written_is_not_added(stores: Store
 }
 
 pub async fn an_account_is_added_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = scene.new_account(&ada.organization, "bob");
     let events = creation(&scene, &new);
     abandon(scene.stores.accounts.add(new.clone(), events)).await;
@@ -123,6 +123,7 @@ pub async fn an_account_is_added_in_full_even_if_the_caller_stops_waiting(stores
     .await;
     let member = scene
         .stores
+        .keys
         .memberships
         .find_live(new.account.user.id, &ada.organization.slug)
         .await;
@@ -130,7 +131,7 @@ pub async fn an_account_is_added_in_full_even_if_the_caller_stops_waiting(stores
 }
 
 pub async fn organizations_come_by_name(stores: Stores) {
-    let scene = Scene::new(stores);
+    let scene = SignInScene::new(stores);
     assert_eq!(organizations(&scene).await, Vec::<String>::new());
     for name in ["Zebra", "Analytical", "Middle"] {
         scene.add_organization(name).await;
@@ -140,8 +141,8 @@ pub async fn organizations_come_by_name(stores: Stores) {
 }
 
 pub async fn a_replaced_password_ends_all_sessions_of_its_user(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
-    let bob = scene.join(&ada.organization, "bob").await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
     let hers = [
         start_session(&scene, &ada.user).await.digest,
         start_session(&scene, &ada.user).await.digest,
@@ -173,7 +174,7 @@ pub async fn a_replaced_password_ends_all_sessions_of_its_user(stores: Stores) {
 }
 
 pub async fn the_password_of_an_unknown_user_is_not_replaced(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let before = scene.events(None).await;
     let event = reset(&scene, &ada);
     let refused = scene
@@ -190,7 +191,7 @@ pub async fn the_password_of_an_unknown_user_is_not_replaced(stores: Stores) {
 }
 
 pub async fn a_password_whose_event_cannot_be_written_is_not_replaced(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let session = start_session(&scene, &ada.user).await.digest;
     let before = find(&scene, "ada").await;
     let event = scene.unwritable(reset(&scene, &ada)).await;
@@ -209,7 +210,7 @@ pub async fn a_password_whose_event_cannot_be_written_is_not_replaced(stores: St
 }
 
 pub async fn a_password_is_replaced_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let session = start_session(&scene, &ada.user).await.digest;
     let event = reset(&scene, &ada);
     let accounts = &scene.stores.accounts;
@@ -228,7 +229,7 @@ pub async fn a_password_is_replaced_in_full_even_if_the_caller_stops_waiting(sto
 }
 
 pub async fn keys_outlive_a_replaced_password(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     scene.store(&ada, &new).await;
     scene.later(TimeDelta::seconds(1));
@@ -240,7 +241,7 @@ pub async fn keys_outlive_a_replaced_password(stores: Stores) {
         .await
         .expect("replaced");
 
-    let credential = scene.stores.credentials.find(&new.digest).await;
+    let credential = scene.stores.keys.credentials.find(&new.digest).await;
     assert!(
         credential
             .expect("the store answers")
@@ -249,7 +250,7 @@ pub async fn keys_outlive_a_replaced_password(stores: Stores) {
     );
 }
 
-fn creation(scene: &Scene, new: &NewAccount) -> Vec<AuditEvent> {
+fn creation(scene: &SignInScene, new: &NewAccount) -> Vec<AuditEvent> {
     let act = scene.act_as(Actor::Administrator, Some(new.membership.organization_id));
     vec![
         act.event(Action::CreateUser, Subject::User(new.account.user.id)),
@@ -257,13 +258,13 @@ fn creation(scene: &Scene, new: &NewAccount) -> Vec<AuditEvent> {
     ]
 }
 
-fn reset(scene: &Scene, member: &Member) -> AuditEvent {
+fn reset(scene: &SignInScene, member: &Member) -> AuditEvent {
     scene
         .act_as(Actor::Administrator, None)
         .event(Action::ResetPassword, Subject::User(member.user.id))
 }
 
-async fn find(scene: &Scene, username: &str) -> Option<Account> {
+async fn find(scene: &SignInScene, username: &str) -> Option<Account> {
     let username = Username::parse(username).expect("a username");
     scene
         .stores
@@ -273,7 +274,7 @@ async fn find(scene: &Scene, username: &str) -> Option<Account> {
         .expect("the store answers")
 }
 
-async fn organizations(scene: &Scene) -> Vec<String> {
+async fn organizations(scene: &SignInScene) -> Vec<String> {
     let organizations = scene.stores.accounts.organizations().await;
     organizations
         .expect("the store answers")
@@ -282,7 +283,7 @@ async fn organizations(scene: &Scene) -> Vec<String> {
         .collect()
 }
 
-async fn session_exists(scene: &Scene, digest: &crate::sign_in::session::SessionDigest) -> bool {
+async fn session_exists(scene: &SignInScene, digest: &crate::sign_in::session::SessionDigest) -> bool {
     scene
         .stores
         .sessions

@@ -1,13 +1,13 @@
 //! What [`ApiKeys::valid_descendants`](crate::ports::ApiKeys::valid_descendants) promises.
 
-use super::Stores;
-use super::scene::Scene;
+use super::super::KeyStores;
+use super::super::scene::Scene;
 use crate::api_key::ApiKey;
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::DescendantKeys;
 
-pub async fn descendants_are_all_generations_newest_first(stores: Stores) {
+pub async fn descendants_are_all_generations_newest_first(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -21,7 +21,7 @@ pub async fn descendants_are_all_generations_newest_first(stores: Stores) {
     assert_eq!(descendants(&scene, &ada, child.id).await, [grandchild]);
 }
 
-pub async fn a_childless_key_has_no_descendants_and_no_key_is_its_own(stores: Stores) {
+pub async fn a_childless_key_has_no_descendants_and_no_key_is_its_own(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     scene.add_key(&ada, "unrelated").await;
@@ -29,7 +29,7 @@ pub async fn a_childless_key_has_no_descendants_and_no_key_is_its_own(stores: St
     assert_eq!(descendants(&scene, &ada, root.id).await, []);
 }
 
-pub async fn descendants_are_found_through_revoked_keys(stores: Stores) {
+pub async fn descendants_are_found_through_revoked_keys(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -44,7 +44,7 @@ pub async fn descendants_are_found_through_revoked_keys(stores: Stores) {
     assert_eq!(descendants(&scene, &ada, root.id).await, [grandchild]);
 }
 
-pub async fn a_long_line_of_descendants_is_found_to_its_end(stores: Stores) {
+pub async fn a_long_line_of_descendants_is_found_to_its_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let mut line: Vec<ApiKey> = Vec::new();
@@ -61,7 +61,7 @@ pub async fn a_long_line_of_descendants_is_found_to_its_end(stores: Stores) {
     assert_eq!(descendants(&scene, &ada, root.id).await, line);
 }
 
-pub async fn an_unknown_key_has_no_descendants(stores: Stores) {
+pub async fn an_unknown_key_has_no_descendants(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     scene.add_child(&ada, &root, "child").await;
@@ -69,7 +69,7 @@ pub async fn an_unknown_key_has_no_descendants(stores: Stores) {
     assert_eq!(descendants(&scene, &ada, scene.id()).await, []);
 }
 
-pub async fn another_consumers_key_has_no_descendants(stores: Stores) {
+pub async fn another_consumers_key_has_no_descendants(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&ada, "root").await;

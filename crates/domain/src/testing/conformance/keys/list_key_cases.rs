@@ -1,13 +1,13 @@
 //! What [`ApiKeys::list`](crate::ports::ApiKeys::list) promises about pages and states.
 
-use super::Stores;
-use super::scene::Scene;
+use super::super::KeyStores;
+use super::super::scene::Scene;
 use crate::api_key::ApiKey;
 use crate::id::{ApiKeyId, ConsumerId};
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{DescendantKeys, KeyFilter, StatusFilter};
 
-pub async fn keys_are_listed_newest_first(stores: Stores) {
+pub async fn keys_are_listed_newest_first(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut added = Vec::new();
     for name in ["one", "two", "three"] {
@@ -20,7 +20,7 @@ pub async fn keys_are_listed_newest_first(stores: Stores) {
     assert_eq!(page.next, None);
 }
 
-pub async fn a_consumer_without_keys_has_an_empty_page(stores: Stores) {
+pub async fn a_consumer_without_keys_has_an_empty_page(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let page = page_of(&scene, ada.membership.id, StatusFilter::All, 50, None).await;
 
@@ -28,7 +28,7 @@ pub async fn a_consumer_without_keys_has_an_empty_page(stores: Stores) {
     assert_eq!(page.next, None);
 }
 
-pub async fn pages_of_every_size_add_up_to_the_whole_list(stores: Stores) {
+pub async fn pages_of_every_size_add_up_to_the_whole_list(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut added = Vec::new();
     for number in 0..7 {
@@ -57,7 +57,7 @@ pub async fn pages_of_every_size_add_up_to_the_whole_list(stores: Stores) {
     }
 }
 
-pub async fn a_full_last_page_has_no_next(stores: Stores) {
+pub async fn a_full_last_page_has_no_next(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in ["one", "two"] {
         scene.add_key(&ada, name).await;
@@ -68,7 +68,7 @@ pub async fn a_full_last_page_has_no_next(stores: Stores) {
     assert_eq!(page.next, None);
 }
 
-pub async fn a_page_goes_on_after_an_identifier_that_names_no_key(stores: Stores) {
+pub async fn a_page_goes_on_after_an_identifier_that_names_no_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let older = scene.add_key(&ada, "older").await;
     let between = scene.id();
@@ -78,7 +78,7 @@ pub async fn a_page_goes_on_after_an_identifier_that_names_no_key(stores: Stores
     assert_eq!(page.items, [older]);
 }
 
-pub async fn a_page_goes_on_after_a_key_that_left_the_filter(stores: Stores) {
+pub async fn a_page_goes_on_after_a_key_that_left_the_filter(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let oldest = scene.add_key(&ada, "oldest").await;
     let middle = scene.add_key(&ada, "middle").await;
@@ -91,7 +91,7 @@ pub async fn a_page_goes_on_after_a_key_that_left_the_filter(stores: Stores) {
     assert_eq!(second.items, [oldest]);
 }
 
-pub async fn another_consumers_keys_are_never_listed(stores: Stores) {
+pub async fn another_consumers_keys_are_never_listed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -106,7 +106,7 @@ pub async fn another_consumers_keys_are_never_listed(stores: Stores) {
     assert_eq!(page.items, [hers]);
 }
 
-pub async fn a_list_shows_only_keys_of_the_asked_status(stores: Stores) {
+pub async fn a_list_shows_only_keys_of_the_asked_status(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let valid = scene.add_key(&ada, "valid").await;
     let revoked = scene.add_key(&ada, "revoked").await;
@@ -122,7 +122,7 @@ pub async fn a_list_shows_only_keys_of_the_asked_status(stores: Stores) {
     }
 }
 
-pub async fn a_listed_key_is_whole(stores: Stores) {
+pub async fn a_listed_key_is_whole(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let child = scene.add_child(&ada, &parent, "child").await;

@@ -1,12 +1,12 @@
 //! What [`AuditLog`](crate::ports::AuditLog) promises.
 
-use super::Stores;
-use super::scene::Scene;
+use super::super::KeyStores;
+use super::super::scene::Scene;
 use crate::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use crate::id::{AuditEventId, OrganizationId};
 use crate::page::{Page, PageRequest, PageSize};
 
-pub async fn every_kind_of_event_reads_back_as_it_was_recorded(stores: Stores) {
+pub async fn every_kind_of_event_reads_back_as_it_was_recorded(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let before = scene.events(None).await.len();
     let actions = [
@@ -71,7 +71,7 @@ pub async fn every_kind_of_event_reads_back_as_it_was_recorded(stores: Stores) {
     assert_eq!(events, recorded);
 }
 
-pub async fn an_event_is_listed_in_its_organization_only(stores: Stores) {
+pub async fn an_event_is_listed_in_its_organization_only(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let places = [Some(ada.organization.id), Some(other.id), None];
@@ -91,7 +91,7 @@ pub async fn an_event_is_listed_in_its_organization_only(stores: Stores) {
     }
 }
 
-pub async fn pages_of_events_add_up_to_the_whole_log(stores: Stores) {
+pub async fn pages_of_events_add_up_to_the_whole_log(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let organization = Some(scene.add_organization("Difference Engines").await.id);
     let mut recorded = Vec::new();
@@ -123,7 +123,7 @@ pub async fn pages_of_events_add_up_to_the_whole_log(stores: Stores) {
     }
 }
 
-pub async fn a_page_of_events_goes_on_after_an_identifier_that_names_no_event(stores: Stores) {
+pub async fn a_page_of_events_goes_on_after_an_identifier_that_names_no_event(stores: KeyStores) {
     let scene = Scene::new(stores);
     let act = scene.act_as(Actor::Anonymous, None);
     let older = act.refusal(Action::SignIn, Subject::Installation);
@@ -138,7 +138,7 @@ pub async fn a_page_of_events_goes_on_after_an_identifier_that_names_no_event(st
     assert_eq!(page.next, None);
 }
 
-pub async fn a_recorded_event_is_never_replaced(stores: Stores) {
+pub async fn a_recorded_event_is_never_replaced(stores: KeyStores) {
     let scene = Scene::new(stores);
     let first = scene
         .act_as(Actor::Anonymous, None)

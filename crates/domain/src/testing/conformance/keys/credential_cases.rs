@@ -2,14 +2,14 @@
 
 use chrono::TimeDelta;
 
-use super::Stores;
-use super::scene::Scene;
+use super::super::KeyStores;
+use super::super::scene::Scene;
 use crate::access::{Caller, CallerOrganization, CallingKey, Credential};
 use crate::membership::Member;
 use crate::ports::{DescendantKeys, NewApiKey};
 use crate::token::TokenDigest;
 
-pub async fn a_credential_holds_every_fact_about_the_caller(stores: Stores) {
+pub async fn a_credential_holds_every_fact_about_the_caller(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Ünïted Wörks").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -24,7 +24,7 @@ pub async fn a_credential_holds_every_fact_about_the_caller(stores: Stores) {
     }
 }
 
-pub async fn an_unknown_digest_has_no_credential(stores: Stores) {
+pub async fn an_unknown_digest_has_no_credential(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.add_key(&ada, "key").await;
     let unknown = scene.new_key(&ada, "never added").digest;
@@ -32,7 +32,7 @@ pub async fn an_unknown_digest_has_no_credential(stores: Stores) {
     assert_eq!(find(&scene, &unknown).await, None);
 }
 
-pub async fn a_credential_tells_when_its_key_was_revoked(stores: Stores) {
+pub async fn a_credential_tells_when_its_key_was_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
@@ -48,7 +48,7 @@ pub async fn a_credential_tells_when_its_key_was_revoked(stores: Stores) {
     assert_eq!(find(&scene, &new.digest).await, Some(expected));
 }
 
-pub async fn credentials_tell_at_once_when_their_membership_has_ended(stores: Stores) {
+pub async fn credentials_tell_at_once_when_their_membership_has_ended(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -76,7 +76,7 @@ pub async fn credentials_tell_at_once_when_their_membership_has_ended(stores: St
     );
 }
 
-pub async fn keys_stay_dead_when_their_user_is_invited_again(stores: Stores) {
+pub async fn keys_stay_dead_when_their_user_is_invited_again(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let old = scene.new_key(&ada, "old");
     scene.store(&ada, &old).await;

@@ -1,0 +1,7 @@
+//! What the ports of users and sign-in promise.
+
+pub(super) mod account_cases;
+pub(super) mod installation_cases;
+mod scene;
+pub(super) mod session_cases;
+pub(super) mod throttle_cases;

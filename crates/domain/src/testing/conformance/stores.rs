@@ -1,0 +1,120 @@
+//! What a case is given.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use super::Spawn;
+use crate::id::MembershipId;
+use crate::membership::Membership;
+use crate::organization::Organization;
+use crate::ports::{ApiKeys, AuditLog, Credentials, Memberships};
+use crate::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
+use crate::user::User;
+
+/// One fresh, empty store, behind the ports that keys need: all that a service implements that has users and sign-in
+/// of its own.
+///
+/// The ports see the same data, but need not be one struct: a decorator takes the place of the port it decorates.
+#[derive(Clone)]
+pub struct KeyStores {
+    /// Keys.
+    pub api_keys: Arc<dyn ApiKeys>,
+    /// The hot path's view of keys.
+    pub credentials: Arc<dyn Credentials>,
+    /// Memberships.
+    pub memberships: Arc<dyn Memberships>,
+    /// The audit log.
+    pub audit_log: Arc<dyn AuditLog>,
+    /// What the ports cannot bring about.
+    pub arrange: Arc<dyn Arrange>,
+    /// How to run tasks side by side.
+    pub spawn: Spawn,
+}
+
+impl KeyStores {
+    /// The ports of one struct that implements them all.
+    #[must_use]
+    pub fn of<S>(store: Arc<S>, arrange: Arc<dyn Arrange>, spawn: Spawn) -> Self
+    where
+        S: ApiKeys + Credentials + Memberships + AuditLog + 'static,
+    {
+        Self {
+            api_keys: Arc::clone(&store) as _,
+            credentials: Arc::clone(&store) as _,
+            memberships: Arc::clone(&store) as _,
+            audit_log: store,
+            arrange,
+            spawn,
+        }
+    }
+}
+
+impl AsRef<Self> for KeyStores {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+/// One fresh, empty store, behind all its ports: what Keyward itself needs.
+#[derive(Clone)]
+pub struct Stores {
+    /// The ports that keys need.
+    pub keys: KeyStores,
+    /// Accounts.
+    pub accounts: Arc<dyn AccountStore>,
+    /// Console sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// The throttle of sign-in.
+    pub throttle: Arc<dyn SignInThrottle>,
+    /// The installation.
+    pub installation: Arc<dyn InstallationStore>,
+}
+
+impl Stores {
+    /// The ports of one struct that implements them all.
+    #[must_use]
+    pub fn of<S>(store: Arc<S>, arrange: Arc<dyn Arrange>, spawn: Spawn) -> Self
+    where
+        S: ApiKeys
+            + Credentials
+            + Memberships
+            + AuditLog
+            + AccountStore
+            + SessionStore
+            + SignInThrottle
+            + InstallationStore
+            + 'static,
+    {
+        Self {
+            keys: KeyStores::of(Arc::clone(&store), arrange, spawn),
+            accounts: Arc::clone(&store) as _,
+            sessions: Arc::clone(&store) as _,
+            throttle: Arc::clone(&store) as _,
+            installation: store,
+        }
+    }
+}
+
+impl AsRef<KeyStores> for Stores {
+    fn as_ref(&self) -> &KeyStores {
+        &self.keys
+    }
+}
+
+/// Brings about what the key ports cannot, by the shortest way the store has. Panics if it fails.
+#[async_trait]
+pub trait Arrange: Send + Sync {
+    /// Adds an organization.
+    async fn add_organization(&self, organization: Organization);
+
+    /// Adds a user. No case asks how they sign in.
+    async fn add_user(&self, user: User);
+
+    /// Makes an existing user a member of an existing organization.
+    async fn add_membership(&self, membership: Membership);
+
+    /// Ends a live membership.
+    async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>);
+}
