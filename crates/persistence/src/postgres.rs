@@ -21,6 +21,7 @@ mod audit_log;
 mod change;
 mod config;
 mod connection;
+mod connection_refused;
 mod credentials;
 mod database_url;
 mod errors;
@@ -35,6 +36,7 @@ mod throttle;
 mod tls;
 
 pub use config::PostgresConfig;
+pub use connection_refused::ConnectionRefused;
 pub use database_url::InvalidDatabaseUrl;
 pub use migrations::{MIGRATIONS_KEY, MigrateError};
 pub use store::{ConnectError, PostgresStore};

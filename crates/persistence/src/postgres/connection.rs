@@ -4,15 +4,16 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use diesel::{ConnectionError, ConnectionResult};
+use diesel::ConnectionError;
 use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::FutureExt;
 use tokio_postgres::NoTls;
-use tokio_postgres::config::TargetSessionAttrs;
+use tokio_postgres::config::{Host, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::config::PostgresConfig;
+use super::connection_refused::ConnectionRefused;
 use super::tls::TlsError;
 
 /// The server that connections lead to.
@@ -20,6 +21,25 @@ pub(super) struct Server {
     config: tokio_postgres::Config,
     tls: Option<MakeRustlsConnect>,
     limits: SessionLimits,
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EstablishError {
+    /// It may be different in a moment.
+    #[error(transparent)]
+    Unavailable(#[from] ConnectionError),
+    #[error(transparent)]
+    Refused(ConnectionRefused),
+}
+
+impl From<EstablishError> for ConnectionError {
+    fn from(error: EstablishError) -> Self {
+        match error {
+            EstablishError::Unavailable(error) => error,
+            EstablishError::Refused(refusal) => Self::BadConnection(refusal.to_string()),
+        }
+    }
 }
 
 /// What the server itself enforces on a connection, so that nothing runs on when nobody waits for it any more.
@@ -77,28 +97,22 @@ impl Server {
         config.recycling_method = RecyclingMethod::Fast;
         config.custom_setup = Box::new(move |_url| {
             let server = Arc::clone(&server);
-            async move { server.establish(server.limits).await }.boxed()
+            async move { Ok(server.establish(server.limits).await?) }.boxed()
         });
         // The setup knows where to connect; the manager's own URL is for those that have none.
         AsyncDieselConnectionManager::new_with_config("", config)
     }
 
-    pub(super) async fn establish(&self, limits: SessionLimits) -> ConnectionResult<AsyncPgConnection> {
+    pub(super) async fn establish(&self, limits: SessionLimits) -> Result<AsyncPgConnection, EstablishError> {
         let mut connection = match &self.tls {
             Some(tls) => {
-                let (client, connection) = self
-                    .config
-                    .connect(tls.clone())
-                    .await
-                    .map_err(|error| bad_connection(&error))?;
+                let connected = self.config.connect(tls.clone()).await;
+                let (client, connection) = connected.map_err(|error| self.cannot_connect(&error))?;
                 AsyncPgConnection::try_from_client_and_connection(client, connection).await?
             }
             None => {
-                let (client, connection) = self
-                    .config
-                    .connect(NoTls)
-                    .await
-                    .map_err(|error| bad_connection(&error))?;
+                let connected = self.config.connect(NoTls).await;
+                let (client, connection) = connected.map_err(|error| self.cannot_connect(&error))?;
                 AsyncPgConnection::try_from_client_and_connection(client, connection).await?
             }
         };
@@ -107,6 +121,30 @@ impl Server {
             .await
             .map_err(ConnectionError::CouldntSetupConfiguration)?;
         Ok(connection)
+    }
+
+    fn cannot_connect(&self, error: &tokio_postgres::Error) -> EstablishError {
+        match ConnectionRefused::from_error(error) {
+            Some(refusal) => EstablishError::Refused(refusal),
+            None => {
+                let words = format!("{}: {}", self.address(), reason(error));
+                ConnectionError::BadConnection(words).into()
+            }
+        }
+    }
+
+    /// `host:port` or the socket's folder; all of them, if there are several.
+    pub(super) fn address(&self) -> String {
+        let ports = self.config.get_ports();
+        let hosts = self.config.get_hosts().iter().enumerate().map(|(index, host)| {
+            let port = ports.get(index).or_else(|| ports.first()).unwrap_or(&5432);
+            match host {
+                Host::Tcp(host) => format!("{host}:{port}"),
+                #[cfg(unix)]
+                Host::Unix(folder) => folder.join(format!(".s.PGSQL.{port}")).display().to_string(),
+            }
+        });
+        hosts.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -132,13 +170,15 @@ impl SessionLimits {
 }
 
 /// `tokio-postgres` hides the reason in the sources of its errors. None of them contains the password.
-fn bad_connection(error: &tokio_postgres::Error) -> ConnectionError {
-    let mut message = error.to_string();
+fn reason(error: &tokio_postgres::Error) -> String {
+    if let Some(answer) = error.as_db_error() {
+        return answer.message().to_owned();
+    }
+    let mut words = error.to_string();
     let mut source = error.source();
     while let Some(reason) = source {
-        message.push_str(": ");
-        message.push_str(&reason.to_string());
+        words = reason.to_string();
         source = reason.source();
     }
-    ConnectionError::BadConnection(message)
+    words
 }

@@ -20,7 +20,7 @@ pub enum InvalidDatabaseUrl {
     )]
     Unescaped,
     /// No host, and no socket folder.
-    #[error("the database URL names no host")]
+    #[error("the database URL names no host: it must look like postgres://user:password@host:port/database")]
     NoHost,
     /// An option of libpq has a value that is not understood, or is not supported here.
     #[error("the option {0} in the database URL is not supported, or its value makes no sense")]

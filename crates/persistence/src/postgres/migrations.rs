@@ -15,7 +15,8 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use keyward_domain::ports::StorageError;
 use tokio::time::timeout;
 
-use super::connection::SessionLimits;
+use super::connection::{EstablishError, SessionLimits};
+use super::connection_refused::ConnectionRefused;
 use super::errors::{LOCK_TIMEOUT, storage_error};
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
@@ -37,9 +38,12 @@ const WAIT_FOR_TABLE: Duration = Duration::from_secs(3);
 /// Why the schema is not up to date.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// The database does not answer.
-    #[error("the database cannot be reached")]
+    /// The database does not answer. Trying again later may help.
+    #[error("the database cannot be reached (check that it runs, and the host and port in the database URL)")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    /// The database's server answers, and lets nobody in with this URL.
+    #[error(transparent)]
+    Refused(#[from] ConnectionRefused),
     /// A transaction, or another process that migrates, holds what the migration needs. Trying again later helps.
     #[error(
         "the migration gave up: something else holds a lock that it needs, such as a long transaction or another \
@@ -54,8 +58,11 @@ pub enum MigrateError {
         /// The newest version that is unknown here.
         version: String,
     },
+    /// The user may not do what a migration does.
+    #[error("the database's user lacks a right that migrations need (make it the owner of the database)")]
+    NotAllowed(#[source] Box<dyn Error + Send + Sync>),
     /// A migration failed, and was rolled back.
-    #[error("a migration failed and was rolled back")]
+    #[error("a migration failed and was rolled back (the database must be empty, or Keyward's own)")]
     Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
@@ -77,18 +84,16 @@ impl PostgresStore {
             idle_in_transaction: Duration::ZERO,
         };
         let first_look = async {
-            let mut connection = self
-                .server
-                .establish(limits)
-                .await
-                .map_err(|error| MigrateError::Unavailable(error.into()))?;
+            let mut connection = self.server.establish(limits).await?;
             let up_to_date = is_up_to_date(&mut connection).await?;
             Ok::<_, MigrateError>((connection, up_to_date))
         };
         // Migrating may take as long as it takes, but only on a server that answers.
-        let (mut connection, up_to_date) = timeout(self.timeouts.answer, first_look)
-            .await
-            .map_err(|_| MigrateError::Unavailable(TooSlow::Answer.into()))??;
+        let (mut connection, up_to_date) =
+            timeout(self.timeouts.answer, first_look).await.map_err(|_| {
+                let words = format!("{}: {}", self.server.address(), TooSlow::Answer);
+                MigrateError::Unavailable(words.into())
+            })??;
         if up_to_date {
             return Ok(());
         }
@@ -128,6 +133,15 @@ impl PostgresStore {
             })
         })
         .await
+    }
+}
+
+impl From<EstablishError> for MigrateError {
+    fn from(error: EstablishError) -> Self {
+        match error {
+            EstablishError::Unavailable(error) => Self::Unavailable(error.into()),
+            EstablishError::Refused(refusal) => Self::Refused(refusal),
+        }
     }
 }
 
@@ -173,14 +187,20 @@ fn query_failed(error: QueryError) -> MigrateError {
     }
     match storage_error(error) {
         StorageError::Unavailable(source) => MigrateError::Unavailable(source),
-        other => MigrateError::Failed(other.into()),
+        StorageError::Defect(source) => migration_failed(source),
+        other @ (StorageError::OutcomeUnknown(_) | StorageError::Corrupt { .. }) => {
+            MigrateError::Failed(other.into())
+        }
     }
 }
 
 /// diesel hides the statement's error behind a private type; only the words come through.
 fn migration_failed(error: Box<dyn Error + Send + Sync>) -> MigrateError {
-    if error.to_string().contains(LOCK_TIMEOUT) {
+    let words = error.to_string();
+    if words.contains(LOCK_TIMEOUT) {
         MigrateError::Blocked
+    } else if words.contains("permission denied for ") || words.contains("must be owner of ") {
+        MigrateError::NotAllowed(error)
     } else {
         MigrateError::Failed(error)
     }

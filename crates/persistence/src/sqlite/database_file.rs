@@ -15,7 +15,7 @@ use diesel::sql_types::Text;
 use diesel::{Connection, ConnectionError, QueryResult};
 use keyward_domain::ports::StorageError;
 
-use super::errors::{CANNOT_OPEN, is_busy, is_not_a_database, lacks_access, storage_error};
+use super::errors::{CANNOT_OPEN, is_busy, is_damaged, is_not_a_database, lacks_access, storage_error};
 
 const FILE_NAME: &str = "keyward.db";
 /// Other processes that open the same new file get done within this.
@@ -25,15 +25,21 @@ const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The data directory is not there and cannot be made.
-    #[error("the data directory {} cannot be created", .directory.display())]
+    #[error("{} cannot be created", .directory.display())]
     Directory {
         /// The directory.
         directory: PathBuf,
         /// What the operating system says.
         source: io::Error,
     },
+    /// There is something else in its place.
+    #[error("{} is not a directory", .path.display())]
+    NotADirectory {
+        /// What was to be the data directory.
+        path: PathBuf,
+    },
     /// SQLite takes paths in UTF-8 only.
-    #[error("the path of the data directory {} is not UTF-8", .directory.display())]
+    #[error("the path {} is not UTF-8", .directory.display())]
     NotUtf8 {
         /// The directory.
         directory: PathBuf,
@@ -58,6 +64,12 @@ pub enum OpenError {
     /// The file is something else.
     #[error("{} is not a SQLite database", .file.display())]
     NotADatabase {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Parts of the file are lost.
+    #[error("the database file {} is damaged: put a backup in its place", .file.display())]
+    Damaged {
         /// The file.
         file: PathBuf,
     },
@@ -111,9 +123,14 @@ impl DatabaseFile {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
 
-        let directory = make_directory(directory).map_err(|source| OpenError::Directory {
-            directory: directory.to_owned(),
-            source,
+        let directory = make_directory(directory).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => OpenError::NotADirectory {
+                path: directory.to_owned(),
+            },
+            _ => OpenError::Directory {
+                directory: directory.to_owned(),
+                source,
+            },
         })?;
         let file = directory.join(FILE_NAME);
         make_file(&directory, &file).map_err(|source| OpenError::File {
@@ -137,6 +154,7 @@ impl DatabaseFile {
             Err(CannotUse::Query(error)) if is_not_a_database(&error) => {
                 Err(OpenError::NotADatabase { file })
             }
+            Err(CannotUse::Query(error)) if is_damaged(&error) => Err(OpenError::Damaged { file }),
             Err(CannotUse::Query(error)) => Err(OpenError::Database {
                 file,
                 source: error.into(),

@@ -14,6 +14,7 @@ pub(super) const CANNOT_OPEN: &str = "unable to open database file";
 const OUT_OF_MEMORY: &str = "out of memory";
 const LOCKING: &str = "locking protocol";
 const NOT_A_DATABASE: &str = "file is not a database";
+const DAMAGED: &str = "database disk image is malformed";
 
 /// The error of a statement before COMMIT: whatever it is, the transaction rolls back and nothing is changed.
 pub(super) fn storage_error(error: QueryError) -> StorageError {
@@ -64,6 +65,11 @@ pub(super) fn is_not_a_database(error: &QueryError) -> bool {
     is(error, NOT_A_DATABASE)
 }
 
+/// Whether the file was a database once, and parts of it are lost.
+pub(super) fn is_damaged(error: &QueryError) -> bool {
+    is(error, DAMAGED)
+}
+
 /// Whether a statement broke the uniqueness of a column, `table.column`.
 pub(super) fn violates_unique(error: &QueryError, column: &str) -> bool {
     matches!(
@@ -112,11 +118,7 @@ mod tests {
 
     #[test]
     fn what_only_a_new_program_or_file_can_mend_is_a_defect() {
-        for message in [
-            "no such table: api_keys",
-            NOT_A_DATABASE,
-            "database disk image is malformed",
-        ] {
+        for message in ["no such table: api_keys", NOT_A_DATABASE, DAMAGED] {
             let error = storage_error(of(message));
             assert!(matches!(error, StorageError::Defect(_)), "{message}");
         }
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_commit_that_breaks_off_has_an_unknown_outcome() {
-        for message in [IO, OUT_OF_MEMORY, "database disk image is malformed"] {
+        for message in [IO, OUT_OF_MEMORY, DAMAGED] {
             let error = commit_error(of(message));
             assert!(matches!(error, StorageError::OutcomeUnknown(_)), "{message}");
         }

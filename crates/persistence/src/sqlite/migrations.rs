@@ -13,7 +13,7 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use keyward_domain::ports::StorageError;
 
 use super::database_file::{Access, DatabaseFile};
-use super::errors::{is_busy, storage_error};
+use super::errors::{is_busy, is_damaged, storage_error};
 use super::store::SqliteStore;
 use crate::abort::Abort;
 
@@ -25,8 +25,8 @@ const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(30);
 /// Why the schema is not up to date.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// The file cannot be read or written.
-    #[error("the database file cannot be used")]
+    /// The file cannot be read or written, or the disk is full.
+    #[error("the database file cannot be written (check the disk, and who may write there)")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// Another process holds the write lock. Trying again later helps.
     #[error("another process holds the database file: try again when it has ended")]
@@ -39,8 +39,11 @@ pub enum MigrateError {
         /// The newest version that is unknown here.
         version: String,
     },
+    /// Parts of the file are lost.
+    #[error("the database file is damaged: put a backup in its place")]
+    Damaged,
     /// A migration failed, and was rolled back.
-    #[error("a migration failed and was rolled back")]
+    #[error("a migration failed and was rolled back (the database must be empty, or Keyward's own)")]
     Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
@@ -48,6 +51,9 @@ impl From<QueryError> for MigrateError {
     fn from(error: QueryError) -> Self {
         if is_busy(&error) {
             return Self::Blocked;
+        }
+        if is_damaged(&error) {
+            return Self::Damaged;
         }
         storage_error(error).into()
     }
@@ -133,6 +139,12 @@ fn is_up_to_date(connection: &mut SqliteConnection) -> Result<bool, MigrateError
         }),
         None => Ok(applied == known),
     }
+}
+
+/// Stands for the tables of this version.
+pub(crate) fn newest_migration() -> Result<String, Box<dyn Error + Send + Sync>> {
+    let newest = known_versions()?.pop_last();
+    newest.ok_or_else(|| "there are no migrations".into())
 }
 
 fn known_versions() -> Result<BTreeSet<String>, Box<dyn Error + Send + Sync>> {

@@ -41,6 +41,26 @@ fn a_data_directory_that_cannot_be_made_is_told() {
 }
 
 #[test]
+fn a_file_in_the_place_of_the_data_directory_is_told() {
+    let directory = DataDirectory::new();
+    fs::write(directory.path(), "a file").expect("a file");
+    let error = refusal(&directory.path());
+    assert!(matches!(error, OpenError::NotADirectory { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_cut_short_is_told_and_left_alone() {
+    let directory = DataDirectory::new();
+    drop(migrated_store(directory.patient()).await);
+    let whole = fs::read(directory.file()).expect("the file");
+    fs::write(directory.file(), &whole[..6_000]).expect("a part of it");
+    let error = refusal(&directory.path());
+    assert!(matches!(error, OpenError::Damaged { .. }), "{error:?}");
+    let left = fs::read(directory.file()).expect("the file");
+    assert_eq!(left, whole[..6_000]);
+}
+
+#[test]
 fn a_file_that_is_no_database_is_told_and_left_alone() {
     let directory = DataDirectory::new();
     fs::create_dir(directory.path()).expect("a directory");

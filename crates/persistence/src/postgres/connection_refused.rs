@@ -1,0 +1,50 @@
+//! Why a server that answers lets nobody in, told apart from a server that is away for a while.
+
+use std::error::Error;
+use std::io;
+
+use tokio_postgres::error::SqlState;
+
+/// Why the server lets nobody in with this URL. Waiting does not help. No message contains the password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectionRefused {
+    /// The user, the password, or both, or `pg_hba.conf` has no place for them.
+    #[error("the database server refuses the user or password (check both in the database URL): {0}")]
+    User(String),
+    /// The server has no database of this name.
+    #[error("the database is not there (create it, or check the name at the end of the database URL): {0}")]
+    NoSuchDatabase(String),
+    /// The server has no TLS, or a certificate that is not accepted.
+    #[error(
+        "TLS to the database server fails (check sslmode and sslrootcert in the database URL, and the server's \
+         certificate): {0}"
+    )]
+    Tls(String),
+}
+
+impl ConnectionRefused {
+    /// What the server refuses; nothing if it may be different in a moment.
+    pub(super) fn from_error(error: &tokio_postgres::Error) -> Option<Self> {
+        if let Some(answer) = error.as_db_error() {
+            let message = answer.message().to_owned();
+            return match *answer.code() {
+                SqlState::INVALID_PASSWORD
+                | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+                | SqlState::INSUFFICIENT_PRIVILEGE => Some(Self::User(message)),
+                SqlState::INVALID_CATALOG_NAME => Some(Self::NoSuchDatabase(message)),
+                _ => None,
+            };
+        }
+        let source = error.source()?;
+        // `tokio-postgres` has only words for these two.
+        match source.to_string() {
+            words if words == "password missing" => Some(Self::User("the password is missing".to_owned())),
+            words if words == "server does not support TLS" => Some(Self::Tls(words)),
+            words => source
+                .downcast_ref::<io::Error>()
+                .and_then(io::Error::get_ref)
+                .is_some_and(|error| error.is::<rustls::Error>())
+                .then_some(Self::Tls(words)),
+        }
+    }
+}
