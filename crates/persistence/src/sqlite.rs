@@ -7,6 +7,7 @@
 //! - **A change finishes, whoever stops waiting.** It runs in a task of its own, see [`SqliteStore`].
 //! - **Changes come one after the other**, in this process and in others that use the file: each takes the write lock
 //!   before it reads. Reads go on beside them and see what was committed before they began.
+//! - **A file that is moved, replaced or removed is noticed**: nothing is read from it or written to it any more.
 //! - **Every statement about keys names the consumer**, so that another consumer's key is as good as absent.
 //! - **No time is read**: every moment that is stored or compared comes from the caller.
 //!
@@ -21,6 +22,7 @@ mod config;
 mod credentials;
 mod database_file;
 mod errors;
+mod file_identity;
 mod installation;
 mod memberships;
 mod migrations;

@@ -61,6 +61,7 @@ impl SqliteStore {
         };
         let (file, of_commit) = (self.file, Arc::clone(&progress));
         let committing = tokio::task::spawn_blocking(move || {
+            file.check_in_place()?;
             let connection = match writer.take() {
                 Some(connection) => connection,
                 None => file.connect(Access::Write)?,

@@ -16,6 +16,7 @@ use diesel::{Connection, ConnectionError, QueryResult};
 use keyward_domain::ports::StorageError;
 
 use super::errors::{CANNOT_OPEN, is_busy, is_damaged, is_not_a_database, lacks_access, storage_error};
+use super::file_identity::FileIdentity;
 
 const FILE_NAME: &str = "keyward.db";
 /// Other processes that open the same new file get done within this.
@@ -96,7 +97,17 @@ pub enum OpenError {
 pub(super) struct DatabaseFile {
     /// Absolute, so that SQLite does not take it for a URI, and it stays where it is.
     path: String,
+    identity: FileIdentity,
     busy_timeout: Duration,
+}
+
+/// The path of an open database leads to another file now, or nowhere.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the database file {path} was moved, replaced or removed: put it back, or restart to use what is there"
+)]
+struct Moved {
+    path: String,
 }
 
 /// What a connection is for.
@@ -133,15 +144,18 @@ impl DatabaseFile {
             },
         })?;
         let file = directory.join(FILE_NAME);
-        make_file(&directory, &file).map_err(|source| OpenError::File {
-            file: file.clone(),
-            source,
-        })?;
+        let identity = make_file(&directory, &file)
+            .and_then(|()| FileIdentity::at(&file))
+            .map_err(|source| OpenError::File {
+                file: file.clone(),
+                source,
+            })?;
         let Some(path) = file.to_str() else {
             return Err(OpenError::NotUtf8 { directory });
         };
         let database = Self {
             path: path.to_owned(),
+            identity,
             busy_timeout,
         };
         match database.prepare() {
@@ -199,11 +213,30 @@ impl DatabaseFile {
         access: Access,
         busy_timeout: Duration,
     ) -> Result<SqliteConnection, StorageError> {
+        // SQLite would make an empty one.
+        self.check_in_place()?;
         self.try_connect(access, busy_timeout)
             .map_err(|error| match error {
                 CannotUse::Connection(error) => StorageError::Unavailable(error.into()),
                 CannotUse::Query(error) => storage_error(error),
             })
+    }
+
+    /// Every read and every change asks this first. Connections stay with the file that they opened, wherever it goes:
+    /// what they wrote there would be answered, and gone at the next start.
+    pub(super) fn check_in_place(&self) -> Result<(), StorageError> {
+        match FileIdentity::at(Path::new(&self.path)) {
+            Ok(identity) if identity == self.identity => Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StorageError::Unavailable(error.into()))
+            }
+            Ok(_) | Err(_) => Err(StorageError::Unavailable(
+                Moved {
+                    path: self.path.clone(),
+                }
+                .into(),
+            )),
+        }
     }
 
     fn try_connect(&self, access: Access, busy_timeout: Duration) -> Result<SqliteConnection, CannotUse> {

@@ -79,6 +79,7 @@ impl SqliteStore {
         let reading = tokio::task::spawn_blocking(move || {
             // Given back when the connection is.
             let _permit = permit;
+            file.check_in_place()?;
             let mut connection = match readers.take() {
                 Some(connection) => connection,
                 None => file.connect(Access::Read)?,

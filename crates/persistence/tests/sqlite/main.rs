@@ -14,6 +14,7 @@ mod fixture;
 mod interruptions;
 mod lineage;
 mod migrations;
+mod moved_file;
 mod opening;
 mod processes;
 mod schema;
