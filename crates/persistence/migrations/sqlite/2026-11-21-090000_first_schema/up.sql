@@ -119,7 +119,8 @@ CREATE TABLE audit_events (
         CHECK ((actor_id IS NOT NULL) = (actor_kind IN ('user', 'api_key'))),
     CONSTRAINT audit_events_subject_id_check
         CHECK ((subject_id IS NOT NULL) = (subject_kind <> 'installation'))
-) STRICT;
+    -- A row's number would be a second name for it, by which it could be replaced past the triggers below.
+) STRICT, WITHOUT ROWID;
 
 -- An organization's events, newest first (read backwards).
 CREATE INDEX audit_events_organization_id_id_idx ON audit_events (organization_id, id)
