@@ -134,6 +134,12 @@ impl DatabaseFile {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
 
+        // Now, before anything is made; and below, where links have been followed.
+        if directory.to_str().is_none() {
+            return Err(OpenError::NotUtf8 {
+                directory: directory.to_owned(),
+            });
+        }
         let directory = make_directory(directory).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => OpenError::NotADirectory {
                 path: directory.to_owned(),

@@ -1,14 +1,16 @@
 //! Data directories as they should be, and as they should not.
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use keyward_persistence::sqlite::{OpenError, SqliteConfig, SqliteStore};
 
 use crate::child::{Running, part, say};
-use crate::fixture::{DataDirectory, migrated_store};
+use crate::fixture::{DataDirectory, migrated_store, patient};
 
 fn refusal(directory: &Path) -> OpenError {
     match SqliteStore::open(SqliteConfig::in_directory(directory)) {
@@ -69,6 +71,48 @@ fn a_file_that_is_no_database_is_told_and_left_alone() {
     let error = refusal(&directory.path());
     assert!(matches!(error, OpenError::NotADatabase { .. }), "{error:?}");
     assert_eq!(fs::read_to_string(directory.file()).expect("the file"), words);
+}
+
+#[test]
+fn a_path_that_is_not_utf8_is_told_and_nothing_is_made() {
+    let directory = DataDirectory::new();
+    let path = directory.path().join(OsStr::from_bytes(b"\xff"));
+    let error = refusal(&path);
+    assert!(matches!(error, OpenError::NotUtf8 { .. }), "{error:?}");
+    assert!(!directory.path().exists());
+}
+
+#[test]
+fn a_link_to_a_file_that_is_not_there_is_told_and_not_followed() {
+    let directory = DataDirectory::new();
+    fs::create_dir(directory.path()).expect("a directory");
+    let target = directory.path().join("elsewhere.db");
+    symlink(&target, directory.file()).expect("a link");
+    let error = refusal(&directory.path());
+    assert!(matches!(error, OpenError::File { .. }), "{error:?}");
+    assert!(!target.exists());
+}
+
+#[tokio::test]
+async fn a_path_is_a_path_whatever_its_characters() {
+    let directory = DataDirectory::new();
+    for name in [
+        "a b",
+        "what?mode=memory",
+        "c#d",
+        "%20",
+        ":memory:",
+        "file:x",
+        "ключ🗝",
+        "'\";--",
+    ] {
+        let path = directory.path().join(name);
+        drop(migrated_store(patient(&path)).await);
+        assert!(path.join("keyward.db").exists(), "{name}");
+        assert_eq!(mode(&path), 0o700, "{name}");
+    }
+    let made = fs::read_dir(directory.path()).expect("what was made");
+    assert_eq!(made.count(), 8);
 }
 
 #[test]

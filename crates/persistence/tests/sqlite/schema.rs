@@ -35,7 +35,8 @@ async fn audit_events_can_only_be_added() {
         let expected = format!("audit_events is append-only: {operation} is refused");
         assert_eq!(refusal(&fixture, statement), expected, "{statement}");
     }
-    let by_row_number = "REPLACE INTO audit_events (rowid, id, occurred_at, actor_kind, action, subject_kind, outcome)
+    let by_row_number =
+        "REPLACE INTO audit_events (rowid, id, occurred_at, actor_kind, action, subject_kind, outcome)
                          VALUES (1, randomblob(16), 0, 'anonymous', 'a.b', 'installation', 'success')";
     assert_eq!(
         refusal(&fixture, by_row_number),
