@@ -1,7 +1,18 @@
-//! Serves the console on in-memory adapters with demonstration data: `cargo run -p keyward-console --example preview`.
+//! Serves the console on in-memory adapters with made-up data: `cargo run -p keyward-console --example preview`.
 //!
-//! Sign in at `http://127.0.0.1:8099` as `ada`, `grace` (who has no key yet) or `lin` (who belongs nowhere).
-//! `preview setup` starts with the first run instead and prints its link. Nothing is kept.
+//! At `http://127.0.0.1:8099` each of these people shows other states of the pages:
+//!
+//! | sign in as | to see |
+//! |---|---|
+//! | `ada` | keys of every kind, families of keys, two organizations |
+//! | `grace` | nobody's first key yet |
+//! | `olga` | a single key |
+//! | `noor` | names from right to left, and the longest there can be |
+//! | `hedy` | five thousand keys |
+//! | `lin` | somebody who belongs to no organization |
+//!
+//! `preview setup` starts with the first run instead and prints its link; `preview down` answers as if the store
+//! were out of reach. Nothing is kept.
 
 #![expect(
     clippy::print_stdout,
@@ -11,30 +22,40 @@
 
 use std::sync::Arc;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use keyward_console::{Console, PublicUrl};
-use keyward_domain::api_key::{KeyDescription, KeyEdit};
+use keyward_domain::api_key::{KeyDescription, KeyName};
 use keyward_domain::audit::RequestSource;
+use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
+use keyward_domain::keys::{IssuedKey, KeyDraft};
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::DescendantKeys;
+use keyward_domain::organization::Organization;
+use keyward_domain::ports::{DescendantKeys, KeyLimit};
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::testing::{PlainHasher, TestInstallation};
+use keyward_domain::user::DisplayName;
 use keyward_front_door::{FrontDoor, FrontDoorConfig};
 
 const ADDRESS: &str = "127.0.0.1:8099";
 
 #[tokio::main]
 async fn main() {
-    let installation = TestInstallation::new();
+    let mut preview = Preview::new();
     let public_url = PublicUrl::parse(&format!("http://{ADDRESS}")).expect("a public URL");
-    if std::env::args().nth(1).as_deref() == Some("setup") {
-        let setup = installation.setup();
+    let state = std::env::args().nth(1);
+    if state.as_deref() == Some("setup") {
+        preview.wait_until(TimeDelta::zero());
+        let setup = preview.installation.setup();
         let token = setup.create_link(RequestSource::default()).await.expect("a link");
         println!("{}", public_url.setup_link(&token));
     } else {
-        fill(&installation).await;
+        preview.fill().await;
         println!("{public_url}, password: {}", TestInstallation::PASSWORD);
+    }
+    let installation = preview.installation;
+    if state.as_deref() == Some("down") {
+        installation.store.go_down();
     }
     let console = Console {
         setup: installation.setup(),
@@ -54,74 +75,173 @@ async fn main() {
         .await;
 }
 
-async fn fill(installation: &TestInstallation) {
-    let acme = installation.organization("Acme Robotics");
-    let ada = installation.member(&acme, "ada", Role::Owner);
-    let _grace = installation.member(&acme, "grace", Role::Member);
-    let other = installation.organization("Observatory of the Southern Hemisphere");
-    let membership = installation.builder.membership(&other, &ada.user, Role::Member);
-    installation.store.put_membership(membership);
-    let lin = installation.builder.user("lin");
-    let password = Password::attempt(TestInstallation::PASSWORD);
-    installation.store.put_user(lin, PlainHasher::hash_of(&password));
-    issue_keys(installation, &ada).await;
+/// An installation whose past ends where the preview starts.
+struct Preview {
+    installation: TestInstallation,
+    today: DateTime<Utc>,
 }
 
-async fn issue_keys(installation: &TestInstallation, ada: &Member) {
-    let holder = ada.as_holder();
-    let later = |by| installation.builder.clock.advance(by);
-    let old = installation.issue(&holder, "Laptop (old)").await;
-    later(TimeDelta::days(40));
-    installation
-        .keys()
-        .revoke(
-            &holder,
-            old.key.id,
-            DescendantKeys::Keep,
-            RequestSource::default(),
-        )
-        .await
-        .expect("a revocation");
-    later(TimeDelta::days(120));
-    let deploy = installation.issue(&holder, "Deploy pipeline").await;
-    describe(
-        installation,
-        &holder,
-        &deploy,
-        "Rolls out the fleet controller.\nOwned by the platform team.",
-    )
-    .await;
-    later(TimeDelta::days(90));
-    let child = installation.caller(&deploy).await.as_holder();
-    installation.issue(&child, "Preview environments").await;
-    later(TimeDelta::days(60));
-    let nightly = installation.issue(&child, "Nightly telemetry export").await;
-    describe(
-        installation,
-        &holder,
-        &nightly,
-        "Reads telemetry; rotated every quarter.",
-    )
-    .await;
-    later(TimeDelta::days(11));
-    installation.issue(&holder, "نظام القياس 🛰️").await;
-    later(TimeDelta::hours(20));
-    installation.issue(&holder, "<script>alert(1)</script>").await;
-}
+impl Preview {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the pages show how long ago things happened, so the past has to end today"
+    )]
+    fn new() -> Self {
+        let mut installation = TestInstallation::new();
+        installation.limit = KeyLimit(10_000);
+        Self {
+            installation,
+            today: Utc::now(),
+        }
+    }
 
-async fn describe(
-    installation: &TestInstallation,
-    holder: &Holder,
-    issued: &keyward_domain::keys::IssuedKey,
-    description: &str,
-) {
-    let edit = KeyEdit {
-        name: None,
-        description: Some(KeyDescription::parse(description).expect("a description")),
-    };
-    installation
-        .keys()
-        .edit(holder, issued.key.id, edit, RequestSource::default())
-        .await
-        .expect("an edit");
+    /// Sets the clock to so long before today.
+    fn wait_until(&self, ago: TimeDelta) {
+        let clock = &self.installation.builder.clock;
+        clock.advance(self.today - ago - clock.now());
+    }
+
+    async fn fill(&mut self) {
+        self.wait_until(TimeDelta::days(800));
+        let acme = self.installation.organization("Acme Robotics");
+        let ada = self.member(&acme, "ada", Role::Owner, "Ada Lovelace");
+        self.member(&acme, "grace", Role::Member, "Grace Hopper");
+        let olga = self.member(&acme, "olga", Role::Member, "Olga Ladyzhenskaya");
+        let hedy = self.member(&acme, "hedy", Role::Member, "Hedy Lamarr");
+        let other = self
+            .installation
+            .organization("Observatory of the Southern Hemisphere");
+        let membership = self
+            .installation
+            .builder
+            .membership(&other, &ada.user, Role::Member);
+        self.installation.store.put_membership(membership);
+        let arabic = self.installation.organization("مرصد الخليج للقياسات الفلكية");
+        let noor = self.member(&arabic, "noor", Role::Owner, "نور الهدى بنت عبد الرحمن الصوفي");
+        let lin = self.installation.builder.user("lin");
+        let password = Password::attempt(TestInstallation::PASSWORD);
+        self.installation
+            .store
+            .put_user(lin, PlainHasher::hash_of(&password));
+
+        self.thousands_of_keys(&hedy.as_holder()).await;
+        self.families_of_keys(&ada.as_holder()).await;
+        self.unusual_names(&noor.as_holder()).await;
+        let olga = olga.as_holder();
+        self.key(&olga, TimeDelta::minutes(3), "Laptop", "").await;
+        self.wait_until(TimeDelta::zero());
+    }
+
+    /// A new member with a name for people.
+    fn member(&self, organization: &Organization, username: &str, role: Role, name: &str) -> Member {
+        let builder = &self.installation.builder;
+        let mut user = builder.user(username);
+        user.display_name = DisplayName::parse(name).expect("a display name");
+        let membership = builder.membership(organization, &user, role);
+        let password = Password::attempt(TestInstallation::PASSWORD);
+        let store = &self.installation.store;
+        store.put_user(user.clone(), PlainHasher::hash_of(&password));
+        store.put_membership(membership.clone());
+        Member {
+            user,
+            organization: organization.clone(),
+            membership,
+        }
+    }
+
+    async fn families_of_keys(&self, ada: &Holder) {
+        let old = self.key(ada, TimeDelta::days(420), "Laptop (old)", "").await;
+        self.revoke(ada, &old, TimeDelta::days(380)).await;
+        let deploy = self
+            .key(
+                ada,
+                TimeDelta::days(160),
+                "Deploy pipeline",
+                "Rolls out the fleet controller.\nOwned by the platform team.",
+            )
+            .await;
+        let made_by_deploy = self.installation.caller(&deploy).await.as_holder();
+        let ago = TimeDelta::days(71);
+        self.key(&made_by_deploy, ago, "Preview environments", "").await;
+        let text = "Reads telemetry; rotated every quarter.";
+        let nightly = self
+            .key(
+                &made_by_deploy,
+                TimeDelta::days(11),
+                "Nightly telemetry export",
+                text,
+            )
+            .await;
+        let made_by_nightly = self.installation.caller(&nightly).await.as_holder();
+        for number in 1..=6 {
+            let name = format!("Telemetry shard {number}");
+            self.key(&made_by_nightly, TimeDelta::days(10), &name, "").await;
+        }
+        self.key(ada, TimeDelta::days(2), "نظام القياس 🛰️", "").await;
+        let text = "Text that looks like HTML stays text.";
+        self.key(ada, TimeDelta::hours(20), "<script>alert(1)</script>", text)
+            .await;
+        let lost = self
+            .key(ada, TimeDelta::hours(5), "Conference demo", "For the stand only.")
+            .await;
+        self.revoke(ada, &lost, TimeDelta::hours(1)).await;
+        self.key(ada, TimeDelta::minutes(3), "Laptop", "").await;
+    }
+
+    async fn unusual_names(&self, noor: &Holder) {
+        for (name, description) in [
+            (
+                "خط النشر إلى الإنتاج (deploy-v2)",
+                "ينشر وحدة التحكم في الأسطول.\nيملكه فريق المنصة.",
+            ),
+            ("מפתח לניטור לילי", "קורא טלמטריה; מתחלף כל רבעון."),
+            ("Экспорт телеметрии", "Только чтение."),
+            (
+                "夜間テレメトリの書き出し",
+                "読み取り専用。四半期ごとに交換します。",
+            ),
+            ("👩🏽‍🚀🛰️", ""),
+            (&"W".repeat(100), &"unbroken".repeat(62)),
+            (
+                "A name of one hundred characters that a careful person wrote out in full for whoever comes after it",
+                &"A description as long as it may be. ".repeat(13),
+            ),
+        ] {
+            self.key(noor, TimeDelta::days(6), name, description).await;
+        }
+    }
+
+    async fn thousands_of_keys(&self, hedy: &Holder) {
+        const COUNT: i32 = 5_000;
+        const VALID: i32 = 80;
+        for number in 1..=COUNT {
+            let ago = TimeDelta::hours(3 * i64::from(COUNT - number) + 1);
+            let name = format!("Build {number}");
+            let key = self.key(hedy, ago, &name, "One for each build.").await;
+            if number <= COUNT - VALID {
+                self.revoke(hedy, &key, ago - TimeDelta::minutes(40)).await;
+            }
+        }
+    }
+
+    async fn key(&self, holder: &Holder, ago: TimeDelta, name: &str, description: &str) -> IssuedKey {
+        self.wait_until(ago);
+        let draft = KeyDraft {
+            name: KeyName::parse(name).expect("a key name"),
+            description: KeyDescription::parse(description).expect("a description"),
+        };
+        let keys = self.installation.keys();
+        keys.issue(holder, draft, None, RequestSource::default())
+            .await
+            .expect("a key")
+    }
+
+    async fn revoke(&self, holder: &Holder, issued: &IssuedKey, ago: TimeDelta) {
+        self.wait_until(ago);
+        let keys = self.installation.keys();
+        let source = RequestSource::default();
+        keys.revoke(holder, issued.key.id, DescendantKeys::Keep, source)
+            .await
+            .expect("a revocation");
+    }
 }
