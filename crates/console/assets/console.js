@@ -40,6 +40,12 @@ const humanize = (root) => root.querySelectorAll("time[datetime]").forEach((time
   }
 });
 humanize(document);
+setInterval(() => humanize(document), 60_000);
+// On paper "3 minutes ago" says nothing.
+addEventListener("beforeprint", () => {
+  for (const time of document.querySelectorAll("time[datetime]")) time.textContent = time.title;
+});
+addEventListener("afterprint", () => humanize(document));
 
 // A form is sent once, however often its button is pressed.
 const sent = new WeakSet();
@@ -97,6 +103,9 @@ for (const menu of document.querySelectorAll("details.menu")) {
     if (event.key !== "Escape" || !menu.open) return;
     menu.open = false;
     menu.querySelector("summary").focus();
+  });
+  menu.addEventListener("focusout", (event) => {
+    if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
   });
 }
 

@@ -6,6 +6,7 @@ mod field;
 pub(crate) mod general;
 pub(crate) mod home;
 mod issued_api_key;
+mod listing;
 mod moment;
 pub(crate) mod new_api_key;
 pub(crate) mod revoke_api_key;

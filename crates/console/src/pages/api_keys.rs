@@ -17,6 +17,7 @@ use poem::{Response, handler};
 
 use crate::forms::{Fields, Query};
 use crate::pages::html;
+use crate::pages::listing::Listing;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::public_url::PublicUrl;
@@ -37,6 +38,12 @@ struct ApiKeysPage<'a> {
     search: &'a str,
     status: StatusFilter,
     statuses: Vec<SectionLink>,
+    /// The list without its search.
+    unsearched: String,
+    /// The same search among the keys of every status.
+    everywhere: String,
+    list_title: &'static str,
+    caption: String,
     rows: Vec<Row>,
     newest: Option<String>,
     older: Option<String>,
@@ -60,6 +67,15 @@ struct Row {
     revoke: String,
 }
 
+impl Row {
+    /// Whether the table shows the description's beginning and the rest on demand.
+    fn has_long_description(&self) -> bool {
+        const LONG: usize = 120;
+        const LINES: usize = 3;
+        self.description.chars().count() > LONG || self.description.lines().count() > LINES
+    }
+}
+
 #[derive(Clone)]
 struct Parent {
     name: String,
@@ -69,13 +85,6 @@ struct Parent {
 struct Revoked {
     at: Moment,
     why: &'static str,
-}
-
-/// The query of the list's address.
-struct Listing<'a> {
-    status: StatusFilter,
-    search: &'a str,
-    after: Option<ApiKeyId>,
 }
 
 /// The list as it is after a key was revoked, saying so.
@@ -125,60 +134,15 @@ pub(crate) async fn show(
         search: listing.search,
         status: listing.status,
         statuses: listing.statuses(slug),
-        newest: listing.after.map(|_| listing.address(slug, listing.status, None)),
-        older: found
-            .next
-            .map(|next| listing.address(slug, listing.status, Some(next))),
+        unsearched: listing.without_search().address(slug, None),
+        everywhere: listing.with_status(StatusFilter::All).address(slug, None),
+        list_title: listing.title(),
+        caption: listing.caption(found.items.len(), found.next.is_some()),
+        newest: listing.after.map(|_| listing.address(slug, None)),
+        older: found.next.map(|next| listing.address(slug, Some(next))),
         rows: rows(&console.keys, &holder, slug, found).await?,
     };
     html(StatusCode::OK, &page)
-}
-
-impl<'a> Listing<'a> {
-    fn parse(query: &'a Fields) -> Result<Self, Refusal> {
-        let status = match query.optional("status") {
-            None => StatusFilter::default(),
-            Some(word) => StatusFilter::from_word(word).ok_or(Refusal::BadAddress)?,
-        };
-        let after = match query.optional("after") {
-            None => None,
-            Some(id) => Some(id.parse().map_err(|_| Refusal::BadAddress)?),
-        };
-        Ok(Self {
-            status,
-            search: query.optional("search").unwrap_or_default().trim(),
-            after,
-        })
-    }
-
-    fn address(&self, slug: &Slug, status: StatusFilter, after: Option<ApiKeyId>) -> String {
-        let after = after.map(|id| id.to_string());
-        links::with_query(
-            &links::api_keys(slug),
-            [
-                (
-                    "status",
-                    (status != StatusFilter::default()).then_some(status.as_str()),
-                ),
-                ("search", (!self.search.is_empty()).then_some(self.search)),
-                ("after", after.as_deref()),
-            ],
-        )
-    }
-
-    fn statuses(&self, slug: &Slug) -> Vec<SectionLink> {
-        [
-            (StatusFilter::Valid, "Valid"),
-            (StatusFilter::Revoked, "Revoked"),
-            (StatusFilter::All, "All"),
-        ]
-        .map(|(status, label)| SectionLink {
-            label,
-            address: self.address(slug, status, None),
-            is_current: status == self.status,
-        })
-        .into()
-    }
 }
 
 async fn has_no_key(keys: &PersonalKeys, holder: &Holder) -> Result<bool, Refusal> {

@@ -27,6 +27,8 @@ struct SignInPage {
     notice: Option<&'static str>,
     username: String,
     error: Option<String>,
+    /// The username or the password has to be typed anew.
+    credentials_refused: bool,
 }
 
 #[handler]
@@ -78,7 +80,10 @@ pub(crate) async fn submit(
     match console.sign_in.sign_in(attempt).await {
         Ok(token) => Ok(with_session(lead_on(next.as_ref()), cookie, &token)),
         Err(error @ SignInError::WrongCredentials) => {
-            let page = page(format!("{}.", capitalized(&error.to_string())));
+            let page = SignInPage {
+                credentials_refused: true,
+                ..page(format!("{}.", capitalized(&error.to_string())))
+            };
             html(StatusCode::UNPROCESSABLE_ENTITY, &page)
         }
         Err(SignInError::Throttled(throttled)) => too_many(&page(patience(throttled)), throttled),

@@ -64,3 +64,36 @@ async fn an_asset_of_another_version_is_not_there() {
         assert_eq!(running.visitor().get(path).await.status, 404, "{path}");
     }
 }
+
+#[tokio::test]
+async fn paper_and_forced_colours_have_rules_and_comfort_stays_small() {
+    const MOST_STYLE: usize = 18 * 1024;
+    const MOST_SCRIPT: usize = 8 * 1024;
+    let (running, _) = Running::with_ada().await;
+    let visitor = running.visitor();
+    let page = visitor.get("/sign-in").await;
+    let [_, style, script] = &addresses(&page.body)[..] else {
+        panic!("icon, style and script");
+    };
+    let style = visitor.get(style).await;
+    let (_, paper) = style.body.split_once("@media print {").unwrap();
+    for (selector, why) in [
+        (".sidebar", "paper cannot be navigated"),
+        (".button", "paper cannot be pressed"),
+    ] {
+        assert!(paper.contains(selector), "{why}");
+    }
+    assert!(paper.contains("color-scheme: light") && style.shows("@media (forced-colors: active)"));
+    assert!(
+        style.body.len() <= MOST_STYLE,
+        "{} bytes of style",
+        style.body.len()
+    );
+    let script = visitor.get(script).await;
+    assert!(script.shows("\"beforeprint\""), "paper shows exact times");
+    assert!(
+        script.body.len() <= MOST_SCRIPT,
+        "{} bytes of script",
+        script.body.len()
+    );
+}

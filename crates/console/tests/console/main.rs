@@ -12,6 +12,7 @@ mod browser;
 mod create_key;
 mod failures;
 mod headers;
+mod list_words;
 mod membership;
 mod revoke_key;
 mod running;

@@ -63,7 +63,10 @@ async fn who_belongs_to_several_organizations_can_switch() {
         .installation
         .builder
         .membership(&other, &ada.user, Role::Member);
+    let browser = running.signed_in("ada").await;
+    assert!(!browser.get(LIST).await.shows("Switch organization"));
     running.installation.store.put_membership(second);
-    let list = running.signed_in("ada").await.get(LIST).await;
+    let list = browser.get(LIST).await;
+    assert!(list.shows("Switch organization"));
     assert!(list.shows("href=\"/organizations/other/settings/api-keys\""));
 }

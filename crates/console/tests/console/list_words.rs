@@ -1,0 +1,176 @@
+//! What the list of keys says about itself: in the page's title, above the table, and where keys are many.
+
+use std::collections::HashSet;
+
+use keyward_domain::api_key::{KeyDescription, KeyEdit};
+use keyward_domain::audit::RequestSource;
+use keyward_domain::membership::Role;
+use keyward_domain::ports::{DescendantKeys, KeyLimit};
+use keyward_domain::testing::TestInstallation;
+
+use crate::running::{LIST, NEW, Running};
+
+#[tokio::test]
+async fn thousands_of_keys_page_through_to_the_last() {
+    const COUNT: usize = 1_234;
+    const PER_PAGE: usize = 50;
+    let mut installation = TestInstallation::new();
+    installation.limit = KeyLimit(5_000);
+    let running = Running::with(installation, None, |_| ()).await;
+    let acme = running.installation.organization("Acme");
+    let ada = running.installation.member(&acme, "ada", Role::Owner);
+    for number in 0..COUNT {
+        let name = format!("Build {number}");
+        running.installation.issue(&ada.as_holder(), &name).await;
+    }
+    let browser = running.signed_in("ada").await;
+    let mut seen = HashSet::new();
+    let mut pages = 0;
+    let mut next = Some(LIST.to_owned());
+    while let Some(address) = next {
+        let page = browser.get(&address).await;
+        let names: Vec<&str> = page
+            .body
+            .split("class=\"key-name\"><bdi>")
+            .skip(1)
+            .map(|rest| rest.split_once('<').unwrap().0)
+            .collect();
+        assert!(names.len() <= PER_PAGE, "{address}");
+        for name in names {
+            assert!(seen.insert(name.to_owned()), "{name} twice");
+        }
+        pages += 1;
+        next = page.body.split_once("\" rel=\"next\"").map(|(before, _)| {
+            let (_, address) = before.rsplit_once("href=\"").unwrap();
+            address.replace("&#38;", "&")
+        });
+    }
+    assert_eq!((seen.len(), pages), (COUNT, COUNT.div_ceil(PER_PAGE)));
+}
+
+#[tokio::test]
+async fn title_and_caption_say_which_keys_the_list_shows() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let holder = ada.as_holder();
+    let old = installation.issue(&holder, "Old laptop").await;
+    let keys = installation.keys();
+    keys.revoke(
+        &holder,
+        old.key.id,
+        DescendantKeys::Keep,
+        RequestSource::default(),
+    )
+    .await
+    .unwrap();
+    for number in 1..=51 {
+        installation.issue(&holder, &format!("Build {number}")).await;
+    }
+    let browser = running.signed_in("ada").await;
+    let after = browser.get(LIST).await;
+    let (before, _) = after.body.split_once("\" rel=\"next\"").unwrap();
+    let older = format!("?{}", before.rsplit_once("api-keys?").unwrap().1);
+    for (query, title, caption) in [
+        ("", "API Keys", "The 50 newest valid keys"),
+        (&*older, "API Keys, older", "1 older valid key"),
+        ("?status=revoked", "Revoked API Keys", "1 revoked key"),
+        ("?status=all", "All API Keys", "The 50 newest keys"),
+        (
+            "?search=build+51",
+            "Keys that match “build 51”, API Keys",
+            "1 valid key that matches “build 51”",
+        ),
+        (
+            "?search=build+5",
+            "Keys that match “build 5”, API Keys",
+            "3 valid keys that match “build 5”, newest first",
+        ),
+    ] {
+        let list = browser.get(&format!("{LIST}{query}")).await;
+        assert!(
+            list.shows(&format!("<title>{title} · Acme · Keyward</title>")),
+            "{query}"
+        );
+        let (_, told) = list.body.split_once("<caption>").unwrap();
+        let told = told.split_once("</caption>").unwrap().0;
+        assert_eq!(
+            told.replace("<bdi>", "").replace("</bdi>", ""),
+            caption,
+            "{query}"
+        );
+    }
+    let nothing = browser.get(&format!("{LIST}?search=nothing")).await;
+    assert!(nothing.shows("<title>No keys match “nothing”, API Keys · Acme · Keyward</title>"));
+}
+
+#[tokio::test]
+async fn who_searches_can_look_among_all_keys_or_end_the_search() {
+    let (running, ada) = Running::with_ada().await;
+    running.installation.issue(&ada.as_holder(), "Laptop").await;
+    let browser = running.signed_in("ada").await;
+    let found = browser.get(&format!("{LIST}?search=laptop&status=all")).await;
+    assert!(found.shows(&format!("href=\"{LIST}?status=all\">Clear")));
+    let nothing = browser.get(&format!("{LIST}?search=nothing")).await;
+    assert!(nothing.shows(&format!("href=\"{LIST}?status=all&#38;search=nothing\"")));
+    assert!(!browser.get(LIST).await.shows(">Clear<"));
+}
+
+#[tokio::test]
+async fn a_long_description_is_whole_and_opens_without_script() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let holder = ada.as_holder();
+    for (name, description) in [
+        ("Short", "Two\nlines".to_owned()),
+        ("Long", "long ".repeat(99) + "end."),
+    ] {
+        let issued = installation.issue(&holder, name).await;
+        let edit = KeyEdit {
+            name: None,
+            description: Some(KeyDescription::parse(&description).unwrap()),
+        };
+        let keys = installation.keys();
+        keys.edit(&holder, issued.key.id, edit, RequestSource::default())
+            .await
+            .unwrap();
+    }
+    let list = running.signed_in("ada").await.get(LIST).await;
+    assert_eq!(list.body.matches("<details class=\"description\">").count(), 1);
+    assert!(list.shows("long long end.</bdi>") && list.shows("<bdi>Two\nlines</bdi>"));
+}
+
+#[tokio::test]
+async fn what_people_type_and_read_runs_in_its_own_direction() {
+    let running = Running::new().await;
+    let name = "مرصد الخليج";
+    let organization = running.installation.organization(name);
+    let member = running.installation.member(&organization, "ada", Role::Owner);
+    running.installation.issue(&member.as_holder(), name).await;
+    let browser = running.signed_in("ada").await;
+    let list = LIST.replace("acme", organization.slug.as_str());
+    let page = browser.get(&list).await;
+    for (start, _) in page.body.match_indices(name) {
+        let before = &page.body[..start];
+        assert!(
+            [
+                "<bdi>",
+                "<bdi class=\"organization\">",
+                "Revoke<span class=\"unseen\"> ",
+                " · "
+            ]
+            .iter()
+            .any(|isolated| before.ends_with(isolated)),
+            "{}",
+            &before[before.len() - 60..]
+        );
+    }
+    assert!(page.shows("type=\"search\" dir=\"auto\""));
+    let form = browser
+        .get(&NEW.replace("acme", organization.slug.as_str()))
+        .await;
+    assert_eq!(
+        form.body.matches("dir=\"auto\"").count(),
+        2,
+        "name and description"
+    );
+}
