@@ -272,7 +272,13 @@ fn switch_to_write_ahead_log(connection: &mut SqliteConnection) -> QueryResult<S
 }
 
 fn make_directory(directory: &Path) -> io::Result<PathBuf> {
-    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    let directory = std::path::absolute(directory)?;
+    let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+    // A power cut takes a directory with all that is in it, if its name is not on the disk.
+    for parent in missing.into_iter().filter_map(Path::parent) {
+        File::open(parent)?.sync_all()?;
+    }
     fs::canonicalize(directory)
 }
 
