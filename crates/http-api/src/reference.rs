@@ -14,7 +14,7 @@ use poem::{Endpoint, Request, Response};
 
 use page::Page;
 
-pub(crate) use assets::serve_asset;
+pub(crate) use assets::{serve_asset, style as style_address};
 
 /// All that the page does is its own: style, script, and requests to this service. It sends no form.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \

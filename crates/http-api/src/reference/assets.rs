@@ -44,7 +44,7 @@ fn load(extension: &str, content_type: &'static str) -> Option<Asset> {
 }
 
 /// The address of the style sheet.
-pub(super) fn style() -> String {
+pub(crate) fn style() -> String {
     address(&STYLE)
 }
 

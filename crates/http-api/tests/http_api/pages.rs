@@ -33,8 +33,21 @@ async fn every_problem_leads_to_a_page_that_explains_it() {
         assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
         assert!(answer.body.contains("<h2>What to do</h2>"), "{path}");
         assert!(
-            !answer.body.contains("<script") && !answer.body.contains("style"),
+            !answer.body.contains("<script")
+                && !answer.body.contains("<style")
+                && !answer.body.contains(" style="),
             "{path}"
+        );
+        assert!(
+            answer
+                .body
+                .contains("<link rel=\"stylesheet\" href=\"/docs/reference-"),
+            "{path}"
+        );
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(
+            policy.starts_with("default-src 'none'; style-src 'self';"),
+            "{policy}"
         );
     }
 }
@@ -46,7 +59,10 @@ async fn a_page_reads_well() {
         .api
         .send(scene.api.anonymous(Method::GET, "/problems/credentials_missing"))
         .await;
-    insta::assert_snapshot!(answer.body);
+    // The style's name changes with its content.
+    let (before, style) = answer.body.split_once("/docs/reference-").unwrap();
+    let (_, after) = style.split_once(".css").unwrap();
+    insta::assert_snapshot!(format!("{before}/docs/reference-….css{after}"));
 }
 
 #[tokio::test]
