@@ -35,3 +35,4 @@ mod progress;
 pub mod sqlite;
 mod stored_row;
 mod subject;
+pub mod transfer;

@@ -29,11 +29,12 @@ mod installation;
 mod memberships;
 mod migrations;
 mod people;
-mod schema;
+pub(crate) mod schema;
 mod sessions;
 mod store;
 mod throttle;
 mod tls;
+mod transfer;
 
 pub use config::PostgresConfig;
 pub use connection_refused::ConnectionRefused;

@@ -27,14 +27,18 @@ mod installation;
 mod memberships;
 mod migrations;
 mod people;
-mod schema;
+pub(crate) mod schema;
 mod sessions;
 mod store;
 #[cfg(test)]
 mod temporary_directory;
 mod throttle;
+mod transfer;
 
 pub use config::SqliteConfig;
 pub use database_file::OpenError;
 pub use migrations::MigrateError;
 pub use store::SqliteStore;
+
+pub(crate) use columns::{StoredId, moment};
+pub(crate) use migrations::newest_migration;

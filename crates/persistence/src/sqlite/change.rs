@@ -87,7 +87,7 @@ impl SqliteStore {
 ///
 /// Not diesel's own `immediate_transaction`: SQLite rolls back by itself when the disk is full, and diesel would then
 /// report that there is nothing to roll back.
-fn commit<T, E>(
+pub(super) fn commit<T, E>(
     mut connection: SqliteConnection,
     progress: &Progress,
     work: impl FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>>,

@@ -12,7 +12,7 @@ use uuid::Uuid;
 /// An identifier as its 16 bytes.
 #[derive(Debug, Clone, Copy, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Binary)]
-pub(super) struct StoredId(pub(super) Uuid);
+pub(crate) struct StoredId(pub(crate) Uuid);
 
 impl ToSql<Binary, Sqlite> for StoredId {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
@@ -31,10 +31,10 @@ impl FromSql<Binary, Sqlite> for StoredId {
 /// A number that is no moment in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no moment in milliseconds since 1970")]
-pub(super) struct NotAMoment;
+pub(crate) struct NotAMoment;
 
 /// The moment that was stored as milliseconds since 1970.
-pub(super) fn moment(milliseconds: i64) -> Result<DateTime<Utc>, NotAMoment> {
+pub(crate) fn moment(milliseconds: i64) -> Result<DateTime<Utc>, NotAMoment> {
     DateTime::from_timestamp_millis(milliseconds).ok_or(NotAMoment)
 }
 

@@ -1,0 +1,94 @@
+//! Moving an installation from one database to another: everything that it keeps, as lines of JSON.
+//!
+//! | to read about | look at |
+//! |---|---|
+//! | which tables and columns there are | [`tables`], [`records`] |
+//! | how values are written | [`columns`] |
+//! | the first and the last line | [`format`](mod@format) |
+//! | what a database does | `postgres/transfer.rs`, `sqlite/transfer.rs` |
+//!
+//! # To add a table or a column
+//! Add it to [`records`], a table also to [`tables`]. A test fails until the fixture of `tests/transfer` has a row of it.
+//! There is nothing to do about exports of older versions: each is imported by the version that made it.
+
+mod columns;
+mod error;
+mod format;
+mod reading;
+mod records;
+mod rows;
+mod tables;
+mod writing;
+
+use std::io::{Read, Write};
+
+use async_trait::async_trait;
+use keyward_domain::ports::StorageError;
+use tokio::task::{JoinError, spawn_blocking};
+
+pub use error::{ExportError, ImportError, InvalidExport};
+pub use rows::{RowReceiver, RowSender};
+pub use tables::Counts;
+
+pub(crate) use error::cannot_read;
+pub(crate) use rows::{Arrival, BATCH, Batch};
+pub(crate) use tables::{Row, TABLES, with_tables};
+
+use format::FirstLine;
+use writing::Unfinished;
+
+/// A migrated database that can be moved.
+#[async_trait]
+pub trait Transfer: Send + Sync {
+    /// Gives every row, table by table, in the order of their primary keys, as they were at one moment. Ends early, as if
+    /// all were well, when nobody wants more.
+    ///
+    /// # Errors
+    /// The database cannot be read. What was given is not everything.
+    async fn send_rows(&self, rows: RowSender) -> Result<(), StorageError>;
+
+    /// Takes every row of an export into an empty database, in one transaction, and says how many there were.
+    ///
+    /// # Errors
+    /// See [`ImportError`].
+    async fn receive_rows(&self, rows: RowReceiver) -> Result<Counts, ImportError>;
+}
+
+/// Writes everything that the installation keeps, and says how many rows that was.
+///
+/// An export holds password hashes and digests of tokens, as the database does. It is the same, byte for byte, for the
+/// same rows, whichever database they are in.
+///
+/// # Errors
+/// See [`ExportError`].
+pub async fn export(from: &dyn Transfer, output: impl Write + Send + 'static) -> Result<Counts, ExportError> {
+    let first_line = FirstLine::of_this_version().map_err(StorageError::Defect)?;
+    let (sender, rows) = rows::from_database();
+    let writing = spawn_blocking(move || Unfinished::write(output, &first_line, rows));
+    let read = from.send_rows(sender).await;
+    let unfinished = writing.await.map_err(broke_off)?;
+    // In this order: when writing fails, reading has stopped for that reason.
+    let unfinished = unfinished.map_err(ExportError::Unwritable)?;
+    read?;
+    let finishing = spawn_blocking(move || unfinished.finish());
+    finishing
+        .await
+        .map_err(broke_off)?
+        .map_err(ExportError::Unwritable)
+}
+
+/// Reads an export into an empty database: all of it or nothing. Says how many rows there were.
+///
+/// # Errors
+/// See [`ImportError`].
+pub async fn import(to: &dyn Transfer, input: impl Read + Send + 'static) -> Result<Counts, ImportError> {
+    let first_line = FirstLine::of_this_version().map_err(StorageError::Defect)?;
+    let (sender, rows) = rows::from_stream();
+    // Not waited for: when the database has refused, it may wait for input that never comes.
+    spawn_blocking(move || reading::read_all(input, &first_line, &sender));
+    to.receive_rows(rows).await
+}
+
+fn broke_off(error: JoinError) -> StorageError {
+    StorageError::Defect(error.into())
+}

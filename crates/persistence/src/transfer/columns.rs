@@ -1,0 +1,291 @@
+//! The values of an export: the same from either database, and written in one way only.
+//!
+//! Nothing is altered on the way. What a database or the export cannot express exactly is an error.
+
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::expression::AsExpression;
+use diesel::pg::Pg;
+use diesel::serialize::{self, IsNull, Output, ToSql};
+use diesel::sql_types::{BigInt, Binary, Bool, Text, Timestamptz, Uuid as UuidColumn};
+use diesel::sqlite::Sqlite;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use uuid::Uuid;
+
+use crate::sqlite::{StoredId, moment};
+
+/// An identifier. In the export: hyphenated, in lower case.
+#[derive(Debug, Clone, Copy, AsExpression, FromSqlRow)]
+#[diesel(sql_type = UuidColumn)]
+#[diesel(sql_type = Binary)]
+pub(crate) struct Id(Uuid);
+
+/// A moment. In the export: RFC 3339 in UTC, with no more digits than it takes.
+#[derive(Debug, Clone, Copy, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Timestamptz)]
+#[diesel(sql_type = BigInt)]
+pub(crate) struct Moment(DateTime<Utc>);
+
+/// Bytes, such as a digest. In the export: two hexadecimal digits for each, in lower case.
+#[derive(Debug, Clone, PartialEq, Eq, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Binary)]
+pub(crate) struct Bytes(pub(super) Vec<u8>);
+
+/// A text. diesel would replace what is not UTF-8 in a SQLite file; here it is an error.
+#[derive(Debug, Clone, Serialize, Deserialize, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Text)]
+#[serde(transparent)]
+pub(crate) struct Words(String);
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Bool)]
+#[diesel(sql_type = BigInt)]
+#[serde(transparent)]
+pub(crate) struct Flag(bool);
+
+#[derive(Debug, thiserror::Error)]
+enum Inexact {
+    #[error("a text that is not UTF-8")]
+    NotUtf8,
+    #[error("a number that is neither 0 nor 1")]
+    NotAFlag,
+    #[error("the moment {0} has parts of a millisecond, which SQLite's tables do not keep")]
+    PartsOfAMillisecond(Moment),
+}
+
+// In the export. Whatever reads back differently from how it was written is refused.
+
+fn read<'de, D: Deserializer<'de>, T: FromStr + Display>(deserializer: D) -> Result<T, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match text.parse::<T>() {
+        Ok(value) if value.to_string() == text => Ok(value),
+        // The text is not repeated: it may be a secret.
+        Ok(_) | Err(_) => Err(de::Error::custom("not written as in an export")),
+    }
+}
+
+macro_rules! as_text {
+    ($($Type:ty),*) => { $(
+        impl Serialize for $Type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $Type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                read(deserializer)
+            }
+        }
+    )* };
+}
+
+as_text!(Id, Moment, Bytes);
+
+impl Display for Id {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+impl FromStr for Id {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+impl Display for Moment {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::AutoSi, true))
+    }
+}
+
+impl FromStr for Moment {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let moment: DateTime<Utc> = text.parse().map_err(|_| "no moment")?;
+        // PostgreSQL keeps microseconds and would cut off the rest.
+        if moment.timestamp_subsec_nanos().is_multiple_of(1_000) {
+            Ok(Self(moment))
+        } else {
+            Err("parts of a microsecond")
+        }
+    }
+}
+
+impl Display for Bytes {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let pairs = text.as_bytes().chunks(2);
+        let byte = |pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
+        pairs.map(byte).collect::<Option<_>>().map(Self).ok_or("no bytes")
+    }
+}
+
+// In PostgreSQL, which has a type for each.
+
+macro_rules! as_in_postgres {
+    ($($Type:ty: $Column:ty as $Inner:ty),*) => { $(
+        impl ToSql<$Column, Pg> for $Type {
+            fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+                ToSql::<$Column, Pg>::to_sql(&self.0, out)
+            }
+        }
+
+        impl FromSql<$Column, Pg> for $Type {
+            fn from_sql(value: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+                <$Inner as FromSql<$Column, Pg>>::from_sql(value).map(Self)
+            }
+        }
+    )* };
+}
+
+as_in_postgres!(
+    Id: UuidColumn as Uuid,
+    Moment: Timestamptz as DateTime<Utc>,
+    Bytes: Binary as Vec<u8>,
+    Words: Text as String,
+    Flag: Bool as bool
+);
+
+// In SQLite, which has only bytes, texts and numbers.
+
+type SqliteValue<'a> = <Sqlite as Backend>::RawValue<'a>;
+
+impl ToSql<Binary, Sqlite> for Id {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.as_bytes().as_slice());
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<Binary, Sqlite> for Id {
+    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
+        StoredId::from_sql(value).map(|id| Self(id.0))
+    }
+}
+
+impl ToSql<BigInt, Sqlite> for Moment {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        if !self.0.timestamp_subsec_nanos().is_multiple_of(1_000_000) {
+            return Err(Inexact::PartsOfAMillisecond(*self).into());
+        }
+        out.set_value(self.0.timestamp_millis());
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<BigInt, Sqlite> for Moment {
+    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
+        let milliseconds = <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)?;
+        Ok(Self(moment(milliseconds)?))
+    }
+}
+
+impl ToSql<Binary, Sqlite> for Bytes {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.as_slice());
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<Binary, Sqlite> for Bytes {
+    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
+        <Vec<u8> as FromSql<Binary, Sqlite>>::from_sql(value).map(Self)
+    }
+}
+
+impl ToSql<Text, Sqlite> for Words {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.as_str());
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<Text, Sqlite> for Words {
+    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
+        let bytes = <Vec<u8> as FromSql<Binary, Sqlite>>::from_sql(value)?;
+        Ok(Self(String::from_utf8(bytes).map_err(|_| Inexact::NotUtf8)?))
+    }
+}
+
+impl ToSql<BigInt, Sqlite> for Flag {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(i64::from(self.0));
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<BigInt, Sqlite> for Flag {
+    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
+        match <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)? {
+            0 => Ok(Self(false)),
+            1 => Ok(Self(true)),
+            _ => Err(Inexact::NotAFlag.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_as<T: for<'de> Deserialize<'de> + Serialize>(json: &str) -> Option<String> {
+        let value: T = serde_json::from_str(json).ok()?;
+        serde_json::to_string(&value).ok()
+    }
+
+    #[test]
+    fn values_read_back_as_they_were_written() {
+        let id = "\"01234567-89ab-7cde-8f01-23456789abcd\"";
+        assert_eq!(read_as::<Id>(id).as_deref(), Some(id));
+        for moment in [
+            "\"2026-01-01T00:00:00Z\"",
+            "\"2026-01-01T00:00:00.120Z\"",
+            "\"2026-01-01T00:00:00.123456Z\"",
+            "\"1969-12-31T23:59:59.999Z\"",
+        ] {
+            assert_eq!(read_as::<Moment>(moment).as_deref(), Some(moment));
+        }
+        for bytes in ["\"\"", "\"00ff10\""] {
+            assert_eq!(read_as::<Bytes>(bytes).as_deref(), Some(bytes));
+        }
+        let words = "\"\\u0000 \\n \u{202e}ﷺ 👩‍💻 \\\"\"";
+        assert_eq!(read_as::<Words>(words).as_deref(), Some(words));
+    }
+
+    #[test]
+    fn a_second_way_to_write_a_value_is_refused() {
+        for id in ["\"0123456789ab7cde8f0123456789abcd\"", "\"\"", "1", "null"] {
+            assert_eq!(read_as::<Id>(id), None, "{id}");
+        }
+        for moment in [
+            "\"2026-01-01T00:00:00.12Z\"",
+            "\"2026-01-01T00:00:00.000Z\"",
+            "\"2026-01-01T01:00:00+01:00\"",
+            "\"2026-01-01T00:00:00.123456789Z\"",
+            "\"yesterday\"",
+            "0",
+        ] {
+            assert_eq!(read_as::<Moment>(moment), None, "{moment}");
+        }
+        for bytes in ["\"0\"", "\"0F\"", "\"+f\"", "\"0é\"", "[0]"] {
+            assert_eq!(read_as::<Bytes>(bytes), None, "{bytes}");
+        }
+    }
+}

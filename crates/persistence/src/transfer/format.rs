@@ -1,0 +1,94 @@
+//! The lines of an export: the first one, the rows, the last one.
+//!
+//! ```json
+//! {"keyward_export":{"format":1,"schema":"20261121090000"}}
+//! {"organizations":{"id":"…","slug":"acme",…}}
+//! {"end":{"rows":{"organizations":1,…},"sha256":"…"}}
+//! ```
+
+use std::error::Error;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::columns::Bytes;
+use super::error::InvalidExport;
+use super::tables::Counts;
+use crate::sqlite;
+
+/// How the first and the last line and the values are written.
+const FORMAT: u32 = 1;
+/// What every last line begins with, and no row.
+pub(super) const LAST_LINE: &[u8] = br#"{"end":"#;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct FirstLine {
+    keyward_export: Version,
+}
+
+/// What must be equal for rows to be understood.
+#[derive(Debug, Serialize, Deserialize)]
+struct Version {
+    format: u32,
+    /// The newest migration. It stands for the tables and columns that there are, in either database.
+    schema: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LastLine {
+    end: End,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct End {
+    rows: Counts,
+    /// SHA-256 (FIPS 180-4) of all lines before, with their ends.
+    sha256: Bytes,
+}
+
+impl FirstLine {
+    pub(super) fn of_this_version() -> Result<Self, Box<dyn Error + Send + Sync>> {
+        Ok(Self {
+            keyward_export: Version {
+                format: FORMAT,
+                schema: sqlite::newest_migration()?,
+            },
+        })
+    }
+
+    pub(super) fn check(&self, here: &Self) -> Result<(), InvalidExport> {
+        let (Version { format, schema }, here) = (&self.keyward_export, &here.keyward_export);
+        if (format, schema) == (&here.format, &here.schema) {
+            Ok(())
+        } else if *format > here.format || (*format == here.format && *schema > here.schema) {
+            Err(InvalidExport::Newer)
+        } else {
+            Err(InvalidExport::Older)
+        }
+    }
+}
+
+impl LastLine {
+    pub(super) fn of(before: &Before) -> Self {
+        Self {
+            end: End {
+                rows: before.rows,
+                sha256: Bytes(before.digest.clone().finalize().to_vec()),
+            },
+        }
+    }
+
+    /// Whether it fits what came before it. Every installation has its one row.
+    pub(super) fn fits(&self, before: &Before) -> bool {
+        self.end == Self::of(before).end && before.rows.installation == 1
+    }
+}
+
+/// What came before the last line.
+#[derive(Default)]
+pub(super) struct Before {
+    pub(super) rows: Counts,
+    pub(super) digest: Sha256,
+}

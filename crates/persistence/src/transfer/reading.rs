@@ -1,0 +1,124 @@
+//! Reading an export.
+
+use std::io::{BufRead, BufReader, Read};
+
+use serde::de::DeserializeOwned;
+use sha2::Digest;
+
+use super::error::InvalidExport;
+use super::format::{Before, FirstLine, LAST_LINE, LastLine};
+use super::rows::{Arrival, BATCH, Batch, RowsFromStream};
+use super::tables::Row;
+
+/// Far more than the longest row takes. A line is in memory as a whole.
+const MOST_BYTES_OF_A_LINE: u64 = 1024 * 1024;
+
+/// Reads an export to its end, or to what is wrong with it, for as long as somebody takes the rows.
+pub(super) fn read_all(input: impl Read, of_this_version: &FirstLine, rows: &RowsFromStream) {
+    let mut export = Reading {
+        input: BufReader::new(input),
+        number: 0,
+        line: Vec::new(),
+        is_last_line: false,
+        before: Before::default(),
+    };
+    let mut arrival = export.first_line(of_this_version).and_then(|()| export.next());
+    loop {
+        let goes_on = matches!(arrival, Ok(Arrival::Rows(_)));
+        if rows.blocking_send(arrival).is_err() || !goes_on {
+            return;
+        }
+        arrival = export.next();
+    }
+}
+
+struct Reading<R> {
+    input: BufReader<R>,
+    /// Of the line that was read last, counted from 1.
+    number: u64,
+    /// That line, with its end.
+    line: Vec<u8>,
+    is_last_line: bool,
+    /// What came before the last line.
+    before: Before,
+}
+
+impl<R: Read> Reading<R> {
+    fn first_line(&mut self, of_this_version: &FirstLine) -> Result<(), InvalidExport> {
+        let first_line = match self.read_line() {
+            Ok(()) => self.parse::<FirstLine>(),
+            Err(error) => Err(error),
+        };
+        match first_line {
+            Ok(first_line) => first_line.check(of_this_version)?,
+            Err(error @ InvalidExport::Unreadable(_)) => return Err(error),
+            Err(_) => return Err(InvalidExport::NotAnExport),
+        }
+        self.before.digest.update(&self.line);
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<Arrival, InvalidExport> {
+        let mut batch = Batch {
+            first_line: self.number + 1,
+            rows: Vec::new(),
+        };
+        while batch.rows.len() < BATCH && !self.is_last_line {
+            self.read_line()?;
+            if self.line.starts_with(LAST_LINE) {
+                self.is_last_line = true;
+            } else {
+                let row: Row = self.parse()?;
+                self.before.rows.add(&row);
+                self.before.digest.update(&self.line);
+                batch.rows.push(row);
+            }
+        }
+        if batch.rows.is_empty() {
+            self.end()
+        } else {
+            Ok(Arrival::Rows(batch))
+        }
+    }
+
+    fn end(&mut self) -> Result<Arrival, InvalidExport> {
+        let last_line: LastLine = self.parse()?;
+        if !last_line.fits(&self.before) {
+            return Err(InvalidExport::Altered { line: self.number });
+        }
+        match self.input.fill_buf() {
+            Ok([]) => Ok(Arrival::End(self.before.rows)),
+            Ok(_) => Err(InvalidExport::Continued {
+                line: self.number + 1,
+            }),
+            Err(error) => Err(InvalidExport::Unreadable(error)),
+        }
+    }
+
+    fn read_line(&mut self) -> Result<(), InvalidExport> {
+        self.line.clear();
+        self.number += 1;
+        self.input
+            .by_ref()
+            .take(MOST_BYTES_OF_A_LINE)
+            .read_until(b'\n', &mut self.line)
+            .map_err(InvalidExport::Unreadable)?;
+        let line = self.number;
+        if self.line.ends_with(b"\n") {
+            Ok(())
+        } else if self.line.len() as u64 == MOST_BYTES_OF_A_LINE {
+            Err(InvalidExport::LongLine { line })
+        } else {
+            Err(InvalidExport::CutOff { line })
+        }
+    }
+
+    fn parse<T: DeserializeOwned>(&self) -> Result<T, InvalidExport> {
+        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        // What serde says may repeat the value, and that may be a secret.
+        serde_json::from_slice(line).map_err(|error| InvalidExport::Garbled {
+            line: self.number,
+            column: error.column(),
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! One record for each table: its columns in their order, whichever database they come from.
+//!
+//! Rows are read by position, so a record with a column too few or too many does not compile, and written by name.
+//! Tests compare the records with the catalogues of both databases.
+
+use diesel::prelude::{Insertable, Queryable};
+use serde::{Deserialize, Serialize};
+
+use super::columns::{Bytes, Flag, Id, Moment, Words};
+use crate::{postgres, sqlite};
+
+macro_rules! records {
+    ($($(#[$doc:meta])* $Record:ident of $table:ident { $($column:ident: $Value:ty,)* })*) => { $(
+        $(#[$doc])*
+        #[derive(Debug, Serialize, Deserialize, Queryable, Insertable)]
+        #[serde(deny_unknown_fields)]
+        #[diesel(table_name = postgres::schema::$table, table_name = sqlite::schema::$table)]
+        #[diesel(treat_none_as_default_value = false)]
+        pub(crate) struct $Record {
+            $($column: $Value,)*
+        }
+    )* };
+}
+
+records! {
+    Organization of organizations {
+        id: Id,
+        slug: Words,
+        name: Words,
+        created_at: Moment,
+    }
+
+    User of users {
+        id: Id,
+        username: Words,
+        display_name: Words,
+        password_hash: Words,
+        created_at: Moment,
+    }
+
+    Membership of memberships {
+        id: Id,
+        organization_id: Id,
+        user_id: Id,
+        role: Words,
+        joined_at: Moment,
+        ended_at: Option<Moment>,
+    }
+
+    ApiKey of api_keys {
+        id: Id,
+        consumer_id: Id,
+        digest: Bytes,
+        hint: Words,
+        name: Words,
+        description: Words,
+        search_text: Words,
+        created_by_user_id: Option<Id>,
+        created_by_key_id: Option<Id>,
+        creation_nonce: Option<Bytes>,
+        created_at: Moment,
+        revoked_at: Option<Moment>,
+        revoked_by_kind: Option<Words>,
+        revoked_by_id: Option<Id>,
+        revoked_reason: Option<Words>,
+    }
+
+    AuditEvent of audit_events {
+        id: Id,
+        occurred_at: Moment,
+        organization_id: Option<Id>,
+        actor_kind: Words,
+        actor_id: Option<Id>,
+        action: Words,
+        subject_kind: Words,
+        subject_id: Option<Id>,
+        outcome: Words,
+        source_address: Option<Words>,
+        request_id: Option<Words>,
+    }
+
+    Session of sessions {
+        id: Id,
+        user_id: Id,
+        digest: Bytes,
+        started_at: Moment,
+        last_seen_at: Moment,
+    }
+
+    Throttle of sign_in_throttle {
+        bucket: Bytes,
+        empty_at: Moment,
+    }
+
+    Installation of installation {
+        only_row: Flag,
+        set_up_at: Option<Moment>,
+        setup_link_digest: Option<Bytes>,
+        setup_link_expires_at: Option<Moment>,
+    }
+}

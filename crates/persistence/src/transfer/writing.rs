@@ -1,0 +1,54 @@
+//! Writing an export.
+
+use std::io::{self, BufWriter, Write};
+
+use serde::Serialize;
+use sha2::Digest;
+
+use super::format::{Before, FirstLine, LastLine};
+use super::rows::RowsToWrite;
+use super::tables::Counts;
+
+const BUFFER: usize = 64 * 1024;
+
+/// An export that has no last line yet.
+pub(super) struct Unfinished<W: Write> {
+    output: BufWriter<W>,
+    line: Vec<u8>,
+    before: Before,
+}
+
+impl<W: Write> Unfinished<W> {
+    /// Writes the first line, and rows for as long as they come.
+    pub(super) fn write(output: W, first_line: &FirstLine, mut rows: RowsToWrite) -> io::Result<Self> {
+        let mut export = Self {
+            output: BufWriter::with_capacity(BUFFER, output),
+            line: Vec::new(),
+            before: Before::default(),
+        };
+        export.write_line(first_line)?;
+        while let Some(batch) = rows.blocking_next() {
+            for row in &batch {
+                export.write_line(row)?;
+                export.before.rows.add(row);
+            }
+        }
+        Ok(export)
+    }
+
+    /// Writes the last line, and does not return before everything is out.
+    pub(super) fn finish(mut self) -> io::Result<Counts> {
+        let last_line = LastLine::of(&self.before);
+        self.write_line(&last_line)?;
+        self.output.flush()?;
+        Ok(self.before.rows)
+    }
+
+    fn write_line(&mut self, line: &impl Serialize) -> io::Result<()> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, line)?;
+        self.line.push(b'\n');
+        self.before.digest.update(&self.line);
+        self.output.write_all(&self.line)
+    }
+}

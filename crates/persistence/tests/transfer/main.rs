@@ -1,0 +1,13 @@
+//! Exports and imports between both databases.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed expectation is a failed test"
+)]
+
+mod catalogue;
+mod databases;
+mod everything;
+mod refusals;
+mod round_trip;
+mod snapshot;
