@@ -16,7 +16,7 @@ pub(crate) enum DataDirectoryError {
         .0.display()
     )]
     Served(PathBuf),
-    #[error("the file {} cannot be locked", .file.display())]
+    #[error("the file {} cannot be locked (check who owns it, and who may write there)", .file.display())]
     Lock { file: PathBuf, source: io::Error },
 }
 

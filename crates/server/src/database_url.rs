@@ -27,8 +27,10 @@ pub(crate) enum DatabaseUrlError {
     NotText(&'static str),
     #[error("the file {path} that {FILE_VARIABLE} names cannot be read")]
     UnreadableFile { path: PathBuf, source: io::Error },
-    #[error("the file {path} that {FILE_VARIABLE} names is empty")]
+    #[error("the file {path} that {FILE_VARIABLE} names is empty: write the database's URL into it")]
     EmptyFile { path: PathBuf },
+    #[error("the file {path} that {FILE_VARIABLE} names must hold one line, the database's URL")]
+    SeveralLines { path: PathBuf },
 }
 
 /// The URL from the flag, else from one of the variables, if there is any.
@@ -63,6 +65,9 @@ fn from_file(path: &Path) -> Result<Option<Secret>, DatabaseUrlError> {
     let text = Zeroizing::new(text);
     match text.trim() {
         "" => Err(DatabaseUrlError::EmptyFile {
+            path: path.to_owned(),
+        }),
+        lines if lines.contains('\n') => Err(DatabaseUrlError::SeveralLines {
             path: path.to_owned(),
         }),
         url => Ok(Some(Secret::new(url.to_owned()))),
@@ -154,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_may_end_with_a_line_feed_but_not_be_empty_or_missing() {
+    fn a_file_holds_one_line_and_may_end_with_a_line_feed() {
         let folder = std::env::temp_dir().join(format!("keyward-database-url-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("url");
@@ -168,6 +173,11 @@ mod tests {
         assert!(matches!(
             from_file().unwrap_err(),
             DatabaseUrlError::EmptyFile { .. }
+        ));
+        std::fs::write(&file, format!("{URL}\n{URL}\n")).unwrap();
+        assert!(matches!(
+            from_file().unwrap_err(),
+            DatabaseUrlError::SeveralLines { .. }
         ));
         std::fs::write(&file, format!("{URL}\n")).unwrap();
         assert_eq!(from_file().unwrap().as_deref(), Some(URL));

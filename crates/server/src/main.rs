@@ -9,7 +9,7 @@
 //! | what each command does | [`commands`], one module per command |
 //! | what is wired to what | [`composition`], [`store`], [`routes`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
-//! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal) |
+//! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`shutdown`] |
 
 mod clock;
@@ -24,6 +24,7 @@ mod new_password;
 mod options;
 mod output;
 mod password_hasher;
+mod program;
 mod public_url;
 mod random;
 mod routes;
@@ -91,7 +92,8 @@ fn log(options: &LoggingOptions, default_filter: fn() -> LogFilter) {
     if !unknown.is_empty() {
         warn!(
             variables = unknown.join(", "),
-            "no option has these variables, so they are ignored: see `keyward help serve`"
+            "no option has these variables, so they are ignored: see `{} help serve`",
+            program::name()
         );
     }
 }

@@ -33,7 +33,10 @@ pub(crate) use serve::{LimitOptions, ProxyOptions, ServeOptions};
     version,
     subcommand_required = true,
     arg_required_else_help = false,
-    after_help = "Options come by flag or by KEYWARD_… variable; the flag wins, and an empty variable counts as unset."
+    after_help = "What the help of a command marks with [env: …] may come by that variable instead; the flag wins, and an \
+                  empty variable counts as unset. No secret comes by flag.\n\nIt ends with 0 when it has done what it \
+                  was asked; with 1 when it could not, and a sentence on standard error says why and what to do; with 2 \
+                  when the command line or a variable makes no sense."
 )]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
@@ -45,8 +48,8 @@ pub(crate) struct CommandLine {
 pub(crate) enum Command {
     /// Serve the HTTP API and the console (what `keyward` alone does)
     ///
-    /// Brings the database up to date, listens, and serves until SIGTERM or SIGINT; then it finishes the requests in
-    /// flight and ends. A second signal ends it at once.
+    /// Waits up to 5 seconds for the database, brings it up to date, and serves until SIGTERM or SIGINT; then it finishes
+    /// the requests in flight and ends. A second signal ends it at once.
     Serve(Box<ServeOptions>),
     /// Bring the database up to date
     ///

@@ -6,7 +6,7 @@ use std::time::Duration;
 use keyward_persistence::postgres::{self, ConnectError, InvalidDatabaseUrl, PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{self, SqliteConfig, SqliteStore};
 use tokio::time::{Instant, sleep};
-use tracing::warn;
+use tracing::info;
 
 use crate::commands::Failure;
 use crate::data_directory::ServingRight;
@@ -30,7 +30,7 @@ pub(crate) enum OpenError {
     Unavailable(#[source] postgres::MigrateError),
     #[error(transparent)]
     Migrate(postgres::MigrateError),
-    #[error(transparent)]
+    #[error("cannot use the data directory (--data-dir chooses another)")]
     File(#[from] sqlite::OpenError),
     #[error(transparent)]
     MigrateFile(#[from] sqlite::MigrateError),
@@ -114,7 +114,7 @@ async fn migrate(store: &PostgresStore) -> Result<(), OpenError> {
             }
             Err(error @ postgres::MigrateError::Unavailable(_)) => {
                 if !has_waited {
-                    warn!(cause = sentence(&error), "waiting for the database");
+                    info!(cause = sentence(&error), "waiting for the database");
                 }
                 has_waited = true;
                 sleep(BETWEEN_ATTEMPTS).await;

@@ -13,6 +13,7 @@ use keyward_front_door::ConfigError;
 use crate::data_directory::DataDirectoryError;
 use crate::database_url::DatabaseUrlError;
 use crate::output::OutputError;
+use crate::program;
 use crate::public_url::PublicUrlError;
 use crate::standard_input::StandardInputError;
 use crate::storage::OpenError;
@@ -33,7 +34,10 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The account has the password already.
-    #[error("nobody has seen the generated password: `keyward admin reset-password` makes another")]
+    #[error(
+        "nobody has seen the generated password: `{} admin reset-password` makes another",
+        program::name()
+    )]
     PasswordNotShown(#[source] OutputError),
     #[error("these limits cannot work")]
     Limits(#[from] ConfigError),
@@ -45,11 +49,15 @@ pub(crate) enum Failure {
     WeakPassword(WeakPassword),
     #[error("the display name is refused")]
     DisplayName(#[from] TextError),
-    #[error("Keyward is set up already: `keyward admin create-user` adds people")]
+    #[error(
+        "Keyward is set up already: `{} admin create-user` adds people",
+        program::name()
+    )]
     AlreadySetUp,
     #[error(
-        "Keyward is not set up yet: `keyward admin setup-link` prints the link for a browser, and `keyward admin \
-         bootstrap` does it here"
+        "Keyward is not set up yet: `{0} admin setup-link` prints the link for a browser, and `{0} admin bootstrap` does \
+         it here",
+        program::name()
     )]
     NotSetUp,
     /// Cannot happen: the command line needs no link.

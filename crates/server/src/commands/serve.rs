@@ -19,6 +19,7 @@ use crate::data_directory::ServingRight;
 use crate::health::Health;
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions};
 use crate::output;
+use crate::program;
 use crate::public_url;
 use crate::routes::{Routes, refusal_response};
 use crate::shutdown::ShutdownSignals;
@@ -110,7 +111,11 @@ async fn lead_to_first_run(setup: &Setup, public_url: &PublicUrl) -> Result<(), 
         return Ok(());
     }
     if !output::has_terminal() {
-        info!("not set up yet: `keyward admin setup-link` prints the one-time link for the first run");
+        info!(
+            "not set up yet: `{} admin setup-link`, with the same database and public URL, prints the one-time link for \
+             the first run",
+            program::name()
+        );
         return Ok(());
     }
     match setup.create_link(RequestSource::default()).await {

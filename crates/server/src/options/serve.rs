@@ -34,6 +34,7 @@ pub(crate) struct ServerOptions {
         long,
         env = "KEYWARD_LISTEN",
         value_name = "ADDRESS:PORT",
+        value_parser = listening_address,
         default_value = "127.0.0.1:8080",
         hide_env_values = true
     )]
@@ -128,6 +129,12 @@ impl From<HeaderOfProxies> for ForwardedHeader {
             HeaderOfProxies::Forwarded => Self::Forwarded,
         }
     }
+}
+
+fn listening_address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(
+        |_| "expected an IP address, not a name, and a port: 127.0.0.1:8080, 0.0.0.0:8080 or [::1]:8080",
+    )
 }
 
 /// A span of time in whole seconds, at most an hour.

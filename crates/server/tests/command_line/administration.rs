@@ -26,33 +26,6 @@ async fn migrating_twice_is_migrating_once() {
 }
 
 #[tokio::test]
-async fn a_database_that_a_newer_version_has_migrated_is_left_alone() {
-    let database = empty().await;
-    keyward(&database, &["migrate"]).run().success();
-    let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
-        .await
-        .unwrap();
-    let connection = tokio::spawn(connection);
-    client
-        .batch_execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('29991231235959')")
-        .await
-        .unwrap();
-    drop(client);
-    connection.await.unwrap().unwrap();
-
-    for command in ["migrate", "serve"] {
-        let answer = keyward(&database, &[command])
-            .variable("KEYWARD_LISTEN", "127.0.0.1:0")
-            .run();
-        assert_eq!(
-            answer.refusal(),
-            "the database has migration 29991231235959, which this version of Keyward does not know: start the newer \
-             version"
-        );
-    }
-}
-
-#[tokio::test]
 async fn bootstrap_works_once() {
     let database = empty().await;
     let first = bootstrap(&database);

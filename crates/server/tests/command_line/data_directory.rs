@@ -11,29 +11,26 @@ use crate::server::Server;
 use crate::setup::PASSWORD;
 
 /// A directory of a test's own, removed at the end.
-struct DataDirectory(PathBuf);
+pub(crate) struct DataDirectory(PathBuf);
 
 impl DataDirectory {
     /// Not there yet.
-    fn new(test: &str) -> Self {
+    pub(crate) fn new(test: &str) -> Self {
         let name = format!("keyward-{test}-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         let _ = fs::remove_dir_all(&directory);
         Self(directory)
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    fn run(&self, arguments: &[&str], input: &str) -> Answer {
-        Keyward::new(arguments)
-            .variable("KEYWARD_DATA_DIR", self.0.to_str().unwrap())
-            .input(input)
-            .run()
+    pub(crate) fn run(&self, arguments: &[&str], input: &str) -> Answer {
+        Keyward::new(arguments).data_directory(&self.0).input(input).run()
     }
 
-    fn bootstrap(&self) -> Answer {
+    pub(crate) fn bootstrap(&self) -> Answer {
         let arguments = [
             "admin",
             "bootstrap",
@@ -93,24 +90,4 @@ fn a_data_directory_is_served_by_one_server_at_a_time() {
     server.ended();
     let server = Server::start_in(directory.path());
     assert_eq!(server.get("/readyz").status, 200);
-}
-
-#[test]
-fn a_file_that_is_no_database_is_told_and_left_alone() {
-    let directory = DataDirectory::new("diary");
-    fs::create_dir(directory.path()).unwrap();
-    let file = directory.path().join("keyward.db");
-    let words = "Dear diary, ".repeat(100);
-    fs::write(&file, &words).unwrap();
-    for command in ["migrate", "serve"] {
-        let answer = Keyward::new(&[command])
-            .variable("KEYWARD_LISTEN", "127.0.0.1:0")
-            .variable("KEYWARD_DATA_DIR", directory.path().to_str().unwrap())
-            .run();
-        assert_eq!(
-            answer.refusal(),
-            format!("{} is not a SQLite database", file.display())
-        );
-    }
-    assert_eq!(fs::read_to_string(&file).unwrap(), words);
 }

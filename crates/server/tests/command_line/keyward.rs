@@ -1,6 +1,9 @@
 //! One run of `keyward`.
 
+use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A command line with nothing but what the test gives it.
@@ -20,8 +23,13 @@ pub(crate) struct Answer {
 impl Keyward {
     /// `keyward` with these arguments, and none of the variables of whoever runs the tests.
     pub(crate) fn new(arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_keyward"));
-        command.args(arguments).env_clear();
+        Self::copied_to(env!("CARGO_BIN_EXE_keyward"), arguments)
+    }
+
+    /// Likewise, from a copy of the executable.
+    pub(crate) fn copied_to(executable: impl AsRef<OsStr>, arguments: &[&str]) -> Self {
+        let mut command = Command::new(executable);
+        command.arg0("keyward").args(arguments).env_clear();
         Self {
             command,
             input: Vec::new(),
@@ -35,6 +43,22 @@ impl Keyward {
 
     pub(crate) fn database(self, url: &str) -> Self {
         self.variable("KEYWARD_DATABASE_URL", url)
+    }
+
+    pub(crate) fn data_directory(self, directory: &Path) -> Self {
+        self.variable("KEYWARD_DATA_DIR", directory.to_str().unwrap())
+    }
+
+    /// As if it was typed like this.
+    pub(crate) fn typed(mut self, program: &str) -> Self {
+        self.command.arg0(program);
+        self
+    }
+
+    /// As somebody else, which only root can do.
+    pub(crate) fn user(mut self, id: u32) -> Self {
+        self.command.uid(id).gid(id);
+        self
     }
 
     pub(crate) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
@@ -76,14 +100,21 @@ impl Answer {
         self.output
     }
 
-    /// The sentence of a refusal, which says nothing else and exits with 1.
+    /// The sentence of a refusal, which exits with 1 and says nothing else, except in the log.
     #[track_caller]
     pub(crate) fn refusal(&self) -> &str {
         assert_eq!(self.code, Some(1), "{self:?}");
         assert_eq!(self.output, "", "a refusal prints nothing on standard output");
-        let last_line = self.errors.lines().last().unwrap_or_default();
-        last_line
-            .strip_prefix("error: ")
-            .unwrap_or_else(|| panic!("no sentence: {self:?}"))
+        let mut said = self
+            .errors
+            .lines()
+            .filter(|line| !line.starts_with("{\"timestamp\":"));
+        let sentence = said.next().and_then(|line| line.strip_prefix("error: "));
+        let sentence = sentence.unwrap_or_else(|| panic!("no sentence: {self:?}"));
+        assert_eq!(said.next(), None, "more than a sentence: {self:?}");
+        for noise in [" { ", "Error(", "Some(", "\\\"", "s3cret"] {
+            assert!(!sentence.contains(noise), "not for people: {sentence}");
+        }
+        sentence
     }
 }

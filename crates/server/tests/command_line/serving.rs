@@ -105,7 +105,7 @@ async fn the_setup_link_is_never_logged() {
     server.signal(Signal::TERM);
     let (_, log) = server.ended();
     assert!(
-        log.contains("not set up yet: `keyward admin setup-link` prints"),
+        log.contains("not set up yet: `keyward admin setup-link`, with the same database"),
         "{log}"
     );
     assert!(!log.contains("token="), "{log}");

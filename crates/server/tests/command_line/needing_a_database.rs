@@ -1,0 +1,73 @@
+//! The commands that need a database.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use keyward_test_database::TestDatabase;
+
+use crate::keyward::Keyward;
+
+/// Nobody listens there: port 1 is reserved (tcpmux).
+pub(crate) const NOBODY: &str = "postgres://keyward:s3cret@127.0.0.1:1/keyward";
+
+/// All of them, as somebody types them. A test holds this against what `keyward help` tells.
+pub(crate) const NEEDING_A_DATABASE: [&[&str]; 6] = [
+    &["serve", "--listen=127.0.0.1:0"],
+    &["migrate"],
+    &["admin", "setup-link"],
+    &[
+        "admin",
+        "bootstrap",
+        "--organization=Acme",
+        "--username=ada",
+        "--generate-password",
+    ],
+    &["admin", "create-user", "--username=ada", "--generate-password"],
+    &["admin", "reset-password", "--username=ada", "--generate-password"],
+];
+
+/// The names of everything in a database, and in how many rows a table of it is, sorted.
+pub(crate) async fn contents(database: &TestDatabase) -> Vec<String> {
+    let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
+        .await
+        .unwrap();
+    let connection = tokio::spawn(connection);
+    let rows = client
+        .query(
+            "SELECT relname || ' ' || CASE WHEN relkind = 'r' THEN
+                 (xpath('//c/text()', query_to_xml(format('SELECT count(*) AS c FROM %I', relname), true, true, '')))[1]::text
+                 ELSE '' END
+             FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1",
+            &[],
+        )
+        .await
+        .unwrap();
+    drop(client);
+    connection.await.unwrap().unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+/// All files in a directory, sorted: name, length, and a hash of what is in it.
+pub(crate) fn files(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap().map(Result::unwrap);
+    let mut files: Vec<_> = entries
+        .map(|entry| {
+            let name = entry.file_name().into_string().unwrap();
+            file(&name, &std::fs::read(entry.path()).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// A file as [`files`] shows it.
+pub(crate) fn file(name: &str, bytes: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    format!("{name} of {} bytes, {:x}", bytes.len(), hasher.finish())
+}
+
+/// `keyward` with the arguments of a command that needs a database.
+pub(crate) fn on_data_directory(command: &[&str], directory: &Path) -> Keyward {
+    Keyward::new(command).data_directory(directory)
+}

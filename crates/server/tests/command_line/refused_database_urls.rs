@@ -1,0 +1,95 @@
+//! Databases that are named in a way that cannot be meant.
+
+use std::fs;
+
+use crate::data_directory::DataDirectory;
+use crate::keyward::Keyward;
+use crate::needing_a_database::{NEEDING_A_DATABASE, NOBODY};
+
+#[test]
+fn a_url_that_names_no_postgresql_database_is_refused_without_showing_it() {
+    for (url, sentence) in [
+        (
+            "mysql://me:s3cret@host/db",
+            "must look like postgres://user:password@host",
+        ),
+        ("s3cret", "must look like postgres://user:password@host"),
+        (
+            "postgres://me:s3cret@host:port/db",
+            "must look like postgres://user:password@host",
+        ),
+        (
+            "postgres://",
+            "names no host: it must look like postgres://user:password@host",
+        ),
+        (
+            "postgres://me:s3@cret@host/db",
+            "write the special characters of user and password as %40",
+        ),
+        (
+            "postgres://me:s3cret@host/db?sslmode=on",
+            "sslmode in the database URL must be",
+        ),
+        (
+            "postgres://me:s3cret@host/db?pasword=s3cret",
+            "unknown option: check its spelling",
+        ),
+    ] {
+        let answer = Keyward::new(&["migrate"]).database(url).run();
+        assert!(answer.refusal().contains(sentence), "{answer:?}");
+    }
+}
+
+#[test]
+fn a_password_in_a_flag_is_refused_by_every_command() {
+    for command in NEEDING_A_DATABASE {
+        let answer = Keyward::new(&[command, &["--database-url", NOBODY]].concat()).run();
+        assert_eq!(
+            answer.refusal(),
+            "--database-url holds a password, which every user of this machine can read: set KEYWARD_DATABASE_URL \
+             instead, or name a file that holds the URL in KEYWARD_DATABASE_URL_FILE"
+        );
+    }
+}
+
+#[test]
+fn the_url_comes_from_one_place_only() {
+    let answer = Keyward::new(&["migrate"])
+        .database(NOBODY)
+        .variable("KEYWARD_DATABASE_URL_FILE", "/nowhere")
+        .run();
+    assert_eq!(
+        answer.refusal(),
+        "KEYWARD_DATABASE_URL and KEYWARD_DATABASE_URL_FILE are both set: unset one of them"
+    );
+}
+
+#[test]
+fn a_file_that_is_missing_or_empty_or_holds_more_than_a_url_is_named() {
+    let directory = DataDirectory::new("url-files");
+    fs::create_dir(directory.path()).unwrap();
+    for (contents, problem) in [
+        (None, "cannot be read: No such file or directory (os error 2)"),
+        (Some(""), "is empty: write the database's URL into it"),
+        (Some(" \n"), "is empty: write the database's URL into it"),
+        (
+            Some("postgres://me:s3cret@host/db\npostgres://me:s3cret@host/db\n"),
+            "must hold one line, the database's URL",
+        ),
+    ] {
+        let file = directory.path().join("url");
+        if let Some(contents) = contents {
+            fs::write(&file, contents).unwrap();
+        }
+        for command in NEEDING_A_DATABASE {
+            let answer = Keyward::new(command)
+                .variable("KEYWARD_DATABASE_URL_FILE", file.to_str().unwrap())
+                .run();
+            let sentence = format!(
+                "the file {} that KEYWARD_DATABASE_URL_FILE names {problem}",
+                file.display()
+            );
+            assert_eq!(answer.refusal(), sentence, "{command:?}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The one-time link of the first run, from the command line to the browser.
+
+use keyward_test_database::TestDatabase;
+
+use crate::data_directory::DataDirectory;
+use crate::keyward::Keyward;
+use crate::server::{HttpAnswer, Server};
+
+fn path_of(link: &str) -> &str {
+    link.strip_prefix("http://127.0.0.1:8080").unwrap().trim_end()
+}
+
+fn complete(server: &Server, path: &str, username: &str) -> HttpAnswer {
+    let (_, token) = path.split_once("token=").unwrap();
+    let form = format!(
+        "token={token}&organization=Acme&display_name=Somebody&username={username}&password=quiet+otters+read+maps"
+    );
+    let headers = [
+        "Sec-Fetch-Site: same-origin",
+        "Content-Type: application/x-www-form-urlencoded",
+    ];
+    server.ask("POST", "/setup", &headers, &form)
+}
+
+#[tokio::test]
+async fn a_link_works_once_and_says_so_the_second_time() {
+    let database = TestDatabase::empty().await.unwrap();
+    let server = Server::start(database.url(), &[]);
+    let setup_link = || {
+        Keyward::new(&["admin", "setup-link"])
+            .database(database.url())
+            .run()
+    };
+    let link = setup_link().success();
+    let path = path_of(&link);
+    assert_eq!(server.get(path).status, 200);
+    assert_eq!(complete(&server, path, "ada").status, 303);
+
+    for second in [server.get(path), complete(&server, path, "eve")] {
+        assert_eq!(second.status, 410);
+        assert_eq!(second.header("content-type"), Some("text/html; charset=utf-8"));
+        assert!(second.body.contains("Keyward is set up already"), "{second:?}");
+        assert_eq!(second.header("set-cookie"), None);
+    }
+    assert_eq!(
+        setup_link().refusal(),
+        "Keyward is set up already: `keyward admin create-user` adds people"
+    );
+    assert_eq!(
+        Keyward::new(&["admin", "reset-password", "--username=eve", "--generate-password"])
+            .database(database.url())
+            .run()
+            .refusal(),
+        "there is no user named eve"
+    );
+}
+
+#[tokio::test]
+async fn a_link_that_is_too_late_says_how_to_get_another() {
+    let database = TestDatabase::empty().await.unwrap();
+    let server = Server::start(database.url(), &[]);
+    let setup_link = || {
+        Keyward::new(&["admin", "setup-link"])
+            .database(database.url())
+            .run()
+    };
+    let link = setup_link().success();
+    let path = path_of(&link);
+    let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
+        .await
+        .unwrap();
+    let connection = tokio::spawn(connection);
+    let expired = client
+        .execute(
+            "UPDATE installation SET setup_link_expires_at = setup_link_expires_at - interval '24 hours'",
+            &[],
+        )
+        .await
+        .unwrap();
+    assert_eq!(expired, 1);
+    drop(client);
+    connection.await.unwrap().unwrap();
+
+    for late in [server.get(path), complete(&server, path, "ada")] {
+        assert_eq!(late.status, 404);
+        assert!(late.body.contains("This setup link does not work"), "{late:?}");
+        assert!(late.body.contains("keyward admin setup-link"), "{late:?}");
+    }
+    let another = setup_link().success();
+    assert_eq!(complete(&server, path_of(&another), "ada").status, 303);
+}
+
+/// `cargo run` puts no `keyward` on the search path.
+#[test]
+fn the_way_to_the_link_names_the_program_as_it_was_started() {
+    let directory = DataDirectory::new("as-started");
+    let keyward = |arguments: &[&str]| {
+        Keyward::new(arguments)
+            .data_directory(directory.path())
+            .typed("target/debug/keyward")
+    };
+    let mut server = Server::spawn(keyward(&["serve", "--listen=127.0.0.1:0"]));
+    server.event(
+        "not set up yet: `target/debug/keyward admin setup-link`, with the same database and public URL, prints the \
+         one-time link for the first run",
+    );
+    let create_user = ["admin", "create-user", "--username=bob", "--generate-password"];
+    assert_eq!(
+        keyward(&create_user).run().refusal(),
+        "Keyward is not set up yet: `target/debug/keyward admin setup-link` prints the link for a browser, and \
+         `target/debug/keyward admin bootstrap` does it here"
+    );
+}
