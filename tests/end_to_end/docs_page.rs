@@ -108,6 +108,48 @@ async fn a_person_creates_a_key_on_the_docs_page_with_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_docs_page_revokes_a_key_only_when_told_twice() {
+    let keyward = Keyward::start_set_up().await;
+    let api = PlainConsole::sign_in_owner(&keyward)
+        .await
+        .api_with_first_key()
+        .await;
+    let browser = watched_docs_page(&keyward).await;
+    browser.fill("key", api.token().expect("a token")).await;
+    try_it(&browser, "deleteApiKey").await;
+    browser.fill("id", "current").await;
+
+    send(&browser, "deleteApiKey").await;
+    let question = browser.driver.get_alert_text().await.expect("a question");
+    assert!(
+        question.contains("DELETE /api/v1/user/api-keys/current"),
+        "{question}"
+    );
+    browser.driver.dismiss_alert().await.expect("no");
+    assert!(api.is_accepted().await);
+
+    send(&browser, "deleteApiKey").await;
+    browser.driver.accept_alert().await.expect("yes");
+    let shown = outcome(&browser, "deleteApiKey", End::Success).await;
+    assert!(shown.starts_with("204"), "{shown}");
+    assert!(!api.is_accepted().await);
+    assert_eq!(reports(&browser).await, json!([]));
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_docs_page_sends_nothing_that_no_header_can_carry() {
+    let keyward = Keyward::start().await;
+    let browser = watched_docs_page(&keyward).await;
+    browser.fill("key", "kwp_…").await;
+    try_it(&browser, "getUser").await;
+    send(&browser, "getUser").await;
+    let shown = outcome(&browser, "getUser", End::Failure).await;
+    assert!(shown.contains("Type your API key"), "{shown}");
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_docs_page_keeps_a_typed_key_nowhere() {
     let keyward = Keyward::start_set_up().await;
     let api = PlainConsole::sign_in_owner(&keyward)

@@ -20,14 +20,17 @@ for (const form of document.querySelectorAll("form[data-path]")) {
     const button = form.querySelector("button");
     const outcome = form.parentElement.querySelector(".outcome");
     if (button.disabled) return;
-    if (key.value.trim() === "") {
+    // What no header can carry is no key either.
+    if (!/^[!-~]+$/.test(key.value.trim())) {
       outcome.replaceChildren(line("failure", "Type your API key in at the top of the page first. "), link("#your-key", "Go there"));
       return;
     }
+    const request = described(form);
+    if (request.method === "DELETE" && !confirm(`Send DELETE ${request.path}? It is for real, and cannot be undone.`)) return;
     button.disabled = true;
     outcome.replaceChildren(line("muted", "Waiting for the answer…"));
     try {
-      outcome.replaceChildren(...(await sent(form)));
+      outcome.replaceChildren(...(await answerTo(request)));
     } catch (error) {
       outcome.replaceChildren(line("failure", `No answer: ${error.message}`));
     } finally {
@@ -36,9 +39,10 @@ for (const form of document.querySelectorAll("form[data-path]")) {
   });
 }
 
-/** Sends what a form describes; returns the elements that show the answer. */
-async function sent(form) {
-  const headers = new Headers({ Authorization: `Bearer ${key.value.trim()}` });
+/** The request that a form describes. */
+function described(form) {
+  const method = form.dataset.method;
+  const headers = {};
   let path = form.dataset.path;
   let body;
   const query = new URLSearchParams();
@@ -48,12 +52,17 @@ async function sent(form) {
     } else if (field.dataset.in === "query") {
       if (field.value !== "") query.set(field.name, field.value);
     } else {
-      headers.set("Content-Type", "application/json");
+      headers["Content-Type"] = "application/json";
       body = field.value;
     }
   }
   if (query.size > 0) path += `?${query}`;
-  const method = form.dataset.method;
+  return { method, path, headers, body };
+}
+
+/** Sends a request with the key; returns the elements that show the answer. */
+async function answerTo({ method, path, headers, body }) {
+  headers = { ...headers, Authorization: `Bearer ${key.value.trim()}` };
   const answer = await fetch(path, { method, headers, body, cache: "no-store", credentials: "omit" });
   const text = await answer.text();
   const shown = [line(answer.ok ? "success" : "failure", `${answer.status} ${answer.statusText}`.trim()), line("hint", `${method} ${path}`)];
