@@ -3,7 +3,7 @@
 mod normalise;
 mod problems;
 
-use poem_openapi::{LicenseObject, OpenApiService, ServerObject};
+use poem_openapi::{ContactObject, LicenseObject, OpenApiService, ServerObject};
 use serde_json::Value;
 
 use crate::resources::{API, Api};
@@ -35,6 +35,9 @@ pub fn document() -> String {
 pub(crate) fn service() -> OpenApiService<Api, ()> {
     OpenApiService::new(API, "Keyward API", API_VERSION)
         .description(DESCRIPTION)
-        .license(LicenseObject::new("MIT OR Apache-2.0"))
+        // Whoever reads this asks those who serve it to them.
+        .contact(ContactObject::new().name("The administrators of this Keyward"))
+        // The expression has no page of its own; the list has a page for each of its licences.
+        .license(LicenseObject::new("MIT OR Apache-2.0").url("https://spdx.org/licenses/"))
         .server(ServerObject::new("/").description("The service that serves this document"))
 }
