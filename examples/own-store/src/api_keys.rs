@@ -1,0 +1,151 @@
+//! Keys: each method is one transaction.
+
+use async_trait::async_trait;
+use keyward_domain::api_key::{ApiKey, KeyEdit, Revocation, RevocationReason};
+use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::{
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
+    StorageError,
+};
+
+use crate::audit_log;
+use crate::key_table::{descendants, find, has_holder, newest_first, put};
+use crate::store::{FileStore, failed};
+use crate::tables::{KEYS, KEYS_BY_DIGEST, USED_FORMS};
+
+#[async_trait]
+impl ApiKeys for FileStore {
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError> {
+        self.change(move |transaction| {
+            let (consumer, id) = (new.key.consumer_id, new.key.id);
+            let mut keys = transaction.open_table(KEYS).map_err(failed)?;
+            if !has_holder(transaction, &keys, consumer, new.key.parent())? {
+                return Err(AddKeyError::HolderGone);
+            }
+            // Whatever is written here goes if one of the next checks refuses.
+            if let Some(nonce) = new.nonce {
+                let mut used_forms = transaction.open_table(USED_FORMS).map_err(failed)?;
+                let form = (consumer.as_uuid(), nonce.to_bytes());
+                let first = used_forms.insert(form, id.as_uuid()).map_err(failed)?;
+                if let Some(first) = first {
+                    return Err(AddKeyError::AlreadyCreated(ApiKeyId::from_uuid(first.value())));
+                }
+            }
+            let mut valid = 0;
+            for key in newest_first(&keys, consumer, None)? {
+                valid += u32::from(key?.is_valid());
+            }
+            if valid >= limit.0 {
+                return Err(AddKeyError::LimitReached);
+            }
+            let mut by_digest = transaction.open_table(KEYS_BY_DIGEST).map_err(failed)?;
+            let path = (consumer.as_uuid(), id.as_uuid());
+            let taken = by_digest.insert(*new.digest.as_bytes(), path).map_err(failed)?;
+            if taken.is_some() || find(&keys, consumer, id)?.is_some() {
+                return Err(StorageError::Defect("two keys share an identifier or a digest".into()).into());
+            }
+            put(&mut keys, &new.key)?;
+            audit_log::write(transaction, &event)?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
+        self.read(move |transaction| find(&transaction.open_table(KEYS).map_err(failed)?, consumer, id))
+            .await
+    }
+
+    async fn list(
+        &self,
+        consumer: ConsumerId,
+        filter: KeyFilter,
+        page: PageRequest<ApiKeyId>,
+    ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
+        self.read(move |transaction| {
+            let keys = transaction.open_table(KEYS).map_err(failed)?;
+            let accepted = newest_first(&keys, consumer, page.after)?
+                .filter(|key| key.as_ref().map_or(true, |key| filter.accepts(key)))
+                .take(page.size.items() + 1)
+                .collect::<Result<Vec<_>, _>>()?;
+            Ok(Page::from_one_more(accepted, page.size, |key| key.id))
+        })
+        .await
+    }
+
+    async fn valid_descendants(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+    ) -> Result<Vec<ApiKey>, StorageError> {
+        self.read(move |transaction| {
+            let keys = transaction.open_table(KEYS).map_err(failed)?;
+            let mut found = descendants(&keys, consumer, id)?;
+            found.retain(ApiKey::is_valid);
+            Ok(found)
+        })
+        .await
+    }
+
+    async fn edit(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        edit: KeyEdit,
+        event: AuditEvent,
+    ) -> Result<ApiKey, EditKeyError> {
+        self.change(move |transaction| {
+            let mut keys = transaction.open_table(KEYS).map_err(failed)?;
+            if !has_holder(transaction, &keys, consumer, event.actor.api_key())? {
+                return Err(EditKeyError::HolderGone);
+            }
+            let mut key = find(&keys, consumer, id)?.ok_or(EditKeyError::NotFound)?;
+            if !key.is_valid() {
+                return Err(EditKeyError::Revoked);
+            }
+            if key.apply(&edit) {
+                put(&mut keys, &key)?;
+                audit_log::write(transaction, &event)?;
+            }
+            Ok(key)
+        })
+        .await
+    }
+
+    async fn revoke(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        reason: RevocationReason,
+        descendant_keys: DescendantKeys,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        self.change(move |transaction| {
+            let mut keys = transaction.open_table(KEYS).map_err(failed)?;
+            let acting_key = act.actor.api_key();
+            // Whoever acts in person may clear up after a membership has ended.
+            if acting_key.is_some() && !has_holder(transaction, &keys, consumer, acting_key)? {
+                return Err(RevokeKeyError::HolderGone);
+            }
+            let mut targets = vec![find(&keys, consumer, id)?.ok_or(RevokeKeyError::NotFound)?];
+            if descendant_keys == DescendantKeys::Revoke {
+                targets.extend(descendants(&keys, consumer, id)?);
+            }
+            targets.retain(ApiKey::is_valid);
+            for key in &mut targets {
+                key.revocation = Some(Revocation {
+                    at: act.at,
+                    by: act.actor,
+                    reason,
+                });
+                put(&mut keys, key)?;
+                let event = act.event(Action::RevokeApiKey, Subject::ApiKey(key.id));
+                audit_log::write(transaction, &event)?;
+            }
+            Ok(targets.into_iter().map(|key| key.id).collect())
+        })
+        .await
+    }
+}

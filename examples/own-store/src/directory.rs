@@ -1,0 +1,182 @@
+//! The team's own people, and the organizations that they work for. How they sign in is nothing to Keyward.
+
+use chrono::{DateTime, Utc};
+use keyward_domain::id::{MembershipId, OrganizationId, UserId};
+use keyward_domain::membership::{Membership, Role};
+use keyward_domain::organization::{Organization, OrganizationName, Slug};
+use keyward_domain::ports::StorageError;
+use keyward_domain::user::{DisplayName, User, Username};
+use redb::ReadTransaction;
+use uuid::Uuid;
+
+use crate::columns::Row;
+use crate::store::{FileStore, failed};
+use crate::tables::{MEMBERSHIPS, MEMBERSHIPS_OF_PEOPLE, ORGANIZATIONS, ORGANIZATIONS_BY_SLUG, PEOPLE};
+
+impl FileStore {
+    /// Adds an organization.
+    ///
+    /// # Errors
+    /// Its slug is taken, or the store failed.
+    pub async fn add_organization(&self, new: Organization) -> Result<(), StorageError> {
+        self.change(move |transaction| {
+            let (id, slug) = (new.id.as_uuid(), new.slug.as_str());
+            let mut by_slug = transaction.open_table(ORGANIZATIONS_BY_SLUG).map_err(failed)?;
+            if by_slug.insert(slug, id).map_err(failed)?.is_some() {
+                return Err(StorageError::Defect("two organizations share a slug".into()));
+            }
+            let row = (slug, new.name.as_str(), new.created_at.timestamp_millis());
+            let mut organizations = transaction.open_table(ORGANIZATIONS).map_err(failed)?;
+            organizations.insert(id, row).map_err(failed)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Adds a person.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn add_person(&self, new: User) -> Result<(), StorageError> {
+        self.change(move |transaction| {
+            let (username, display_name) = (new.username.as_str(), new.display_name.as_str());
+            let row = (username, display_name, new.created_at.timestamp_millis());
+            let mut people = transaction.open_table(PEOPLE).map_err(failed)?;
+            people.insert(new.id.as_uuid(), row).map_err(failed)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Lets a person work for an organization.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn add_membership(&self, new: Membership) -> Result<(), StorageError> {
+        self.change(move |transaction| {
+            let (id, user) = (new.id.as_uuid(), new.user_id.as_uuid());
+            let mut of_people = transaction.open_table(MEMBERSHIPS_OF_PEOPLE).map_err(failed)?;
+            of_people.insert((user, id), ()).map_err(failed)?;
+            let (joined_at, ended_at) = (new.joined_at.timestamp_millis(), new.ended_at);
+            let ended_at = ended_at.map(|moment| moment.timestamp_millis());
+            let row = (
+                new.organization_id.as_uuid(),
+                user,
+                new.role.as_str(),
+                joined_at,
+                ended_at,
+            );
+            let mut memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
+            memberships.insert(id, row).map_err(failed)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Ends a person's work for an organization, and with it the keys that they have there.
+    ///
+    /// # Errors
+    /// There is no such membership, or the store failed.
+    pub async fn end_membership(&self, id: MembershipId, at: DateTime<Utc>) -> Result<(), StorageError> {
+        self.change(move |transaction| {
+            let mut memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
+            let mut row = memberships
+                .get_mut(id.as_uuid())
+                .map_err(failed)?
+                .ok_or_else(|| missing("memberships", id.as_uuid()))?;
+            let (organization, person, role, joined_at, ended_at) = row.value();
+            let role = role.to_owned();
+            let ended_at = ended_at.or(Some(at.timestamp_millis()));
+            row.insert((organization, person, role.as_str(), joined_at, ended_at))
+                .map_err(failed)
+        })
+        .await
+    }
+}
+
+pub(crate) fn organization(
+    transaction: &ReadTransaction,
+    id: OrganizationId,
+) -> Result<Organization, StorageError> {
+    let table = "organizations";
+    let organizations = transaction.open_table(ORGANIZATIONS).map_err(failed)?;
+    let stored = organizations.get(id.as_uuid()).map_err(failed)?;
+    let stored = stored.ok_or_else(|| missing(table, id.as_uuid()))?;
+    let (slug, name, created_at) = stored.value();
+    let row = Row {
+        table,
+        id: id.as_uuid(),
+    };
+    Ok(Organization {
+        id,
+        slug: row.valid("slug", Slug::parse(slug))?,
+        name: row.valid("name", OrganizationName::parse(name))?,
+        created_at: row.moment("created_at", created_at)?,
+    })
+}
+
+pub(crate) fn user(transaction: &ReadTransaction, id: UserId) -> Result<User, StorageError> {
+    let table = "people";
+    let people = transaction.open_table(PEOPLE).map_err(failed)?;
+    let stored = people.get(id.as_uuid()).map_err(failed)?;
+    let stored = stored.ok_or_else(|| missing(table, id.as_uuid()))?;
+    let (username, display_name, created_at) = stored.value();
+    let row = Row {
+        table,
+        id: id.as_uuid(),
+    };
+    Ok(User {
+        id,
+        username: row.valid("username", Username::parse(username))?,
+        display_name: row.valid("display_name", DisplayName::parse(display_name))?,
+        created_at: row.moment("created_at", created_at)?,
+    })
+}
+
+pub(crate) fn membership(
+    transaction: &ReadTransaction,
+    id: MembershipId,
+) -> Result<Membership, StorageError> {
+    let table = "memberships";
+    let memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
+    let stored = memberships.get(id.as_uuid()).map_err(failed)?;
+    let stored = stored.ok_or_else(|| missing(table, id.as_uuid()))?;
+    let (organization, person, role, joined_at, ended_at) = stored.value();
+    let row = Row {
+        table,
+        id: id.as_uuid(),
+    };
+    Ok(Membership {
+        id,
+        organization_id: OrganizationId::from_uuid(organization),
+        user_id: UserId::from_uuid(person),
+        role: row.known("role", Role::from_word(role))?,
+        joined_at: row.moment("joined_at", joined_at)?,
+        ended_at: ended_at
+            .map(|millis| row.moment("ended_at", millis))
+            .transpose()?,
+    })
+}
+
+pub(crate) fn live_memberships(
+    transaction: &ReadTransaction,
+    user: UserId,
+) -> Result<Vec<Membership>, StorageError> {
+    let of_people = transaction.open_table(MEMBERSHIPS_OF_PEOPLE).map_err(failed)?;
+    let person = user.as_uuid();
+    let mut live = Vec::new();
+    for path in of_people
+        .range((person, Uuid::nil())..=(person, Uuid::max()))
+        .map_err(failed)?
+    {
+        let (_, id) = path.map_err(failed)?.0.value();
+        let membership = membership(transaction, MembershipId::from_uuid(id))?;
+        live.extend(membership.is_live().then_some(membership));
+    }
+    Ok(live)
+}
+
+/// Another row names this one, so it must be there.
+fn missing(table: &'static str, id: Uuid) -> StorageError {
+    StorageError::Defect(format!("no row {id} in {table}").into())
+}

@@ -1,0 +1,137 @@
+//! Keys within one transaction. A consumer has at most a few hundred, so they are read one after the other.
+
+use keyward_domain::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationReason};
+use keyward_domain::audit::Actor;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::ports::StorageError;
+use keyward_domain::token::TokenHint;
+use redb::{ReadableTable, Table, WriteTransaction};
+use uuid::Uuid;
+
+use crate::columns::{Row, actor_reference};
+use crate::store::failed;
+use crate::tables::{KeyRow, MEMBERSHIPS};
+
+type Path = (Uuid, Uuid);
+
+/// The table of keys, open for reading or for writing.
+pub(crate) trait Keys: ReadableTable<Path, KeyRow<'static>> {}
+impl<T: ReadableTable<Path, KeyRow<'static>>> Keys for T {}
+
+/// One key of the consumer.
+pub(crate) fn find(
+    keys: &impl Keys,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+) -> Result<Option<ApiKey>, StorageError> {
+    match keys.get((consumer.as_uuid(), id.as_uuid())).map_err(failed)? {
+        Some(row) => Ok(Some(read(consumer, id, row.value())?)),
+        None => Ok(None),
+    }
+}
+
+/// The consumer's keys, newest first; only older ones than `after`, if that is given.
+pub(crate) fn newest_first(
+    keys: &impl Keys,
+    consumer: ConsumerId,
+    after: Option<ApiKeyId>,
+) -> Result<impl Iterator<Item = Result<ApiKey, StorageError>>, StorageError> {
+    let owner = consumer.as_uuid();
+    let before = after.map_or(Uuid::max(), |after| after.as_uuid());
+    let rows = keys
+        .range((owner, Uuid::nil())..(owner, before))
+        .map_err(failed)?;
+    Ok(rows.rev().map(move |row| {
+        let (path, row) = row.map_err(failed)?;
+        read(consumer, ApiKeyId::from_uuid(path.value().1), row.value())
+    }))
+}
+
+/// All keys that were created from this one, directly or not, in whatever state, newest first.
+pub(crate) fn descendants(
+    keys: &impl Keys,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+) -> Result<Vec<ApiKey>, StorageError> {
+    let mut all = newest_first(keys, consumer, None)?.collect::<Result<Vec<_>, _>>()?;
+    let mut family = vec![id];
+    let mut met = 0;
+    while let Some(&parent) = family.get(met) {
+        let children = all.iter().filter(|key| key.parent() == Some(parent));
+        family.extend(children.map(|key| key.id));
+        met += 1;
+    }
+    all.retain(|key| key.id != id && family.contains(&key.id));
+    Ok(all)
+}
+
+/// Whether the consumer is a live member and, if it acts through a key, that is one of its valid keys.
+pub(crate) fn has_holder(
+    transaction: &WriteTransaction,
+    keys: &impl Keys,
+    consumer: ConsumerId,
+    acting_key: Option<ApiKeyId>,
+) -> Result<bool, StorageError> {
+    let memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
+    let membership = memberships.get(consumer.as_uuid()).map_err(failed)?;
+    let is_live = membership.is_some_and(|membership| {
+        let (.., ended_at) = membership.value();
+        ended_at.is_none()
+    });
+    match acting_key {
+        Some(key) if is_live => Ok(find(keys, consumer, key)?.is_some_and(|key| key.is_valid())),
+        Some(_) | None => Ok(is_live),
+    }
+}
+
+/// Writes a key, in the place of what it was before.
+pub(crate) fn put(keys: &mut Table<'_, Path, KeyRow<'static>>, key: &ApiKey) -> Result<(), StorageError> {
+    let origin = match key.origin {
+        Origin::Console(user) => Actor::User(user),
+        Origin::Key(parent) => Actor::ApiKey(parent),
+    };
+    let revocation = key
+        .revocation
+        .map(|Revocation { at, by, reason }| (at.timestamp_millis(), actor_reference(by), reason.as_str()));
+    let row = (
+        key.hint.as_str(),
+        key.name.as_str(),
+        key.description.as_str(),
+        actor_reference(origin),
+        key.created_at.timestamp_millis(),
+        revocation,
+    );
+    let path = (key.consumer_id.as_uuid(), key.id.as_uuid());
+    keys.insert(path, row).map_err(failed)?;
+    Ok(())
+}
+
+fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<ApiKey, StorageError> {
+    let (hint, name, description, origin, created_at, revocation) = stored;
+    let row = Row {
+        table: "api_keys",
+        id: id.as_uuid(),
+    };
+    let origin = match row.actor("origin", origin)? {
+        Actor::User(user) => Some(Origin::Console(user)),
+        Actor::ApiKey(parent) => Some(Origin::Key(parent)),
+        Actor::Administrator | Actor::Anonymous => None,
+    };
+    let revocation = revocation.map(|(at, by, reason)| {
+        Ok(Revocation {
+            at: row.moment("revocation.at", at)?,
+            by: row.actor("revocation.by", by)?,
+            reason: row.known("revocation.reason", RevocationReason::from_word(reason))?,
+        })
+    });
+    Ok(ApiKey {
+        id,
+        consumer_id,
+        hint: row.valid("hint", TokenHint::parse(hint))?,
+        name: row.valid("name", KeyName::parse(name))?,
+        description: row.valid("description", KeyDescription::parse(description))?,
+        origin: row.known("origin", origin)?,
+        created_at: row.moment("created_at", created_at)?,
+        revocation: revocation.transpose()?,
+    })
+}

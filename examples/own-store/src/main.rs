@@ -1,0 +1,124 @@
+//! The whole way of a key, from a person of ours to the audit log.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use keyward_domain::access::{Authenticate, AuthenticateError};
+use keyward_domain::api_key::{KeyDescription, KeyName};
+use keyward_domain::audit::RequestSource;
+use keyward_domain::clock::Clock;
+use keyward_domain::id::IdGenerator;
+use keyward_domain::keys::{KeyDraft, PersonalKeys};
+use keyward_domain::membership::{Membership, Role};
+use keyward_domain::organization::{Organization, OrganizationName, Slug};
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::ports::{AuditLog, DescendantKeys, KeyLimit, Memberships};
+use keyward_domain::user::{DisplayName, User, Username};
+use own_store::{FileStore, SystemClock, SystemRandom};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let store = Arc::new(FileStore::open(&folder.path().join("planner.redb"))?);
+    let (clock, random) = (Arc::new(SystemClock), Arc::new(SystemRandom));
+    let ids = Arc::new(IdGenerator::new(clock.clone(), random.clone()));
+
+    // Our own people, who sign in to our own pages.
+    let name = OrganizationName::parse("Night Ferry")?;
+    let ferry = Organization {
+        id: ids.next(),
+        slug: Slug::from_name(&name),
+        name,
+        created_at: clock.now(),
+    };
+    let grace = User {
+        id: ids.next(),
+        username: Username::parse("grace")?,
+        display_name: DisplayName::parse("Grace")?,
+        created_at: clock.now(),
+    };
+    let membership = Membership {
+        id: ids.next(),
+        organization_id: ferry.id,
+        user_id: grace.id,
+        role: Role::Member,
+        joined_at: clock.now(),
+        ended_at: None,
+    };
+    store.add_organization(ferry.clone()).await?;
+    store.add_person(grace.clone()).await?;
+    store.add_membership(membership.clone()).await?;
+
+    // Keyward's use cases, over our store.
+    let authenticate = Authenticate::new(store.clone());
+    let keys = PersonalKeys::new(store.clone(), clock.clone(), random, ids, KeyLimit::default());
+    let source = || RequestSource {
+        address: Some([192, 0, 2, 7].into()),
+        request_id: None,
+    };
+
+    // Grace is signed in, and asks for a key. We show her the token this once.
+    let member = store.find_live(grace.id, &ferry.slug).await?;
+    let member = member.ok_or("Grace works for the ferry")?;
+    let issued = keys
+        .issue(&member.as_holder(), draft("roster export")?, None, source())
+        .await?;
+    println!("issued   {} ({})", issued.key.name, issued.key.hint);
+
+    // Her script sends the token, and lets its key make another.
+    let caller = authenticate.caller(issued.token.expose()).await?;
+    println!(
+        "accepted {}, who is {}",
+        issued.key.hint, caller.consumer.username
+    );
+    let child = keys
+        .issue(&caller.as_holder(), draft("backup of it")?, None, source())
+        .await?;
+    println!("issued   {} ({})", child.key.name, child.key.hint);
+
+    // She revokes the first one, with what came from it.
+    let descendants = DescendantKeys::Revoke;
+    let revoked = keys
+        .revoke(&member.as_holder(), issued.key.id, descendants, source())
+        .await?;
+    println!("revoked  {} keys", revoked.len());
+    assert_refused(&authenticate, child.token.expose()).await?;
+
+    // A key that she did not revoke dies when she leaves.
+    let last = keys
+        .issue(&member.as_holder(), draft("on her way out")?, None, source())
+        .await?;
+    store.end_membership(membership.id, clock.now()).await?;
+    assert_refused(&authenticate, last.token.expose()).await?;
+    println!("refused  every key of Grace, who left");
+
+    let page = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    for event in store.list(Some(ferry.id), page).await?.items {
+        let at = event.at.format("%F %T");
+        println!(
+            "audit    {at} {:?} {} {:?}",
+            event.actor,
+            event.action.as_str(),
+            event.subject
+        );
+    }
+    Ok(())
+}
+
+fn draft(name: &str) -> Result<KeyDraft, Box<dyn Error>> {
+    Ok(KeyDraft {
+        name: KeyName::parse(name)?,
+        description: KeyDescription::parse("")?,
+    })
+}
+
+async fn assert_refused(authenticate: &Authenticate, token: &str) -> Result<(), Box<dyn Error>> {
+    match authenticate.caller(token).await {
+        Err(AuthenticateError::InvalidToken) => Ok(()),
+        Err(error @ AuthenticateError::Storage(_)) => Err(error.into()),
+        Ok(_) => Err("a dead key was accepted".into()),
+    }
+}

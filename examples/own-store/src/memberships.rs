@@ -1,0 +1,51 @@
+//! Who belongs where, as Keyward asks for it.
+
+use async_trait::async_trait;
+use keyward_domain::id::{OrganizationId, UserId};
+use keyward_domain::membership::Member;
+use keyward_domain::organization::{Organization, Slug};
+use keyward_domain::ports::{Memberships, StorageError};
+
+use crate::directory;
+use crate::store::{FileStore, failed};
+use crate::tables::ORGANIZATIONS_BY_SLUG;
+
+#[async_trait]
+impl Memberships for FileStore {
+    async fn find_live(&self, user: UserId, organization: &Slug) -> Result<Option<Member>, StorageError> {
+        let slug = organization.as_str().to_owned();
+        self.read(move |transaction| {
+            let by_slug = transaction.open_table(ORGANIZATIONS_BY_SLUG).map_err(failed)?;
+            let Some(organization) = by_slug.get(slug.as_str()).map_err(failed)? else {
+                return Ok(None);
+            };
+            let organization = OrganizationId::from_uuid(organization.value());
+            let live = directory::live_memberships(transaction, user)?;
+            let mut here = live
+                .into_iter()
+                .filter(|stay| stay.organization_id == organization);
+            let Some(membership) = here.next() else {
+                return Ok(None);
+            };
+            Ok(Some(Member {
+                user: directory::user(transaction, user)?,
+                organization: directory::organization(transaction, organization)?,
+                membership,
+            }))
+        })
+        .await
+    }
+
+    async fn organizations_of(&self, user: UserId) -> Result<Vec<Organization>, StorageError> {
+        self.read(move |transaction| {
+            let live = directory::live_memberships(transaction, user)?;
+            let mut organizations = live
+                .into_iter()
+                .map(|membership| directory::organization(transaction, membership.organization_id))
+                .collect::<Result<Vec<_>, _>>()?;
+            organizations.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()).then(a.id.cmp(&b.id)));
+            Ok(organizations)
+        })
+        .await
+    }
+}

@@ -1,0 +1,54 @@
+//! What is in the file. Identifiers rise with time, so rows do too; times are milliseconds since 1970.
+
+use redb::TableDefinition;
+use uuid::Uuid;
+
+type Table<K, V> = TableDefinition<'static, K, V>;
+
+/// What kind of thing, and which one, where there are several.
+pub(crate) type Reference<'a> = (&'a str, Option<Uuid>);
+
+/// Slug, name, creation.
+pub(crate) const ORGANIZATIONS: Table<Uuid, (&str, &str, i64)> = Table::new("organizations");
+pub(crate) const ORGANIZATIONS_BY_SLUG: Table<&str, Uuid> = Table::new("organizations_by_slug");
+
+/// Username, display name, creation.
+pub(crate) const PEOPLE: Table<Uuid, (&str, &str, i64)> = Table::new("people");
+
+/// Organization, person, role, beginning, end.
+pub(crate) const MEMBERSHIPS: Table<Uuid, (Uuid, Uuid, &str, i64, Option<i64>)> = Table::new("memberships");
+/// Person and membership.
+pub(crate) const MEMBERSHIPS_OF_PEOPLE: Table<(Uuid, Uuid), ()> = Table::new("memberships_of_people");
+
+/// Hint, name, description, origin, creation, revocation.
+pub(crate) type KeyRow<'a> = (
+    &'a str,
+    &'a str,
+    &'a str,
+    Reference<'a>,
+    i64,
+    Option<RevocationRow<'a>>,
+);
+/// Moment, actor, reason.
+pub(crate) type RevocationRow<'a> = (i64, Reference<'a>, &'a str);
+/// By consumer and key: the keys of one consumer are one range.
+pub(crate) const KEYS: Table<(Uuid, Uuid), KeyRow<'_>> = Table::new("api_keys");
+/// The consumer and the key that a token's digest stands for.
+pub(crate) const KEYS_BY_DIGEST: Table<[u8; 32], (Uuid, Uuid)> = Table::new("api_keys_by_digest");
+/// The key that a consumer's form created. A form stays used.
+pub(crate) const USED_FORMS: Table<(Uuid, [u8; 16]), Uuid> = Table::new("used_forms");
+
+/// Moment, actor, action, subject, outcome, address, request.
+pub(crate) type EventRow<'a> = (
+    i64,
+    Reference<'a>,
+    &'a str,
+    Reference<'a>,
+    &'a str,
+    Option<&'a str>,
+    Option<&'a str>,
+);
+/// By organization, nil for none, and event.
+pub(crate) const EVENTS: Table<(Uuid, Uuid), EventRow<'_>> = Table::new("audit_events");
+/// Every event's identifier, in whatever organization.
+pub(crate) const EVENT_IDS: Table<Uuid, ()> = Table::new("audit_event_ids");

@@ -1,0 +1,48 @@
+//! What the file does beyond what the ports ask.
+
+use keyward_domain::membership::Role;
+use keyward_domain::ports::{Memberships, StorageError};
+use keyward_domain::testing::Builder;
+use own_store::FileStore;
+
+#[tokio::test]
+async fn what_was_answered_is_there_when_the_file_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("planner.redb");
+    let make = Builder::new(1);
+    let ferry = make.organization("Night Ferry");
+    let grace = make.user("grace");
+    let membership = make.membership(&ferry, &grace, Role::Member);
+    {
+        let store = FileStore::open(&file).unwrap();
+        store.add_organization(ferry.clone()).await.unwrap();
+        store.add_person(grace.clone()).await.unwrap();
+        store.add_membership(membership.clone()).await.unwrap();
+    }
+
+    let store = FileStore::open(&file).unwrap();
+    let member = store.find_live(grace.id, &ferry.slug).await.unwrap().unwrap();
+    assert_eq!(member.membership, membership);
+}
+
+#[tokio::test]
+async fn a_file_serves_one_store_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("planner.redb");
+    let _first = FileStore::open(&file).unwrap();
+
+    assert!(matches!(
+        FileStore::open(&file),
+        Err(StorageError::Unavailable(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.txt");
+    std::fs::write(&file, "buy milk").unwrap();
+
+    assert!(FileStore::open(&file).is_err());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "buy milk");
+}
