@@ -20,29 +20,37 @@ const PATIENT: Deadlines = Deadlines {
     not_ready_notice: Duration::ZERO,
     drain: LONG,
 };
+const SHORT_HEADER_READ: Deadlines = Deadlines {
+    header_read: SHORT,
+    ..PATIENT
+};
+const SHORT_BODY: Deadlines = Deadlines {
+    body: SHORT,
+    ..PATIENT
+};
+const SHORT_HANDLER: Deadlines = Deadlines {
+    handler: SHORT,
+    ..PATIENT
+};
+const SHORT_KEEP_ALIVE: Deadlines = Deadlines {
+    keep_alive: SHORT,
+    ..PATIENT
+};
+
+async fn door_with(deadlines: Deadlines) -> Running {
+    Running::with(|config| config.deadlines = deadlines).await
+}
 
 #[tokio::test]
 async fn a_connection_without_a_request_is_closed_at_the_header_deadline() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            header_read: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_HEADER_READ).await;
     let mut client = door.client().await;
     assert_eq!(client.closed().await, b"");
 }
 
 #[tokio::test]
 async fn half_a_head_is_closed_at_the_header_deadline() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            header_read: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_HEADER_READ).await;
     let mut client = door.client().await;
     client.send("GET / HTTP/1.1\r\nHost: local").await;
     assert_eq!(client.closed().await, b"");
@@ -51,13 +59,7 @@ async fn half_a_head_is_closed_at_the_header_deadline() {
 
 #[tokio::test]
 async fn headers_that_trickle_in_do_not_extend_their_deadline() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            header_read: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_HEADER_READ).await;
     let mut client = door.client().await;
     client.send("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ").await;
     soon(async {
@@ -73,13 +75,7 @@ async fn headers_that_trickle_in_do_not_extend_their_deadline() {
 
 #[tokio::test]
 async fn a_second_request_has_the_header_deadline_from_its_first_byte() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            header_read: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_HEADER_READ).await;
     let mut client = door.client().await;
     assert_eq!(client.get("/").await.status, 200);
     client.send("GET").await;
@@ -88,13 +84,7 @@ async fn a_second_request_has_the_header_deadline_from_its_first_byte() {
 
 #[tokio::test]
 async fn an_idle_connection_outlives_the_header_deadline() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            header_read: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_HEADER_READ).await;
     let mut client = door.client().await;
     assert_eq!(client.get("/").await.status, 200);
     assert!(client.hears_nothing_for(3 * SHORT).await);
@@ -103,13 +93,11 @@ async fn an_idle_connection_outlives_the_header_deadline() {
 
 #[tokio::test]
 async fn a_handler_outlives_the_deadlines_of_the_connection() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            header_read: SHORT,
-            keep_alive: SHORT,
-            response: SHORT,
-            ..PATIENT
-        };
+    let door = door_with(Deadlines {
+        header_read: SHORT,
+        keep_alive: SHORT,
+        response: SHORT,
+        ..PATIENT
     })
     .await;
     let mut client = door.client().await;
@@ -123,13 +111,7 @@ async fn a_handler_outlives_the_deadlines_of_the_connection() {
 
 #[tokio::test]
 async fn an_idle_connection_is_closed_at_the_keep_alive_deadline() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            keep_alive: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_KEEP_ALIVE).await;
     let mut client = door.client().await;
     assert_eq!(client.get("/").await.status, 200);
     assert_eq!(client.closed().await, b"");
@@ -137,13 +119,7 @@ async fn an_idle_connection_is_closed_at_the_keep_alive_deadline() {
 
 #[tokio::test]
 async fn an_idle_connection_is_closed_after_several_and_slow_requests_too() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            keep_alive: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_KEEP_ALIVE).await;
     let mut client = door.client().await;
     for path in ["/", "/gated"] {
         client
@@ -158,13 +134,7 @@ async fn an_idle_connection_is_closed_after_several_and_slow_requests_too() {
 
 #[tokio::test]
 async fn a_slow_body_ends_for_the_handler_with_timed_out() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            body: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_BODY).await;
     let mut client = door.client().await;
     client
         .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n123")
@@ -181,13 +151,7 @@ async fn a_slow_body_ends_for_the_handler_with_timed_out() {
 
 #[tokio::test]
 async fn a_slow_body_is_a_408_though_the_application_calls_it_a_bad_request() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            body: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_BODY).await;
     let mut client = door.client().await;
     client
         .send(
@@ -204,13 +168,7 @@ async fn a_slow_body_is_a_408_though_the_application_calls_it_a_bad_request() {
 
 #[tokio::test]
 async fn a_body_that_trickles_in_does_not_extend_its_deadline() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            body: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_BODY).await;
     let mut client = door.client().await;
     client
         .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n")
@@ -226,13 +184,7 @@ async fn a_body_that_trickles_in_does_not_extend_its_deadline() {
 
 #[tokio::test]
 async fn a_handler_that_takes_too_long_is_dropped_and_answered_for_with_503() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            handler: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_HANDLER).await;
     let mut client = door.client().await;
     let answer = client.get("/never").await;
     assert_eq!(answer.status, 503);
@@ -244,13 +196,7 @@ async fn a_handler_that_takes_too_long_is_dropped_and_answered_for_with_503() {
 
 #[tokio::test]
 async fn a_handler_that_takes_too_long_after_the_body_is_answered_for_with_503() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            handler: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_HANDLER).await;
     let mut client = door.client().await;
     client
         .send("POST /length-then-never HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n12")
@@ -260,13 +206,7 @@ async fn a_handler_that_takes_too_long_after_the_body_is_answered_for_with_503()
 
 #[tokio::test]
 async fn waiting_for_the_body_is_not_the_handlers_time() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            handler: SHORT,
-            ..PATIENT
-        }
-    })
-    .await;
+    let door = door_with(SHORT_HANDLER).await;
     let mut client = door.client().await;
     client
         .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n1")
@@ -295,11 +235,9 @@ async fn a_client_that_does_not_read_its_answer_makes_room_at_the_response_deadl
 
 #[tokio::test]
 async fn an_answer_that_does_not_end_is_cut_at_the_response_deadline() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            response: SHORT,
-            ..PATIENT
-        }
+    let door = door_with(Deadlines {
+        response: SHORT,
+        ..PATIENT
     })
     .await;
     let mut client = door.client().await;
