@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::generated::Mode;
 use crate::test::{TestRun, take_road};
 use crate::workspace::Workspace;
-use crate::{layers, openapi, refuse_arguments, schema, tools};
+use crate::{example_project, layers, openapi, refuse_arguments, schema, tools};
 
 /// Stops at the first step that fails. The cheap steps come first; the tests come last, so that their totals are the
 /// last lines.
@@ -58,6 +58,7 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
         )
     })?;
     steps.take("documentation's examples", || tests.documentation_tests())?;
+    steps.take("example project", || example_project::check(workspace))?;
     steps.tell();
     steps.take("tests", || {
         tests.tests(&["--profile".to_owned(), "ci".to_owned()])

@@ -12,6 +12,7 @@ mod client_generators;
 mod command;
 mod database_server;
 mod dev;
+mod example_project;
 mod failure;
 mod generated;
 mod layers;
@@ -34,7 +35,7 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       Runs every test. Installs what is missing (as root on Debian) or says how to; starts one database server for
       the whole run; builds the `keyward` binary alone for the end-to-end tests. ARGUMENTS go to `cargo nextest run
       --workspace`, as a part of a test's name or -E 'package(keyward-domain)'; with them the documentation's
-      examples are left out.
+      examples and the project in examples/own-store are left out.
   openapi [--check]
       Writes openapi/v1.json from `keyward openapi`; with --check only compares.
   schema [--check]
@@ -44,7 +45,7 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       Checks which crate imports which, and that the domain stays free of input and output.
   ci [--road ROAD]
       What continuous integration runs: formatting, layers, dependency policy, clippy, documentation, generated
-      files, every test.
+      files, the project in examples/own-store, every test.
   dev [ARGUMENTS]
       Runs `keyward serve ARGUMENTS` on a private PostgreSQL whose data stays in target/dev-postgres.
   help

@@ -7,6 +7,7 @@ use crate::binaries::{self, Binaries};
 use crate::client_generators;
 use crate::command::{cargo, run};
 use crate::database_server::{DatabaseServer, URL_VARIABLE};
+use crate::example_project;
 use crate::failure::{Failure, Outcome};
 use crate::tools;
 use crate::workspace::Workspace;
@@ -18,6 +19,7 @@ pub(crate) fn test(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let run = TestRun::prepare(workspace, &road)?;
     if nextest_arguments.is_empty() {
         run.documentation_tests()?;
+        example_project::test(workspace)?;
     }
     run.tests(nextest_arguments)
 }
