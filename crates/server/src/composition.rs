@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use keyward_console::{Console, PublicUrl};
 use keyward_domain::access::Authenticate;
 use keyward_domain::clock::Clock;
@@ -31,10 +32,18 @@ pub(crate) struct Sources {
 impl Sources {
     /// The real ones.
     pub(crate) fn of_this_machine() -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let random: Arc<dyn Random> = Arc::new(OsRandom);
+        Self::new(Arc::new(SystemClock), Arc::new(OsRandom))
+    }
+
+    /// Identifiers of this time and randomness.
+    pub(crate) fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
         let ids = Arc::new(IdGenerator::new(Arc::clone(&clock), Arc::clone(&random)));
         Self { clock, random, ids }
+    }
+
+    /// The present moment.
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
     }
 
     /// Names requests in the order of their arrival.
@@ -54,10 +63,19 @@ pub(crate) struct Composition {
 
 impl Composition {
     pub(crate) fn new(sources: Sources, store: Arc<dyn Store>) -> Self {
+        let hasher = Argon2idHasher::new(Arc::clone(&sources.random));
+        Self::with_hasher(sources, Arc::new(hasher), store)
+    }
+
+    pub(crate) fn with_hasher(
+        sources: Sources,
+        hasher: Arc<dyn PasswordHasher>,
+        store: Arc<dyn Store>,
+    ) -> Self {
         Self {
-            hasher: Arc::new(Argon2idHasher::new(Arc::clone(&sources.random))),
-            store,
             sources,
+            hasher,
+            store,
         }
     }
 
@@ -80,7 +98,7 @@ impl Composition {
     /// The HTTP API.
     pub(crate) fn http_api(&self, limit: KeyLimit) -> HttpApi {
         HttpApi {
-            authenticate: Authenticate::new(self.store.clone()),
+            authenticate: self.authenticate(),
             keys: self.keys(limit),
         }
     }
@@ -96,7 +114,13 @@ impl Composition {
         }
     }
 
-    fn keys(&self, limit: KeyLimit) -> PersonalKeys {
+    /// Who sends a token.
+    pub(crate) fn authenticate(&self) -> Authenticate {
+        Authenticate::new(self.store.clone())
+    }
+
+    /// Personal keys.
+    pub(crate) fn keys(&self, limit: KeyLimit) -> PersonalKeys {
         let Sources { clock, random, ids } = self.sources.clone();
         PersonalKeys::new(self.store.clone(), clock, random, ids, limit)
     }

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+/// Where the embedded database is unless the options say otherwise: below the directory in which the command is run.
+pub(crate) const DEFAULT: &str = "keyward-data";
 const LOCK_FILE: &str = "serve.lock";
 
 /// Why a data directory cannot be served.

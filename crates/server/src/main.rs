@@ -10,6 +10,7 @@
 //! | what is wired to what | [`composition`], [`store`], [`routes`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
+//! | made-up data for a look around | [`demo`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`shutdown`] |
 
 mod clock;
@@ -17,6 +18,7 @@ mod commands;
 mod composition;
 mod data_directory;
 mod database_url;
+mod demo;
 mod failure_sentence;
 mod health;
 mod logging;
@@ -41,6 +43,7 @@ use commands::{
     Failure, admin_bootstrap, admin_create_user, admin_reset_password, admin_setup_link, migrate, openapi,
     serve, token_check,
 };
+use demo::Demo;
 use logging::LogFilter;
 use options::{AdminCommand, Command, CommandLine, LoggingOptions, TokenCommand};
 use tracing::warn;
@@ -66,7 +69,9 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Openapi => openapi::run()?,
         Command::Serve(options) => {
             log(&options.logging, LogFilter::of_server);
-            wait_for(serve::run(*options))?;
+            // Outlives the runtime, whose last threads may still write there.
+            let demo = Demo::prepared(&options)?;
+            wait_for(serve::run(*options, demo.as_ref()))?;
         }
         Command::Migrate(options) => {
             log(&options.logging, LogFilter::of_command);

@@ -99,15 +99,15 @@ pub(crate) struct DatabaseOptions {
     pub(crate) url: Option<Secret>,
     /// The directory of the embedded database, which is used unless a database URL is given
     ///
-    /// It is made if it is not there, for its owner alone, and must be on a local disk.
+    /// It is made if it is not there, for its owner alone, and must be on a local disk. Default: keyward-data, where the
+    /// command is run.
     #[arg(
         long = "data-dir",
         env = "KEYWARD_DATA_DIR",
         value_name = "DIRECTORY",
-        default_value = "keyward-data",
         hide_env_values = true
     )]
-    pub(crate) data_directory: PathBuf,
+    pub(crate) data_directory: Option<PathBuf>,
 }
 
 /// What is logged, and how.

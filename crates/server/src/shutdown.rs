@@ -30,12 +30,13 @@ impl ShutdownSignals {
         info!(signal = name, "asked to end");
     }
 
-    /// Waits for the first; from then on a second one ends the process at once.
-    pub(crate) async fn first(mut self) {
+    /// Waits for the first; from then on a second one ends the process at once, after a last act.
+    pub(crate) async fn first(mut self, last_act: impl FnOnce() + Send + 'static) {
         self.next().await;
         tokio::spawn(async move {
             self.next().await;
             warn!("asked twice: ending without waiting for the requests in flight");
+            last_act();
             process::exit(1);
         });
     }

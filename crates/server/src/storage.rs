@@ -1,5 +1,6 @@
 //! Opening the database: connected, and migrated.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use tracing::info;
 
 use crate::commands::Failure;
-use crate::data_directory::ServingRight;
+use crate::data_directory::{self, ServingRight};
 use crate::database_url;
 use crate::failure_sentence::sentence;
 use crate::options::DatabaseOptions;
@@ -50,9 +51,11 @@ pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, Failure>
             let config = PostgresConfig::from_url(url.expose()).map_err(OpenError::Url)?;
             Ok(Database::Postgres(Box::new(config)))
         }
-        None => Ok(Database::Sqlite(SqliteConfig::in_directory(
-            &options.data_directory,
-        ))),
+        None => {
+            let directory = options.data_directory.as_deref();
+            let directory = directory.unwrap_or(Path::new(data_directory::DEFAULT));
+            Ok(Database::Sqlite(SqliteConfig::in_directory(directory)))
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use keyward_front_door::ConfigError;
 
 use crate::data_directory::DataDirectoryError;
 use crate::database_url::DatabaseUrlError;
+use crate::demo::DemoError;
 use crate::output::OutputError;
 use crate::program;
 use crate::public_url::PublicUrlError;
@@ -27,6 +28,8 @@ pub(crate) enum Failure {
     DataDirectory(#[from] DataDirectoryError),
     #[error(transparent)]
     Open(#[from] OpenError),
+    #[error(transparent)]
+    Demo(#[from] DemoError),
     #[error(transparent)]
     PublicUrl(#[from] PublicUrlError),
     #[error(transparent)]

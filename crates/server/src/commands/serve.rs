@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 use super::Failure;
 use crate::composition::{Composition, Sources};
 use crate::data_directory::ServingRight;
+use crate::demo::Demo;
 use crate::health::Health;
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions};
 use crate::output;
@@ -26,14 +27,20 @@ use crate::shutdown::ShutdownSignals;
 use crate::storage;
 
 /// Serves until it is asked to end and the requests in flight are finished.
-pub(crate) async fn run(options: ServeOptions) -> Result<(), Failure> {
+pub(crate) async fn run(options: ServeOptions, demo: Option<&Demo>) -> Result<(), Failure> {
     let mut signals = ShutdownSignals::listen().map_err(Failure::Process)?;
     let server = tokio::select! {
         biased;
         () = signals.next() => return Ok(()),
-        server = Server::prepare(options) => server?,
+        server = Server::prepare(options, demo) => server?,
     };
-    server.serve(signals).await;
+    let last_act = demo.map(Demo::removal);
+    let last_act = move || {
+        if let Some(removal) = last_act {
+            removal();
+        }
+    };
+    server.serve(signals.first(last_act)).await;
     Ok(())
 }
 
@@ -49,8 +56,11 @@ struct Server {
 
 impl Server {
     /// Whatever can be refused is refused before the database is touched.
-    async fn prepare(options: ServeOptions) -> Result<Self, Failure> {
-        let mut database = storage::configured(&options.database)?;
+    async fn prepare(options: ServeOptions, demo: Option<&Demo>) -> Result<Self, Failure> {
+        let mut database = match demo {
+            Some(demo) => demo.database(),
+            None => storage::configured(&options.database)?,
+        };
         database.limit_connections(options.pool.database_pool_size);
         let given_url = options.server.public_url.as_deref();
         let given_url = given_url.map(public_url::given).transpose()?;
@@ -71,15 +81,20 @@ impl Server {
         })?;
 
         let (store, serving_right) = storage::open_to_serve(database).await?;
-        let composition = Composition::new(sources, Arc::clone(&store));
+        let composition = Composition::new(sources.clone(), Arc::clone(&store));
         let key_limit = KeyLimit(options.limits.key_limit);
         let routes = Routes::new(
-            Health::new(front_door.readiness(), store),
+            Health::new(front_door.readiness(), store.clone()),
             composition.http_api(key_limit).endpoint(),
             composition.console(public_url.clone(), key_limit).endpoint(),
         );
-        output::show_on_terminal(&format!("Keyward is at {public_url}"));
-        lead_to_first_run(&composition.setup(), &public_url).await?;
+        match demo {
+            Some(demo) => demo.begin(&sources, store, &public_url).await?,
+            None => {
+                output::show_on_terminal(&format!("Keyward is at {public_url}"));
+                lead_to_first_run(&composition.setup(), &public_url).await?;
+            }
+        }
         Ok(Self {
             front_door,
             listener,
@@ -90,17 +105,14 @@ impl Server {
         })
     }
 
-    async fn serve(self, signals: ShutdownSignals) {
+    async fn serve(self, until: impl Future<Output = ()>) {
         info!(
             version = env!("CARGO_PKG_VERSION"),
             address = %self.listening_on,
             public_url = self.public_url.as_str(),
             "listening"
         );
-        let drained = self
-            .front_door
-            .serve(self.listener, self.routes, signals.first())
-            .await;
+        let drained = self.front_door.serve(self.listener, self.routes, until).await;
         info!(cut_off = drained.cut_off, "ended");
     }
 }

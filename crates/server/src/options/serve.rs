@@ -46,6 +46,11 @@ pub(crate) struct ServerOptions {
     /// listening address.
     #[arg(long, env = "KEYWARD_PUBLIC_URL", value_name = "URL", hide_env_values = true)]
     pub(crate) public_url: Option<String>,
+    /// Serve made-up data, on this machine only, in a database that is removed at the end
+    ///
+    /// Prints a username, its password and a `curl` line with a key. It cannot be given a database or a data directory.
+    #[arg(long)]
+    pub(crate) demo: bool,
 }
 
 /// How many connections the database lends.

@@ -11,6 +11,7 @@ mod browser;
 mod configuration;
 mod data_directory;
 mod databases_that_let_nobody_in;
+mod demo;
 mod help;
 mod keyward;
 mod needing_a_database;

@@ -37,6 +37,11 @@ impl Server {
         Self::spawn(keyward).listening()
     }
 
+    /// Starts it as it is.
+    pub(crate) fn listening_as(keyward: Keyward) -> Self {
+        Self::spawn(keyward).listening()
+    }
+
     /// Begins to, and may be anywhere on the way.
     pub(crate) fn begin(database_url: &str, arguments: &[&str]) -> Self {
         let arguments = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
@@ -53,7 +58,7 @@ impl Server {
         let mut process = keyward
             .into_command()
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -70,6 +75,21 @@ impl Server {
             events,
             log: String::new(),
         }
+    }
+
+    /// What it prints, up to the line that begins so.
+    #[track_caller]
+    pub(crate) fn printed_until(&mut self, last: &str) -> String {
+        let mut printed = String::new();
+        for line in BufReader::new(self.process.stdout.as_mut().unwrap()).lines() {
+            let line = line.unwrap();
+            printed.push_str(&line);
+            printed.push('\n');
+            if line.starts_with(last) {
+                return printed;
+            }
+        }
+        panic!("no line `{last}` in:\n{printed}");
     }
 
     /// The next event with this message.

@@ -1,0 +1,104 @@
+//! `keyward serve --demo`: the server itself, over made-up data in a database that is thrown away.
+//!
+//! | to read about | look at |
+//! |---|---|
+//! | who and what is in it | [`data`], a table |
+//! | how it gets in | [`fill`], through the use cases, with [`past_clock`] |
+//! | what is printed | [`welcome`] |
+//! | where it is, for how long | [`temporary_directory`] |
+
+mod data;
+mod fill;
+mod one_hash;
+mod past_clock;
+mod temporary_directory;
+mod welcome;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use keyward_console::PublicUrl;
+use keyward_persistence::sqlite::SqliteConfig;
+
+use crate::commands::Failure;
+use crate::composition::Sources;
+use crate::database_url;
+use crate::options::ServeOptions;
+use crate::output;
+use crate::random::OsRandom;
+use crate::storage::Database;
+use crate::store::Store;
+use fill::FillError;
+use temporary_directory::TemporaryDirectory;
+
+/// Why there is no demo.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DemoError {
+    #[error(
+        "--demo listens on this machine only, and {0} is reached from others: leave --listen (or KEYWARD_LISTEN) out, or \
+         set it to 127.0.0.1:8080"
+    )]
+    ReachedFromOtherMachines(SocketAddr),
+    #[error(
+        "--demo keeps to a database of its own: leave the database's URL (--database-url, KEYWARD_DATABASE_URL, \
+         KEYWARD_DATABASE_URL_FILE) out"
+    )]
+    DatabaseUrl,
+    #[error("--demo keeps to a database of its own: leave --data-dir (or KEYWARD_DATA_DIR) out")]
+    DataDirectory,
+    #[error("there is no room for a demo in {} (TMPDIR names another place)", std::env::temp_dir().display())]
+    TemporaryDirectory(#[source] io::Error),
+    #[error("the made-up data cannot be written")]
+    Fill(#[from] FillError),
+}
+
+/// The place of a demo. It is removed with this value, which therefore has to outlive whatever writes there.
+pub(crate) struct Demo {
+    directory: TemporaryDirectory,
+}
+
+impl Demo {
+    /// Makes place for a demo, if the options ask for one. They cannot let it near real data or other machines.
+    pub(crate) fn prepared(options: &ServeOptions) -> Result<Option<Self>, Failure> {
+        if !options.server.demo {
+            return Ok(None);
+        }
+        let address = options.server.listen;
+        if !address.ip().is_loopback() {
+            return Err(DemoError::ReachedFromOtherMachines(address).into());
+        }
+        if database_url::resolve(options.database.url.as_ref(), |name| std::env::var_os(name))?.is_some() {
+            return Err(DemoError::DatabaseUrl.into());
+        }
+        if options.database.data_directory.is_some() {
+            return Err(DemoError::DataDirectory.into());
+        }
+        let directory = TemporaryDirectory::create(&OsRandom).map_err(DemoError::TemporaryDirectory)?;
+        Ok(Some(Self { directory }))
+    }
+
+    /// Its database, which is empty at first.
+    pub(crate) fn database(&self) -> Database {
+        Database::Sqlite(SqliteConfig::in_directory(self.directory.path()))
+    }
+
+    /// Fills the database, and prints how to look at it. The output may be a file or a pipe: these secrets open nothing
+    /// that is worth a secret.
+    pub(crate) async fn begin(
+        &self,
+        sources: &Sources,
+        store: Arc<dyn Store>,
+        public_url: &PublicUrl,
+    ) -> Result<(), Failure> {
+        let access = fill::fill(sources, store).await.map_err(DemoError::Fill)?;
+        output::answer(&welcome::text(public_url, &access))?;
+        Ok(())
+    }
+
+    /// Removes everything at once: for a process that ends without dropping its values.
+    pub(crate) fn removal(&self) -> impl FnOnce() + Send + use<> {
+        let directory = self.directory.path().to_owned();
+        move || temporary_directory::remove(&directory)
+    }
+}

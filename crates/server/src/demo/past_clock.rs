@@ -1,0 +1,25 @@
+//! A clock that tells of the past.
+
+use std::sync::{Mutex, PoisonError};
+
+use chrono::{DateTime, Utc};
+use keyward_domain::clock::{Clock, whole_milliseconds};
+
+/// Shows the moment that it was moved to last, so that what was made then has its times and identifiers from then.
+pub(super) struct PastClock(Mutex<DateTime<Utc>>);
+
+impl PastClock {
+    pub(super) fn new(moment: DateTime<Utc>) -> Self {
+        Self(Mutex::new(whole_milliseconds(moment)))
+    }
+
+    pub(super) fn move_to(&self, moment: DateTime<Utc>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = whole_milliseconds(moment);
+    }
+}
+
+impl Clock for PastClock {
+    fn now(&self) -> DateTime<Utc> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

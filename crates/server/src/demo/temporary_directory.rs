@@ -1,0 +1,66 @@
+//! The directory of one demo.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use keyward_domain::random::Random;
+use tracing::warn;
+
+/// A new directory that nobody else may look into, removed with this value.
+pub(super) struct TemporaryDirectory(PathBuf);
+
+impl TemporaryDirectory {
+    /// In the system's place for such, under a name that nobody can have taken before.
+    pub(super) fn create(random: &dyn Random) -> io::Result<Self> {
+        let mut number = [0; 8];
+        random.fill(&mut number);
+        let name = format!("keyward-demo-{:016x}", u64::from_le_bytes(number));
+        let path = std::env::temp_dir().join(name);
+        DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self(path))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TemporaryDirectory {
+    fn drop(&mut self) {
+        remove(&self.0);
+    }
+}
+
+/// What cannot be removed is only told: it holds made-up data, and nobody else can read it.
+pub(super) fn remove(directory: &Path) {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            warn!(directory = %directory.display(), %error, "the demo's directory is left behind");
+        }
+        Ok(()) | Err(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::random::OsRandom;
+
+    #[test]
+    fn each_is_new_private_and_removed_with_what_is_in_it() {
+        let one = TemporaryDirectory::create(&OsRandom).unwrap();
+        let other = TemporaryDirectory::create(&OsRandom).unwrap();
+        assert_ne!(one.path(), other.path());
+        let mode = fs::metadata(one.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        let path = one.path().to_owned();
+        fs::write(path.join("keyward.db"), "something").unwrap();
+        drop(one);
+        assert!(!path.exists());
+        assert!(other.path().exists());
+    }
+}

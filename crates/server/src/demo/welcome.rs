@@ -1,0 +1,46 @@
+//! What a demo prints.
+
+use keyward_console::PublicUrl;
+use zeroize::Zeroizing;
+
+use super::data::{HISTORY, Happening, OWNER};
+use super::fill::Access;
+
+/// Where it is and how to get in: lines that can be copied as they are.
+pub(super) fn text(public_url: &PublicUrl, Access { password, token }: &Access) -> Zeroizing<String> {
+    Zeroizing::new(format!(
+        "Keyward is at {public_url} with made-up data, for a look around.
+
+Sign in to the console:
+
+  {public_url}/sign-in
+  username: {owner}
+  password: {password}
+
+It is also the password of {others}.
+
+Ask the API:
+
+  curl -H 'Authorization: Bearer {token}' '{public_url}/api/v1/user/api-keys'
+
+Every operation, to read and to try: {public_url}/docs
+
+Ctrl-C ends it, and everything in it is gone.
+",
+        owner = OWNER.username,
+        password = password.expose(),
+        others = others().join(", "),
+        token = token.expose(),
+    ))
+}
+
+fn others() -> Vec<&'static str> {
+    let username = |happening: &Happening| match happening {
+        Happening::Joins(person) => Some(person.username),
+        Happening::Creates(..) | Happening::Revokes(..) | Happening::RevokesWithDescendants(..) => None,
+    };
+    HISTORY
+        .iter()
+        .filter_map(|(_, happening)| username(happening))
+        .collect()
+}

@@ -1,0 +1,313 @@
+//! The demo: made-up data to look at, and nothing of it left at the end.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::browser::{cookie, sign_in};
+use crate::keyward::{Answer, Keyward};
+use crate::server::Server;
+
+const KEYS: &str = "/organizations/acme-robotics/settings/api-keys?status=all";
+const PEOPLE: [&str; 5] = ["ada", "grace", "omar", "maximiliane", "quentin"];
+
+/// What the system calls its temporary directory, for one test alone.
+struct TemporaryDirectory(PathBuf);
+
+impl TemporaryDirectory {
+    fn new(test: &str) -> Self {
+        let name = format!("keyward-test-of-demo-{test}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir(&directory).unwrap();
+        Self(directory)
+    }
+
+    fn keyward(&self, arguments: &[&str]) -> Keyward {
+        Keyward::new(&[&["serve", "--demo"], arguments].concat())
+            .variable("KEYWARD_LISTEN", "127.0.0.1:0")
+            .variable("TMPDIR", self.0.to_str().unwrap())
+    }
+
+    fn start(&self, arguments: &[&str]) -> Demo {
+        let mut server = Server::listening_as(self.keyward(arguments));
+        let printed = server.printed_until("Ctrl-C ends it");
+        Demo { server, printed }
+    }
+
+    fn entries(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+impl Drop for TemporaryDirectory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A demo that runs, and what it printed.
+struct Demo {
+    server: Server,
+    printed: String,
+}
+
+impl Demo {
+    /// What stands after these words.
+    #[track_caller]
+    fn printed_after(&self, words: &str) -> &str {
+        let mut lines = self.printed.lines();
+        let rest = lines.find_map(|line| line.trim_start().strip_prefix(words));
+        rest.unwrap_or_else(|| panic!("no `{words}` in:\n{}", self.printed))
+    }
+
+    fn password(&self) -> &str {
+        self.printed_after("password: ")
+    }
+
+    fn curl_line(&self) -> &str {
+        let mut lines = self.printed.lines().map(str::trim);
+        lines.find(|line| line.starts_with("curl ")).unwrap()
+    }
+
+    fn token(&self) -> &str {
+        let (_, rest) = self.printed.split_once("Bearer ").unwrap();
+        rest.split_once('\'').unwrap().0
+    }
+
+    fn ask(&self, method: &str, path: &str) -> (u16, Value) {
+        let bearer = format!("Authorization: Bearer {}", self.token());
+        let answer = self.server.ask(method, path, &[&bearer], "");
+        let body = if answer.body.is_empty() {
+            Value::Null
+        } else {
+            answer.json()
+        };
+        (answer.status, body)
+    }
+
+    /// The owner's keys, without what has to differ: identifiers, hints and moments.
+    fn keys(&self) -> Vec<Value> {
+        let (status, list) = self.ask("GET", "/api/v1/user/api-keys?status=all&limit=100");
+        assert_eq!(status, 200, "{list}");
+        let items = list["items"].as_array().unwrap();
+        let name_of = |id: &Value| {
+            items
+                .iter()
+                .find(|item| &item["id"] == id)
+                .map(|item| &item["name"])
+        };
+        let fixed = |item: &Value| {
+            json!({
+                "name": item["name"],
+                "description": item["description"],
+                "status": item["status"],
+                "revokedReason": item["revokedReason"],
+                "parent": name_of(&item["createdByKeyId"]),
+            })
+        };
+        items.iter().map(fixed).collect()
+    }
+
+    fn end(&mut self, signal: Signal) -> Option<i32> {
+        self.server.signal(signal);
+        self.server.ended().0.code()
+    }
+}
+
+#[test]
+fn the_printed_curl_line_asks_the_api() {
+    let directory = TemporaryDirectory::new("curl");
+    let demo = directory.start(&[]);
+    let asked = Command::new("sh")
+        .args(["-c", demo.curl_line()])
+        .output()
+        .unwrap();
+    assert!(asked.status.success(), "{asked:?}");
+    let list: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert_eq!(list["items"][0]["name"], "Terminal", "{list}");
+    assert_eq!(list["items"][0]["consumerUsername"], "ada");
+}
+
+#[test]
+fn the_printed_password_opens_the_console_for_everybody_it_names() {
+    let directory = TemporaryDirectory::new("console");
+    let demo = directory.start(&[]);
+    assert_eq!(demo.printed_after("username: "), "ada");
+    let others = demo.printed_after("It is also the password of ");
+    for person in PEOPLE {
+        assert!(person == "ada" || others.contains(person), "{others}");
+        let signed_in = sign_in(&demo.server, person, demo.password());
+        let cookie = format!("Cookie: {}", cookie(&signed_in));
+        let keys = demo.server.ask("GET", KEYS, &[&cookie], "");
+        assert_eq!(keys.status, 200, "{person}");
+        assert_eq!(keys.body.contains("Deploy pipeline"), person == "ada", "{person}");
+    }
+    let elsewhere = sign_in(&demo.server, "ada", "quiet otters read maps");
+    assert_eq!(elsewhere.status, 422);
+}
+
+#[test]
+fn the_data_is_the_same_at_each_start_and_the_secrets_are_not() {
+    let directory = TemporaryDirectory::new("same");
+    let (one, other) = (directory.start(&[]), directory.start(&[]));
+    assert_eq!(one.keys(), other.keys());
+    assert_ne!(one.password(), other.password());
+    assert_ne!(one.token(), other.token());
+}
+
+#[test]
+fn its_keys_are_in_every_state_and_as_old_as_they_say() {
+    let directory = TemporaryDirectory::new("states");
+    let demo = directory.start(&[]);
+    let keys = demo.keys();
+    for status in ["valid", "revoked"] {
+        let with_status = || keys.iter().filter(|key| key["status"] == status);
+        assert!(with_status().any(|key| key["parent"].is_null()), "{status}");
+        assert!(with_status().any(|key| key["parent"].is_string()), "{status}");
+    }
+    let (_, list) = demo.ask("GET", "/api/v1/user/api-keys?status=all&limit=100");
+    let items = list["items"].as_array().unwrap();
+    let moments: Vec<&str> = items
+        .iter()
+        .map(|item| item["createdAt"].as_str().unwrap())
+        .collect();
+    assert!(
+        moments.is_sorted_by(|newer, older| newer > older),
+        "newest first: {moments:?}"
+    );
+    for item in items {
+        // A UUIDv7 begins with its milliseconds.
+        let id = item["id"].as_str().unwrap().replace('-', "");
+        let milliseconds = i64::from_str_radix(&id[..12], 16).unwrap();
+        let created = chrono::DateTime::parse_from_rfc3339(item["createdAt"].as_str().unwrap()).unwrap();
+        assert_eq!(created.timestamp_millis(), milliseconds, "{item}");
+    }
+}
+
+#[test]
+fn two_at_once_do_not_disturb_each_other() {
+    let directory = TemporaryDirectory::new("two");
+    let (mut one, other) = (directory.start(&[]), directory.start(&[]));
+    assert_eq!(directory.entries().len(), 2);
+    assert_eq!(one.ask("DELETE", "/api/v1/user/api-keys/current").0, 204);
+    assert_eq!(one.ask("GET", "/api/v1/user").0, 401);
+    assert_eq!(one.end(Signal::TERM), Some(0));
+    assert_eq!(other.ask("GET", "/api/v1/user").0, 200);
+    assert_eq!(directory.entries().len(), 1);
+}
+
+#[test]
+fn it_lives_in_a_private_directory_that_is_gone_at_the_end() {
+    let directory = TemporaryDirectory::new("gone");
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut demo = directory.start(&[]);
+        let [place] = &directory.entries()[..] else {
+            panic!("{:?}", directory.entries());
+        };
+        assert_eq!(fs::metadata(place).unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(place.join("keyward.db").is_file());
+        assert_eq!(demo.end(signal), Some(0));
+        assert_eq!(directory.entries(), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn it_is_gone_also_if_a_second_signal_cuts_the_end_short() {
+    let directory = TemporaryDirectory::new("second-signal");
+    let mut demo = directory.start(&["--shutdown-delay=3600"]);
+    demo.server.signal(Signal::TERM);
+    demo.server.event("asked to end");
+    assert_eq!(demo.end(Signal::TERM), Some(1));
+    assert_eq!(directory.entries(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn the_log_holds_no_secret_and_nothing_leads_to_the_first_run() {
+    let directory = TemporaryDirectory::new("log");
+    let mut demo = directory.start(&["--log-level=trace"]);
+    sign_in(&demo.server, "ada", demo.password());
+    demo.ask("GET", "/api/v1/user");
+    demo.server.signal(Signal::TERM);
+    let (_, log) = demo.server.ended();
+    assert!(log.contains("request answered"), "{log}");
+    for secret in [demo.password(), demo.token()] {
+        assert!(!log.contains(secret), "{log}");
+    }
+    for setup in ["setup-link", "/setup"] {
+        assert!(!log.contains(setup) && !demo.printed.contains(setup), "{log}");
+    }
+}
+
+#[test]
+fn the_options_of_a_server_are_those_of_a_demo() {
+    let directory = TemporaryDirectory::new("options");
+    let demo = directory.start(&["--key-limit=1", "--public-url=http://localhost:1234"]);
+    let list = "'http://localhost:1234/api/v1/user/api-keys'";
+    assert!(demo.curl_line().ends_with(list), "{}", demo.printed);
+    let key = r#"{"name":"one too many"}"#;
+    let headers = [
+        &format!("Authorization: Bearer {}", demo.token()),
+        "Content-Type: application/json",
+    ];
+    let answer = demo.server.ask("POST", "/api/v1/user/api-keys", &headers, key);
+    assert_eq!(answer.json()["code"], "key_limit_reached");
+}
+
+/// Refused before anything was made.
+#[track_caller]
+fn assert_refused(directory: &TemporaryDirectory, answer: &Answer, words: &str) {
+    assert!(answer.refusal().contains(words), "{answer:?}");
+    assert_eq!(directory.entries(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn it_is_never_for_other_machines() {
+    let directory = TemporaryDirectory::new("loopback");
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:8080"] {
+        let answer = directory
+            .keyward(&["--public-url=https://keys.example.com", "--listen", address])
+            .run();
+        assert_refused(&directory, &answer, "--demo listens on this machine only");
+    }
+}
+
+#[test]
+fn it_never_touches_real_data() {
+    let directory = TemporaryDirectory::new("real-data");
+    let url = "postgres://keyward@127.0.0.1:1/keyward";
+    let file = std::env::temp_dir().join(format!("keyward-test-of-demo-url-{}", std::process::id()));
+    fs::write(&file, url).unwrap();
+    for keyward in [
+        directory.keyward(&["--database-url", url]),
+        directory.keyward(&[]).database(url),
+        directory
+            .keyward(&[])
+            .variable("KEYWARD_DATABASE_URL_FILE", file.to_str().unwrap()),
+    ] {
+        let answer = keyward.run();
+        assert_refused(&directory, &answer, "leave the database's URL (--database-url");
+    }
+    fs::remove_file(&file).unwrap();
+    for keyward in [
+        directory.keyward(&["--data-dir=real"]),
+        directory.keyward(&["--data-dir=keyward-data"]),
+        directory.keyward(&[]).variable("KEYWARD_DATA_DIR", "real"),
+    ] {
+        let answer = keyward.run();
+        assert_refused(&directory, &answer, "leave --data-dir (or KEYWARD_DATA_DIR) out");
+    }
+}
+
+#[test]
+fn a_busy_port_leaves_nothing_behind() {
+    let directory = TemporaryDirectory::new("busy");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let answer = directory.keyward(&["--listen", &address]).run();
+    assert_refused(&directory, &answer, "cannot listen on");
+}
