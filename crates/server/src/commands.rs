@@ -4,6 +4,8 @@ pub(crate) mod admin_bootstrap;
 pub(crate) mod admin_create_user;
 pub(crate) mod admin_reset_password;
 pub(crate) mod admin_setup_link;
+pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod migrate;
 pub(crate) mod openapi;
 pub(crate) mod serve;

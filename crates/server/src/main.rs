@@ -40,8 +40,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use commands::{
-    Failure, admin_bootstrap, admin_create_user, admin_reset_password, admin_setup_link, migrate, openapi,
-    serve, token_check,
+    Failure, admin_bootstrap, admin_create_user, admin_reset_password, admin_setup_link, export, import,
+    migrate, openapi, serve, token_check,
 };
 use demo::Demo;
 use logging::LogFilter;
@@ -76,6 +76,14 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Migrate(options) => {
             log(&options.logging, LogFilter::of_command);
             wait_for(migrate::run(options))?;
+        }
+        Command::Export(options) => {
+            log(&options.logging, LogFilter::of_command);
+            wait_for(export::run(options))?;
+        }
+        Command::Import(options) => {
+            log(&options.logging, LogFilter::of_command);
+            wait_for(import::run(options))?;
         }
         Command::Admin(command) => {
             log(command.logging(), LogFilter::of_command);

@@ -56,6 +56,17 @@ pub(crate) enum Command {
     /// Applies the migrations that are missing, and does nothing if there are none. Every command that needs the
     /// database does this first.
     Migrate(StorageOptions),
+    /// Write everything that the installation keeps to standard output
+    ///
+    /// JSON Lines for `keyward import`, from the embedded database or from PostgreSQL, as everything was at one moment. A
+    /// server may run meanwhile; stop it first to move, for what it does afterwards is not in the export. The export
+    /// holds password hashes and digests of tokens (no token, no password): keep it as safe as the database.
+    Export(StorageOptions),
+    /// Read what `keyward export` wrote from standard input, into an empty database
+    ///
+    /// All of it or nothing: an export that was cut off or altered, or that another version made, is refused, and so is
+    /// a database that keeps anything, or a data directory that is served. Tokens, passwords and sign-ins go on working.
+    Import(StorageOptions),
     /// Print the OpenAPI document of the HTTP API
     Openapi,
     /// Examine tokens

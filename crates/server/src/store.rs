@@ -5,10 +5,11 @@ use keyward_domain::ports::{ApiKeys, AuditLog, Credentials, Memberships, Storage
 use keyward_domain::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
 use keyward_persistence::postgres::PostgresStore;
 use keyward_persistence::sqlite::SqliteStore;
+use keyward_persistence::transfer::Transfer;
 
 use crate::health::StorageProbe;
 
-/// Every storage port of the domain on one database, which can say whether it is there.
+/// Every storage port of the domain on one database, which can say whether it is there, and be moved.
 pub(crate) trait Store:
     ApiKeys
     + Credentials
@@ -19,6 +20,7 @@ pub(crate) trait Store:
     + SignInThrottle
     + InstallationStore
     + StorageProbe
+    + Transfer
 {
 }
 

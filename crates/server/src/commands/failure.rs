@@ -9,6 +9,7 @@ use keyward_domain::sign_in::password::{HashingError, WeakPassword};
 use keyward_domain::text::TextError;
 use keyward_domain::user::Username;
 use keyward_front_door::ConfigError;
+use keyward_persistence::transfer::{ExportError, ImportError};
 
 use crate::data_directory::DataDirectoryError;
 use crate::database_url::DatabaseUrlError;
@@ -76,6 +77,25 @@ pub(crate) enum Failure {
     OrganizationGone(Slug),
     #[error("there are several organizations: say which with --organization, one of {}", listed(.existing))]
     OrganizationAmbiguous { existing: Vec<Slug> },
+    #[error(
+        "standard output is a terminal, which would show password hashes: redirect the export to a file that only you can \
+         read, or pipe it into `{} import`",
+        program::name()
+    )]
+    ExportToTerminal,
+    #[error(
+        "there is nothing to export: this database is not set up (--data-dir or KEYWARD_DATABASE_URL names another)"
+    )]
+    NothingToExport,
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    #[error(
+        "standard input is a terminal: pipe `{} export` into it, or a file that it made",
+        program::name()
+    )]
+    ImportFromTerminal,
+    #[error("nothing was imported")]
+    NothingImported(#[source] ImportError),
     #[error(transparent)]
     Hashing(#[from] HashingError),
     #[error(transparent)]

@@ -11,9 +11,11 @@ use crate::keyward::Keyward;
 pub(crate) const NOBODY: &str = "postgres://keyward:s3cret@127.0.0.1:1/keyward";
 
 /// All of them, as somebody types them. A test holds this against what `keyward help` tells.
-pub(crate) const NEEDING_A_DATABASE: [&[&str]; 6] = [
+pub(crate) const NEEDING_A_DATABASE: [&[&str]; 8] = [
     &["serve", "--listen=127.0.0.1:0"],
     &["migrate"],
+    &["export"],
+    &["import"],
     &["admin", "setup-link"],
     &[
         "admin",

@@ -1,0 +1,33 @@
+//! `keyward import`: everything that another database kept.
+
+use std::io::{self, IsTerminal};
+
+use keyward_persistence::transfer::{self, ImportError};
+
+use super::Failure;
+use crate::options::StorageOptions;
+use crate::output;
+use crate::storage;
+
+/// Reads it from standard input. Nobody may serve a data directory meanwhile: what a server was asked while the database
+/// was empty must not mix with what comes.
+pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
+    if io::stdin().is_terminal() {
+        return Err(Failure::ImportFromTerminal);
+    }
+    let database = storage::configured(&options.database)?;
+    let (store, _serving_right) = storage::open_to_serve(database).await?;
+    let rows = transfer::import(&*store, io::stdin()).await.map_err(failure)?;
+    output::tell(&format!("Imported rows: {rows}."));
+    Ok(())
+}
+
+fn failure(error: ImportError) -> Failure {
+    match error {
+        ImportError::NotEmpty | ImportError::Invalid(_) | ImportError::RowRefused { .. } => {
+            Failure::NothingImported(error)
+        }
+        // Nobody may know whether it was.
+        ImportError::Storage(error) => error.into(),
+    }
+}
