@@ -26,6 +26,7 @@ mod file_identity;
 mod installation;
 mod memberships;
 mod migrations;
+mod open_error;
 mod people;
 pub(crate) mod schema;
 mod sessions;
@@ -36,8 +37,8 @@ mod throttle;
 mod transfer;
 
 pub use config::SqliteConfig;
-pub use database_file::OpenError;
 pub use migrations::MigrateError;
+pub use open_error::OpenError;
 pub use store::SqliteStore;
 
 pub(crate) use columns::{StoredId, moment};

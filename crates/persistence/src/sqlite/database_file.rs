@@ -1,6 +1,5 @@
 //! The file: how it comes to be, and how connections to it are set up.
 
-use std::error::Error;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -17,81 +16,11 @@ use keyward_domain::ports::StorageError;
 
 use super::errors::{CANNOT_OPEN, is_busy, is_damaged, is_not_a_database, lacks_access, storage_error};
 use super::file_identity::FileIdentity;
+use super::open_error::OpenError;
 
 const FILE_NAME: &str = "keyward.db";
 /// Other processes that open the same new file get done within this.
 const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(10);
-
-/// Why a database file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The data directory is not there and cannot be made.
-    #[error("{} cannot be created", .directory.display())]
-    Directory {
-        /// The directory.
-        directory: PathBuf,
-        /// What the operating system says.
-        source: io::Error,
-    },
-    /// There is something else in its place.
-    #[error("{} is not a directory", .path.display())]
-    NotADirectory {
-        /// What was to be the data directory.
-        path: PathBuf,
-    },
-    /// SQLite takes paths in UTF-8 only.
-    #[error("the path {} is not UTF-8", .directory.display())]
-    NotUtf8 {
-        /// The directory.
-        directory: PathBuf,
-    },
-    /// The file is not there and cannot be made.
-    #[error("the database file {} cannot be created", .file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// What the operating system says.
-        source: io::Error,
-    },
-    /// The file, or the directory, may not be read and written. SQLite needs files of its own beside the database.
-    #[error(
-        "the database file {} cannot be read and written: check who owns it and its directory, and who may write there",
-        .file.display()
-    )]
-    NoAccess {
-        /// The file.
-        file: PathBuf,
-    },
-    /// The file is something else.
-    #[error("{} is not a SQLite database", .file.display())]
-    NotADatabase {
-        /// The file.
-        file: PathBuf,
-    },
-    /// Parts of the file are lost.
-    #[error("the database file {} is damaged: put a backup in its place", .file.display())]
-    Damaged {
-        /// The file.
-        file: PathBuf,
-    },
-    /// The file system cannot share memory between processes, as network file systems cannot.
-    #[error(
-        "the file system of {} does not allow SQLite's write-ahead log: put the data directory on a local disk",
-        .file.display()
-    )]
-    NoWriteAheadLog {
-        /// The file.
-        file: PathBuf,
-    },
-    /// SQLite refuses the file for another reason.
-    #[error("the database file {} cannot be used", .file.display())]
-    Database {
-        /// The file.
-        file: PathBuf,
-        /// What SQLite says.
-        source: Box<dyn Error + Send + Sync>,
-    },
-}
 
 /// A database file that is there and was opened before.
 pub(super) struct DatabaseFile {

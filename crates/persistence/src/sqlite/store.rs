@@ -10,8 +10,9 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::config::SqliteConfig;
-use super::database_file::{Access, DatabaseFile, OpenError};
+use super::database_file::{Access, DatabaseFile};
 use super::errors::storage_error;
+use super::open_error::OpenError;
 use crate::abort::{Abort, TooSlow};
 
 /// Every storage port of the domain, on one SQLite file. Clones share their connections; other processes may use the
