@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
-use crate::{config::Deadlines, house::House, patience::Patience};
+use crate::{config::Deadlines, patience::Patience, serving_state::ServingState};
 
 /// What one connection is doing. Shared by its socket, its requests and its task.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Activity {
         }
     }
 
-    /// How long to wait for the bytes that the client owes, if it may owe them until then in an empty house.
+    /// How long to wait for the bytes that the client owes, if it may owe them until then while nobody waits for its place.
     pub(crate) fn patience(&self, until: Instant) -> Patience {
         Patience {
             owing_since: self.state().owing_since,
@@ -110,14 +110,14 @@ impl Activity {
     }
 
     /// Until when the client must have moved.
-    pub(crate) fn deadline(&self, house: &House) -> Option<Instant> {
+    pub(crate) fn deadline(&self, serving: &ServingState) -> Option<Instant> {
         let State {
             phase, owing_since, ..
         } = *self.state();
         match phase {
             Phase::Head => {
                 let patience = self.patience(owing_since + self.deadlines.header_read);
-                Some(patience.deadline(house.hurried_since()))
+                Some(patience.deadline(serving.hurried_since()))
             }
             Phase::Answering { until, .. } | Phase::Idle { until } => Some(until),
             Phase::Handling => None,

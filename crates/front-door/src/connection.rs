@@ -25,7 +25,7 @@ use crate::{
     activity::Activity,
     config::Limits,
     exchange::{Exchanges, Origin},
-    house::{self, House},
+    serving_state::{self, ServingState},
     watched_socket::WatchedSocket,
 };
 
@@ -50,7 +50,7 @@ pub(crate) fn http1_builder(limits: &Limits) -> http1::Builder {
     builder
 }
 
-/// Serves the requests of one connection until it ends, or until the house wants it to go.
+/// Serves the requests of one connection until it ends, or until it is asked to go.
 pub(crate) async fn serve<E: Endpoint + 'static>(
     builder: &http1::Builder,
     socket: TcpStream,
@@ -66,8 +66,8 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         activity: activity.clone(),
     });
     // Has not seen any change yet, and so sees those before this connection came, too.
-    let mut house_changes = exchanges.house.clone();
-    let mut house = *house_changes.borrow();
+    let mut serving_changes = exchanges.serving.clone();
+    let mut serving = *serving_changes.borrow();
     let origin = Origin {
         peer,
         local,
@@ -81,18 +81,18 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
 
     let mut alarm = pin!(sleep_until(Instant::now()));
     let outcome = loop {
-        house = tokio::select! {
+        serving = tokio::select! {
             biased;
             // Sends what is buffered and closes our half before it ends.
             outcome = &mut connection => break outcome,
-            () = poll_fn(|context| poll_overdue(&activity, &house, alarm.as_mut(), context)) => {
+            () = poll_fn(|context| poll_overdue(&activity, &serving, alarm.as_mut(), context)) => {
                 debug!(%peer, "connection closed at its deadline");
                 return;
             }
-            Ok(()) = house_changes.changed() => *house_changes.borrow_and_update(),
+            Ok(()) = serving_changes.changed() => *serving_changes.borrow_and_update(),
         };
-        // Who waits for its first answer in a crowded house still gets it (and is then asked to go).
-        if house.draining_since.is_some() || house.crowded_since.is_some() && activity.is_served() {
+        // Who waits for its first answer while others wait for a place still gets it (and is then asked to go).
+        if serving.draining_since.is_some() || serving.crowded_since.is_some() && activity.is_served() {
             Pin::new(&mut connection).graceful_shutdown();
         }
     };
@@ -107,8 +107,8 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     };
     if is_sending {
         let patience = activity.patience(Instant::now() + LINGER);
-        let too_slow = house::until(house_changes, move |house| {
-            patience.deadline(house.hurried_since())
+        let too_slow = serving_state::until(serving_changes, move |serving| {
+            patience.deadline(serving.hurried_since())
         });
         tokio::select! {
             biased;
@@ -122,11 +122,11 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
 /// to date when this is polled after it.
 fn poll_overdue(
     activity: &Activity,
-    house: &House,
+    serving: &ServingState,
     mut alarm: Pin<&mut Sleep>,
     context: &mut Context<'_>,
 ) -> Poll<()> {
-    let Some(deadline) = activity.deadline(house) else {
+    let Some(deadline) = activity.deadline(serving) else {
         return Poll::Pending;
     };
     if alarm.deadline() != deadline {

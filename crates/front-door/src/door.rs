@@ -17,7 +17,7 @@ use crate::{
     config::{ConfigError, FrontDoorConfig},
     connection,
     exchange::Exchanges,
-    house::{self, House, Readiness},
+    serving_state::{self, Readiness, ServingState},
 };
 
 /// How many clients may wait in the kernel's queue, as far as the system allows (Linux: `net.core.somaxconn`). Tokio asks
@@ -29,7 +29,7 @@ const QUEUE: i32 = 4_096;
 pub struct FrontDoor {
     config: FrontDoorConfig,
     connections: usize,
-    house: watch::Sender<House>,
+    serving: watch::Sender<ServingState>,
 }
 
 /// How serving ended.
@@ -49,13 +49,13 @@ impl FrontDoor {
         Ok(Self {
             config,
             connections,
-            house: watch::Sender::new(House::default()),
+            serving: watch::Sender::new(ServingState::default()),
         })
     }
 
     /// Whether this server wants new requests; for `/readyz`.
     pub fn readiness(&self) -> Readiness {
-        Readiness(self.house.subscribe())
+        Readiness(self.serving.subscribe())
     }
 
     /// Serves `app` to who comes to `listener`, until `shutdown` is ready and the connections have drained: from then
@@ -70,7 +70,7 @@ impl FrontDoor {
         let Self {
             config,
             connections,
-            house,
+            serving,
         } = self;
         if let Err(error) = rustix::net::listen(&listener, QUEUE) {
             warn!(%error, "cannot lengthen the queue of waiting connections");
@@ -79,18 +79,18 @@ impl FrontDoor {
         let mut tasks = JoinSet::new();
         let closing_time = async {
             shutdown.await;
-            house::change(&house, |house| house.leaving = true);
+            serving_state::change(&serving, |serving| serving.shutting_down = true);
             sleep(deadlines.not_ready_notice).await;
         };
         tokio::select! {
             () = closing_time => {}
-            () = let_in(&listener, connections, app, config, &house, &mut tasks) => {}
+            () = let_in(&listener, connections, app, config, &serving, &mut tasks) => {}
         }
 
         drop(listener);
-        house::change(&house, |house| {
-            house.draining_since = Some(Instant::now());
-            house.crowded_since = None;
+        serving_state::change(&serving, |serving| {
+            serving.draining_since = Some(Instant::now());
+            serving.crowded_since = None;
         });
         info!(connections = tasks.len(), "draining");
         let all_gone = async {
@@ -114,7 +114,7 @@ async fn let_in(
     connections: usize,
     app: impl Endpoint + 'static,
     config: FrontDoorConfig,
-    house: &watch::Sender<House>,
+    serving: &watch::Sender<ServingState>,
     tasks: &mut JoinSet<()>,
 ) {
     let slots = Arc::new(Semaphore::new(connections));
@@ -122,14 +122,14 @@ async fn let_in(
     let exchanges = Arc::new(Exchanges {
         app,
         config,
-        house: house.subscribe(),
+        serving: serving.subscribe(),
     });
     loop {
         coop::consume_budget().await;
         // Before looking for a place, so that it is known whether anybody needs one. Further ones wait in the kernel's
         // queue and cost nothing here.
-        let (socket, peer) = next_client(listener, house).await;
-        let slot = free_slot(&slots, house).await;
+        let (socket, peer) = next_client(listener, serving).await;
+        let slot = free_slot(&slots, serving).await;
         let (builder, exchanges) = (builder.clone(), exchanges.clone());
         tasks.spawn(async move {
             connection::serve(&builder, socket, peer, exchanges).await;
@@ -142,24 +142,27 @@ async fn let_in(
 }
 
 /// The next client. The crowd is over when there is none: there is a place, and nobody waits for it.
-async fn next_client(listener: &TcpListener, house: &watch::Sender<House>) -> (TcpStream, SocketAddr) {
+async fn next_client(
+    listener: &TcpListener,
+    serving: &watch::Sender<ServingState>,
+) -> (TcpStream, SocketAddr) {
     let mut accepting = pin!(accept::next(|| listener.accept()));
     // Tokio makes a busy task pause by telling it that nothing is there. That would end the crowd by mistake.
     if let Some(client) = poll_immediate(coop::unconstrained(accepting.as_mut())).await {
         return client;
     }
-    house::change(house, |house| house.crowded_since = None);
+    serving_state::change(serving, |serving| serving.crowded_since = None);
     accepting.await
 }
 
 /// A place for one more connection. While there is none, who has been served is asked to go, and who is slow hurries.
 #[expect(clippy::expect_used, reason = "nothing closes the semaphore")]
-async fn free_slot(slots: &Arc<Semaphore>, house: &watch::Sender<House>) -> OwnedSemaphorePermit {
+async fn free_slot(slots: &Arc<Semaphore>, serving: &watch::Sender<ServingState>) -> OwnedSemaphorePermit {
     if let Ok(slot) = slots.clone().try_acquire_owned() {
         return slot;
     }
-    house::change(house, |house| {
-        house.crowded_since.get_or_insert_with(Instant::now);
+    serving_state::change(serving, |serving| {
+        serving.crowded_since.get_or_insert_with(Instant::now);
     });
     slots
         .clone()

@@ -28,12 +28,12 @@ use crate::{
     activity::Activity,
     admission::admit,
     config::FrontDoorConfig,
-    house::{self, House},
     refusal::{Refusal, Refused},
     request_body::{BodyProgress, RequestBody},
     request_id::{REQUEST_ID, RequestId},
     request_log::RequestLog,
     security_headers,
+    serving_state::{self, ServingState},
 };
 
 /// What the application may be asked with (RFC 9110 §15.5.6 wants it said with every 405); not every resource supports
@@ -49,7 +49,7 @@ const CLOSE: HeaderValue = HeaderValue::from_static("close");
 pub(crate) struct Exchanges<E> {
     pub(crate) app: E,
     pub(crate) config: FrontDoorConfig,
-    pub(crate) house: watch::Receiver<House>,
+    pub(crate) serving: watch::Receiver<ServingState>,
 }
 
 /// The connection a request came by.
@@ -106,7 +106,7 @@ impl<E: Endpoint> Exchanges<E> {
             let headers = response.headers_mut();
             security_headers::set(headers, self.config.https);
             headers.insert(REQUEST_ID, head.id.header_value());
-            if origin.activity.has_unread_body() || self.house.borrow().crowded_since.is_some() {
+            if origin.activity.has_unread_body() || self.serving.borrow().crowded_since.is_some() {
                 headers.insert(header::CONNECTION, CLOSE);
             }
             log.answered(response.status());
@@ -145,8 +145,8 @@ impl<E: Endpoint> Exchanges<E> {
         if has_body {
             let patience = origin.activity.patience(head.body_deadline);
             // Not while draining: a request whose headers are here is in flight, and finishes.
-            let too_slow = house::until(self.house.clone(), move |house| {
-                patience.deadline(house.crowded_since)
+            let too_slow = serving_state::until(self.serving.clone(), move |serving| {
+                patience.deadline(serving.crowded_since)
             });
             let body = RequestBody::new(
                 request.take_body().into(),

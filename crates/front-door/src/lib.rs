@@ -37,7 +37,7 @@
 //! | `open_files` | how many connections the process may hold |
 //! | `door` | [`FrontDoor`]: accepts, counts, drains |
 //! | `accept` | the next connection, with a pause after an error |
-//! | `house` | [`Readiness`], and what all connections must know: crowded, draining |
+//! | `serving_state` | [`Readiness`], and what all connections must know: crowded, draining |
 //! | `patience` | how long to wait for bytes that a client owes, less in a crowd |
 //! | `connection` | one connection from its first byte to its close |
 //! | `activity` | what a connection is doing, and until when it may |
@@ -60,7 +60,6 @@ mod connection;
 mod door;
 mod exchange;
 mod forwarded;
-mod house;
 mod ip_network;
 mod open_files;
 mod patience;
@@ -69,12 +68,13 @@ mod request_body;
 mod request_id;
 mod request_log;
 mod security_headers;
+mod serving_state;
 mod watched_socket;
 
 pub use client_address::{ForwardedHeader, TrustedProxies};
 pub use config::{ConfigError, Deadlines, FrontDoorConfig, Limits, RequestIds};
 pub use door::{Drained, FrontDoor};
-pub use house::Readiness;
 pub use ip_network::{IpNetwork, IpNetworkError};
 pub use refusal::{ErrorPages, Refusal, Refused};
 pub use request_id::REQUEST_ID;
+pub use serving_state::Readiness;

@@ -1,22 +1,22 @@
-//! What all connections must know about the house they are in.
+//! What all connections must know about the server.
 
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
 
-/// How the house is.
+/// Whether the server goes on, and whether all its places are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct House {
+pub(crate) struct ServingState {
     /// The shutdown began.
-    pub(crate) leaving: bool,
+    pub(crate) shutting_down: bool,
     /// Since when nobody is let in any more; who is in finishes and goes.
     pub(crate) draining_since: Option<Instant>,
     /// Since when there has always been somebody waiting for a place; who has been served goes, and who is slow hurries.
     pub(crate) crowded_since: Option<Instant>,
 }
 
-impl House {
+impl ServingState {
     /// Since when who is not in the middle of a request hurries.
     pub(crate) fn hurried_since(&self) -> Option<Instant> {
         self.crowded_since.or(self.draining_since)
@@ -25,31 +25,34 @@ impl House {
 
 /// Whether the server wants new requests; for `/readyz`.
 #[derive(Clone, Debug)]
-pub struct Readiness(pub(crate) watch::Receiver<House>);
+pub struct Readiness(pub(crate) watch::Receiver<ServingState>);
 
 impl Readiness {
     /// Whether the shutdown has not begun yet.
     pub fn is_ready(&self) -> bool {
-        !self.0.borrow().leaving
+        !self.0.borrow().shutting_down
     }
 }
 
-/// Changes the house, waking the connections only if there is something new.
-pub(crate) fn change(house: &watch::Sender<House>, change: impl FnOnce(&mut House)) {
-    house.send_if_modified(|house| {
-        let before = *house;
-        change(house);
-        *house != before
+/// Changes the state, waking the connections only if there is something new.
+pub(crate) fn change(serving: &watch::Sender<ServingState>, change: impl FnOnce(&mut ServingState)) {
+    serving.send_if_modified(|serving| {
+        let before = *serving;
+        change(serving);
+        *serving != before
     });
 }
 
-/// Waits for a deadline that depends on the house, whatever becomes of the house meanwhile.
-pub(crate) async fn until(mut house: watch::Receiver<House>, deadline: impl Fn(&House) -> Instant) {
+/// Waits for a deadline that depends on the state, whatever becomes of it meanwhile.
+pub(crate) async fn until(
+    mut serving: watch::Receiver<ServingState>,
+    deadline: impl Fn(&ServingState) -> Instant,
+) {
     loop {
-        let latest = deadline(&house.borrow_and_update());
+        let latest = deadline(&serving.borrow_and_update());
         tokio::select! {
             () = sleep_until(latest) => return,
-            Ok(()) = house.changed() => {}
+            Ok(()) = serving.changed() => {}
         }
     }
 }
