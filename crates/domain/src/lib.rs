@@ -13,9 +13,9 @@
 //! | what a store must promise | [`ports`] |
 //! | in-memory adapters, fixed clock, conformance suite | `testing` (feature `testing`) |
 //!
-//! To embed it, implement the four ports in [`ports`], [`Clock`](clock::Clock) and [`Random`](random::Random), and let the
-//! conformance suite (`testing::conformance`) check the store. `examples/own-store` in the repository does all of that
-//! in a program with users of its own.
+//! To embed it, implement the four ports in [`ports`], [`Clock`](clock::Clock) and [`Random`](random::Random), and let
+//! the conformance suite (`testing::conformance`) check the store. `examples/own-store` in the repository does all of
+//! that in a program with users of its own.
 //!
 //! A member issues a key, and a request that comes with its token is known:
 //!
