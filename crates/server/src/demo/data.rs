@@ -158,10 +158,6 @@ pub(super) const HISTORY: &[(Moment, Happening)] = &[
         ),
     ),
     (
-        at(140, 14, 50),
-        Creates(ADA, key("גיבוי לילי", "Nightly backup of the Haifa lab.")),
-    ),
-    (
         at(117, 9, 33),
         Creates(
             By::Key("Preview environments"),
@@ -194,7 +190,7 @@ pub(super) const HISTORY: &[(Moment, Happening)] = &[
         at(45, 10, 40),
         Creates(
             OMAR,
-            key("لوحة المتابعة 🛰️", "Shows where every satellite link is weak."),
+            key("لوحة المتابعة 🛰️", "تعرض الروابط الضعيفة مع الأقمار الاصطناعية."),
         ),
     ),
     (
@@ -208,11 +204,8 @@ pub(super) const HISTORY: &[(Moment, Happening)] = &[
         ),
     ),
     (
-        at(19, 9, 58),
-        Creates(
-            By::Key("Preview environments"),
-            key("Preview environment of #5150", "Goes when the pull request does."),
-        ),
+        at(19, 14, 50),
+        Creates(ADA, key("גיבוי לילי", "Nightly backup of the Haifa lab.")),
     ),
     (at(12, 13, 35), Joins(person("quentin", "Quentin Placeholder"))),
     (
@@ -224,6 +217,17 @@ pub(super) const HISTORY: &[(Moment, Happening)] = &[
                 "Writes what changed, in words that people read.",
             ),
         ),
+    ),
+    (
+        at(5, 9, 58),
+        Creates(
+            By::Key("Preview environments"),
+            key("Preview environment of #5150", "Goes when the pull request does."),
+        ),
+    ),
+    (
+        at(2, 15, 20),
+        Revokes(By::Key("Preview environments"), "Preview environment of #5150"),
     ),
     (
         at(1, 8, 5),
