@@ -6,7 +6,7 @@ use keyward_domain::membership::{Membership, Role};
 use keyward_domain::organization::{Organization, OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
 use keyward_domain::user::{DisplayName, User, Username};
-use redb::ReadTransaction;
+use redb::{OwnedAccessGuard, ReadTransaction, TableDefinition, TableHandle, Value};
 use uuid::Uuid;
 
 use crate::columns::Row;
@@ -83,7 +83,7 @@ impl FileStore {
             let mut row = memberships
                 .get_mut(id.as_uuid())
                 .map_err(failed)?
-                .ok_or_else(|| missing("memberships", id.as_uuid()))?;
+                .ok_or_else(|| missing(MEMBERSHIPS.name(), id.as_uuid()))?;
             let (organization, person, role, joined_at, ended_at) = row.value();
             let role = role.to_owned();
             let ended_at = ended_at.or(Some(at.timestamp_millis()));
@@ -98,15 +98,8 @@ pub(crate) fn organization(
     transaction: &ReadTransaction,
     id: OrganizationId,
 ) -> Result<Organization, StorageError> {
-    let table = "organizations";
-    let organizations = transaction.open_table(ORGANIZATIONS).map_err(failed)?;
-    let stored = organizations.get(id.as_uuid()).map_err(failed)?;
-    let stored = stored.ok_or_else(|| missing(table, id.as_uuid()))?;
+    let (row, stored) = get(transaction, &ORGANIZATIONS, id.as_uuid())?;
     let (slug, name, created_at) = stored.value();
-    let row = Row {
-        table,
-        id: id.as_uuid(),
-    };
     Ok(Organization {
         id,
         slug: row.valid("slug", Slug::parse(slug))?,
@@ -116,15 +109,8 @@ pub(crate) fn organization(
 }
 
 pub(crate) fn user(transaction: &ReadTransaction, id: UserId) -> Result<User, StorageError> {
-    let table = "people";
-    let people = transaction.open_table(PEOPLE).map_err(failed)?;
-    let stored = people.get(id.as_uuid()).map_err(failed)?;
-    let stored = stored.ok_or_else(|| missing(table, id.as_uuid()))?;
+    let (row, stored) = get(transaction, &PEOPLE, id.as_uuid())?;
     let (username, display_name, created_at) = stored.value();
-    let row = Row {
-        table,
-        id: id.as_uuid(),
-    };
     Ok(User {
         id,
         username: row.valid("username", Username::parse(username))?,
@@ -137,15 +123,8 @@ pub(crate) fn membership(
     transaction: &ReadTransaction,
     id: MembershipId,
 ) -> Result<Membership, StorageError> {
-    let table = "memberships";
-    let memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
-    let stored = memberships.get(id.as_uuid()).map_err(failed)?;
-    let stored = stored.ok_or_else(|| missing(table, id.as_uuid()))?;
+    let (row, stored) = get(transaction, &MEMBERSHIPS, id.as_uuid())?;
     let (organization, person, role, joined_at, ended_at) = stored.value();
-    let row = Row {
-        table,
-        id: id.as_uuid(),
-    };
     Ok(Membership {
         id,
         organization_id: OrganizationId::from_uuid(organization),
@@ -176,7 +155,19 @@ pub(crate) fn live_memberships(
     Ok(live)
 }
 
-/// Another row names this one, so it must be there.
-fn missing(table: &'static str, id: Uuid) -> StorageError {
+/// A row that another row names, and so must be there.
+fn get<V: Value>(
+    transaction: &ReadTransaction,
+    table: &'static TableDefinition<'static, Uuid, V>,
+    id: Uuid,
+) -> Result<(Row, OwnedAccessGuard<V>), StorageError> {
+    let rows = transaction.open_table(*table).map_err(failed)?;
+    let stored = rows.get_owned(id).map_err(failed)?;
+    let stored = stored.ok_or_else(|| missing(table.name(), id))?;
+    let table = table.name();
+    Ok((Row { table, id }, stored))
+}
+
+fn missing(table: &str, id: Uuid) -> StorageError {
     StorageError::Defect(format!("no row {id} in {table}").into())
 }

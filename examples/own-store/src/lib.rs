@@ -1,7 +1,7 @@
 //! A shift planner, say, that gives its people Keyward's personal API keys.
 //!
-//! It has people and sign-in already, and keeps everything in one file of [redb](https://www.redb.org). So it implements
-//! the key ports of `keyward_domain` over that file, and takes every rule about keys from there:
+//! It has people and sign-in already, and keeps everything in one file of [redb](https://www.redb.org). So it
+//! implements the key ports of `keyward_domain` over that file, and takes every rule about keys from there:
 //!
 //! | port | where |
 //! |---|---|

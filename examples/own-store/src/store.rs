@@ -48,8 +48,8 @@ impl FileStore {
             .map_err(|ended| StorageError::Defect(ended.into()))?
     }
 
-    /// Changes everything that `change` writes, or nothing if it returns an error. The thread goes on to the end even if
-    /// the caller stops waiting.
+    /// Changes everything that `change` writes, or nothing if it returns an error. The thread goes on to the end even
+    /// if the caller stops waiting.
     pub(crate) async fn change<T, E>(
         &self,
         change: impl FnOnce(&WriteTransaction) -> Result<T, E> + Send + 'static,
