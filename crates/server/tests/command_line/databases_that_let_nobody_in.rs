@@ -180,8 +180,8 @@ async fn a_user_who_may_not_create_tables_is_told_what_to_grant() {
     let url = format!("{}?options=-c%20role%3Dpg_monitor", database.url());
     assert_eq!(
         Keyward::new(&["migrate"]).database(&url).run().refusal(),
-        "the database's user lacks a right that migrations need (make it the owner of the database): permission denied \
-         for schema public"
+        "the database's user lacks a right that migrations need (make it the owner of the database, or migrate as the \
+         owner): permission denied for schema public"
     );
     assert_eq!(contents(&database).await, Vec::<String>::new());
 }
