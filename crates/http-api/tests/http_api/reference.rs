@@ -97,6 +97,26 @@ async fn the_reference_has_nothing_inline_and_nothing_from_elsewhere() {
     assert_eq!(answer.body.matches("<script").count(), 1);
 }
 
+/// The two style sheets cannot share a file, since no adapter knows another one.
+#[test]
+fn the_reference_has_the_colours_of_the_console() {
+    let colours_in = |path: &str| -> Vec<String> {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        let style = std::fs::read_to_string(path).unwrap();
+        let lines = style.lines().map(str::trim);
+        lines
+            .filter(|line| line.starts_with("--") && line.contains("light-dark("))
+            .map(str::to_owned)
+            .collect()
+    };
+    let console = colours_in("../console/assets/console.css");
+    let reference = colours_in("assets/reference.css");
+    assert!(reference.len() > 10, "{reference:?}");
+    for colour in reference {
+        assert!(console.contains(&colour), "{colour}");
+    }
+}
+
 #[tokio::test]
 async fn browsers_may_keep_style_and_script_for_ever() {
     let scene = Scene::new().await;
