@@ -7,10 +7,11 @@ use tokio::process::Command;
 
 use crate::console::PlainConsole;
 use crate::keyward::Keyward;
+use crate::others::{document, packages, run};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_generated_typescript_client_creates_lists_changes_and_revokes_keys() {
-    let tools = generators().join("typescript");
+    let tools = packages("clients/typescript");
     let node = |script: &str| {
         let mut command = Command::new("node");
         command.arg(tools.join("node_modules").join(script));
@@ -29,7 +30,7 @@ async fn a_generated_typescript_client_creates_lists_changes_and_revokes_keys() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_generated_python_client_creates_lists_changes_and_revokes_keys() {
-    let tools = generators().join("python");
+    let tools = packages("clients/python");
     let programs = tools.join("venv/bin");
     let folder = fresh_folder(tools.join("program"));
     copy(&program("python").join("client.py"), &folder.join("client.py"));
@@ -61,40 +62,11 @@ async fn works(program: &mut Command) {
     assert_eq!(output.trim(), "OK");
 }
 
-/// What a command prints; it must succeed.
-async fn run(command: &mut Command) -> String {
-    let output = command
-        .output()
-        .await
-        .unwrap_or_else(|error| panic!("{command:?} does not start ({error})"));
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "{command:?} failed:\n{printed}\n{errors}"
-    );
-    printed
-}
-
-/// Where the generators are installed.
-fn generators() -> PathBuf {
-    std::env::var_os("KEYWARD_CLIENT_GENERATORS")
-        .expect(
-            "KEYWARD_CLIENT_GENERATORS names the folder of the client generators; `cargo xtask test` installs them \
-             and sets this",
-        )
-        .into()
-}
-
 /// The folder with the program in a language.
 fn program(language: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("clients")
         .join(language)
-}
-
-fn document() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi/v1.json")
 }
 
 fn fresh_folder(folder: PathBuf) -> PathBuf {

@@ -8,7 +8,6 @@
 
 mod binaries;
 mod ci;
-mod client_generators;
 mod command;
 mod database_server;
 mod dev;
@@ -17,6 +16,7 @@ mod failure;
 mod generated;
 mod layers;
 mod openapi;
+mod packages;
 mod schema;
 mod test;
 mod tools;

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::binaries::{self, Binaries};
-use crate::client_generators;
 use crate::command::{cargo, run};
 use crate::database_server::{DatabaseServer, URL_VARIABLE};
 use crate::example_project;
 use crate::failure::{Failure, Outcome};
+use crate::packages;
 use crate::tools;
 use crate::workspace::Workspace;
 
@@ -40,22 +40,22 @@ pub(crate) struct TestRun<'workspace> {
     workspace: &'workspace Workspace,
     keyward: PathBuf,
     binaries: Binaries,
-    client_generators: PathBuf,
+    packages: PathBuf,
     server: DatabaseServer,
 }
 
 impl<'workspace> TestRun<'workspace> {
-    /// Builds everything, installs what makes clients of the document, and starts the server.
+    /// Builds everything, installs what tests run of others, and starts the server.
     pub(crate) fn prepare(workspace: &'workspace Workspace, road: &str) -> Outcome<Self> {
         let keyward = binaries::keyward_alone(workspace)?;
         let binaries = binaries::tests(workspace)?;
-        let client_generators = client_generators::ensure(workspace)?;
+        let packages = packages::ensure(workspace)?;
         let server = DatabaseServer::start(binaries.path("test-database")?, &["--road", road])?;
         Ok(Self {
             workspace,
             keyward,
             binaries,
-            client_generators,
+            packages,
             server,
         })
     }
@@ -81,7 +81,7 @@ impl<'workspace> TestRun<'workspace> {
             .args(arguments)
             .env(URL_VARIABLE, self.server.url())
             .env("KEYWARD_BIN", &self.keyward)
-            .env(client_generators::FOLDER_VARIABLE, &self.client_generators);
+            .env(packages::FOLDER_VARIABLE, &self.packages);
         run(&mut command)
     }
 }

@@ -55,7 +55,7 @@ const CHROMEDRIVER: Tool = Tool {
 };
 
 const NODE: Tool = Tool {
-    what: "Node.js, for the tests of a generated TypeScript client",
+    what: "Node.js, for the generated TypeScript client and the judges of the API's document",
     programs: &["node"],
     folders: &[],
     proof: &[],
@@ -63,7 +63,7 @@ const NODE: Tool = Tool {
 };
 
 const NPM: Tool = Tool {
-    what: "npm, which installs the generator of TypeScript clients below target/",
+    what: "npm, which installs what the tests run on Node.js below target/",
     programs: &["npm"],
     folders: &[],
     proof: &[],
@@ -71,7 +71,7 @@ const NPM: Tool = Tool {
 };
 
 const PYTHON: Tool = Tool {
-    what: "Python with venv and pip, for the tests of a generated Python client",
+    what: "Python with venv and pip, for the generated Python client and a judge of the API's document",
     programs: &["python3"],
     folders: &[],
     proof: &["-c", "import ensurepip, venv"],

@@ -1,4 +1,5 @@
-//! The generators of API clients and what they need, in versions that `tests/clients` pins, below `target`.
+//! Others' programs that the tests run, from npm and PyPI: in versions that files below `tests` pin, installed below
+//! `target`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,38 +10,49 @@ use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
 
 /// The variable through which the tests find the folder.
-pub(crate) const FOLDER_VARIABLE: &str = "KEYWARD_CLIENT_GENERATORS";
+pub(crate) const FOLDER_VARIABLE: &str = "KEYWARD_TEST_PACKAGES";
 
 /// The lock files as they were when the packages were installed: written last, so that it stands for a whole folder.
 const INSTALLED: &str = "installed";
 
-/// Installs what is missing or pinned otherwise by now; returns the folder.
+/// Installs what is missing or pinned otherwise by now; returns the folder, in which each place has the path that its
+/// pins have in `tests`.
 pub(crate) fn ensure(workspace: &Workspace) -> Outcome<PathBuf> {
-    let folder = workspace.target().join("client-generators");
-    let pins = workspace.root().join("tests/clients");
-    ensure_one(
-        &pins.join("typescript"),
-        &["package-lock.json", "package.json", ".npmrc"],
-        &folder.join("typescript"),
-        |folder| run(Command::new("npm").args(["ci", "--silent"]).current_dir(folder)),
-    )?;
-    ensure_one(
-        &pins.join("python"),
-        &["requirements.txt"],
-        &folder.join("python"),
-        |folder| {
-            run(Command::new("python3")
-                .args(["-m", "venv", "venv"])
-                .current_dir(folder))?;
-            run(Command::new(folder.join("venv/bin/python"))
-                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-                // Everything is pinned, and nothing is built.
-                .args(["--no-deps", "--only-binary", ":all:", "--requirement"])
-                .arg("requirements.txt")
-                .current_dir(folder))
-        },
-    )?;
+    let pins = workspace.root().join("tests");
+    let folder = workspace.target().join("test-packages");
+    for place in ["clients/typescript", "judges/npm"] {
+        ensure_one(
+            &pins.join(place),
+            &["package-lock.json", "package.json", ".npmrc"],
+            &folder.join(place),
+            install_from_npm,
+        )?;
+    }
+    for place in ["clients/python", "judges/python"] {
+        ensure_one(
+            &pins.join(place),
+            &["requirements.txt"],
+            &folder.join(place),
+            install_from_pypi,
+        )?;
+    }
     Ok(folder)
+}
+
+fn install_from_npm(folder: &Path) -> Outcome {
+    run(Command::new("npm").args(["ci", "--silent"]).current_dir(folder))
+}
+
+fn install_from_pypi(folder: &Path) -> Outcome {
+    run(Command::new("python3")
+        .args(["-m", "venv", "venv"])
+        .current_dir(folder))?;
+    run(Command::new(folder.join("venv/bin/python"))
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        // Everything is pinned to its digests, and nothing is built.
+        .args(["--no-deps", "--only-binary", ":all:", "--require-hashes"])
+        .args(["--requirement", "requirements.txt"])
+        .current_dir(folder))
 }
 
 /// Copies the files that pin versions into a new folder and installs there, unless that was done with the same files.
