@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use chrono::DateTime;
 use reqwest::Method;
 use serde_json::{Map, Value};
 
@@ -94,7 +95,7 @@ fn fits(template: &str, path: &str) -> bool {
     template.len() == path.len() && pairs.all(|(part, text)| part == text || part.starts_with('{'))
 }
 
-/// Fails unless a value has the type and exactly the members of a schema.
+/// Fails unless a value has the type, keeps the limits and has exactly the members of a schema.
 #[track_caller]
 pub(crate) fn conforms(value: &Value, schema: &'static Value, place: &str) {
     let schema = resolved(schema);
@@ -102,8 +103,27 @@ pub(crate) fn conforms(value: &Value, schema: &'static Value, place: &str) {
         assert!(words.as_array().unwrap().contains(value), "{place}: {value}");
     }
     match schema["type"].as_str().unwrap() {
-        "string" => assert!(value.is_string(), "{place}: {value}"),
-        "integer" => assert!(value.is_i64(), "{place}: {value}"),
+        "string" => {
+            let text = value.as_str().expect(place);
+            let length = text.chars().count() as u64;
+            let limit = |name: &str| schema.get(name).and_then(Value::as_u64);
+            assert!(limit("minLength").unwrap_or(0) <= length, "{place}: {value}");
+            assert!(
+                length <= limit("maxLength").unwrap_or(u64::MAX),
+                "{place}: {value}"
+            );
+            let is_time = || DateTime::parse_from_rfc3339(text).is_ok();
+            assert!(
+                schema.get("format") != Some(&"date-time".into()) || is_time(),
+                "{place}: {value}"
+            );
+        }
+        "integer" => {
+            let number = value.as_i64().expect(place);
+            let limit = |name: &str| schema.get(name).and_then(Value::as_i64);
+            assert!(limit("minimum").unwrap_or(i64::MIN) <= number, "{place}: {value}");
+            assert!(number <= limit("maximum").unwrap_or(i64::MAX), "{place}: {value}");
+        }
         "array" => {
             for item in value.as_array().expect(place) {
                 conforms(item, &schema["items"], place);
