@@ -43,10 +43,7 @@ pub(super) const OWNER: Person = person("ada", "Ada Example");
 pub(super) const FOUNDED: Moment = at(311, 9, 2);
 
 /// The owner's key for the command line that is printed; made at the start.
-pub(super) const TERMINAL: Key = key(
-    "Terminal",
-    "For the curl line that this demo printed when it began.",
-);
+pub(super) const TERMINAL: Key = key("Terminal", "For the curl line that the demo printed.");
 
 pub(super) const HISTORY: &[(Moment, Happening)] = &[
     (
@@ -212,10 +209,7 @@ pub(super) const HISTORY: &[(Moment, Happening)] = &[
         at(6, 16, 44),
         Creates(
             ADA,
-            key(
-                "Release notes bot",
-                "Writes what changed, in words that people read.",
-            ),
+            key("Release notes bot", "What changed, in words that people read."),
         ),
     ),
     (
