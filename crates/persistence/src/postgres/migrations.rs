@@ -59,7 +59,10 @@ pub enum MigrateError {
         version: String,
     },
     /// The user may not do what a migration does.
-    #[error("the database's user lacks a right that migrations need (make it the owner of the database, or migrate as the owner)")]
+    #[error(
+        "the database's user lacks a right that migrations need (make it the owner of the database, or migrate as the \
+         owner)"
+    )]
     NotAllowed(#[source] Box<dyn Error + Send + Sync>),
     /// A migration failed, and was rolled back.
     #[error("a migration failed and was rolled back (the database must be empty, or Keyward's own)")]
