@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use diesel::connection::SimpleConnection;
-use diesel::prelude::{Connection, SqliteConnection};
+use diesel::prelude::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
+use diesel::sql_types::Text;
 use keyward_persistence::postgres::{MIGRATIONS_KEY, PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
 use keyward_persistence::transfer::{self, Counts, ExportError, ImportError, Transfer};
 use keyward_test_database::TestDatabase;
+use tokio_postgres::{Client, NoTls};
 
 /// A database whose tables are empty but for the row of the installation.
 pub(crate) struct Database {
@@ -75,31 +77,31 @@ impl Database {
 
     /// Runs statements past the store.
     pub(crate) async fn execute(&self, statements: &str) {
+        self.try_execute(statements).await.expect(statements);
+    }
+
+    /// Likewise; the words with which the database refuses them.
+    pub(crate) async fn try_execute(&self, statements: &str) -> Result<(), String> {
         match &self.place {
             Place::Server(database) => {
-                let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
-                    .await
-                    .expect("a connection");
-                tokio::spawn(connection);
-                client.batch_execute(statements).await.expect(statements);
+                let done = client(database).await.batch_execute(statements).await;
+                done.map_err(|error| format!("{error:?}"))
             }
-            Place::Directory(_) => self.connect().batch_execute(statements).expect(statements),
+            Place::Directory(_) => {
+                let done = self.connect().batch_execute(statements);
+                done.map_err(|error| error.to_string())
+            }
         }
     }
 
-    /// The names of all tables, or the columns of one in their order: a query with one column, `text`.
+    /// The rows of a query with one column, `text`.
     pub(crate) async fn texts(&self, query: &str) -> Vec<String> {
         match &self.place {
             Place::Server(database) => {
-                let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
-                    .await
-                    .expect("a connection");
-                tokio::spawn(connection);
-                let rows = client.query(query, &[]).await.expect(query);
+                let rows = client(database).await.query(query, &[]).await.expect(query);
                 rows.iter().map(|row| row.get("text")).collect()
             }
             Place::Directory(_) => {
-                use diesel::prelude::RunQueryDsl;
                 let rows: Vec<OneText> = diesel::sql_query(query).load(&mut self.connect()).expect(query);
                 rows.into_iter().map(|row| row.text).collect()
             }
@@ -128,10 +130,18 @@ impl Drop for Database {
     }
 }
 
-#[derive(diesel::QueryableByName)]
+#[derive(QueryableByName)]
 struct OneText {
-    #[diesel(sql_type = diesel::sql_types::Text)]
+    #[diesel(sql_type = Text)]
     text: String,
+}
+
+async fn client(database: &TestDatabase) -> Client {
+    let (client, connection) = tokio_postgres::connect(database.url(), NoTls)
+        .await
+        .expect("a connection");
+    tokio::spawn(connection);
+    client
 }
 
 fn postgres_store(url: &str) -> PostgresStore {

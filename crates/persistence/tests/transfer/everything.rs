@@ -16,8 +16,8 @@ fn bytes(count: usize, byte: u8) -> String {
 /// Every kind of text that somebody may have typed.
 const WORDS: &str = r#"Ünï \"quoted\" \\ 名前 שלום 👩‍💻 é \t \u0001 \u007f’"#;
 
-/// So many that they take several batches.
-const EVENTS: u32 = 1_234;
+/// More than the few batches that may wait between a stream and a database.
+pub(crate) const EVENTS: u32 = 2_345;
 
 /// The rows, line by line, in the order of an export.
 pub(crate) fn rows() -> Vec<String> {

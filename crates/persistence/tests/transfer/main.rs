@@ -8,6 +8,7 @@
 mod catalogue;
 mod databases;
 mod everything;
+mod isolation;
 mod refusals;
 mod round_trip;
 mod snapshot;
