@@ -8,9 +8,14 @@ use tokio_postgres::error::SqlState;
 /// Why the server lets nobody in with this URL. Waiting does not help. No message contains the password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectionRefused {
-    /// The user, the password, or both, or `pg_hba.conf` has no place for them.
+    /// The user, the password, or both.
     #[error("the database server refuses the user or password (check both in the database URL): {0}")]
     User(String),
+    /// `pg_hba.conf` has no place for such a connection, as where it wants TLS.
+    #[error(
+        "the database server admits no such connection (check pg_hba.conf there, and sslmode in the database URL): {0}"
+    )]
+    NotAdmitted(String),
     /// The server has no database of this name.
     #[error("the database is not there (create it, or check the name at the end of the database URL): {0}")]
     NoSuchDatabase(String),
@@ -28,6 +33,9 @@ impl ConnectionRefused {
         if let Some(answer) = error.as_db_error() {
             let message = answer.message().to_owned();
             return match *answer.code() {
+                SqlState::INVALID_AUTHORIZATION_SPECIFICATION if message.contains("pg_hba.conf") => {
+                    Some(Self::NotAdmitted(message))
+                }
                 SqlState::INVALID_PASSWORD
                 | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
                 | SqlState::INSUFFICIENT_PRIVILEGE => Some(Self::User(message)),

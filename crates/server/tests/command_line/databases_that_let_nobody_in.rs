@@ -110,21 +110,30 @@ fn answer_everybody(listener: TcpListener, answer: Vec<u8>) {
 }
 
 #[test]
-fn a_wrong_password_is_told_at_once() {
-    let (listener, address) = listen();
-    // ErrorResponse (PostgreSQL documentation, §55.7).
-    let fields = b"SFATAL\0VFATAL\0C28P01\0Mpassword authentication failed for user \"me\"\0\0";
-    let length = u32::try_from(4 + fields.len()).unwrap().to_be_bytes();
-    answer_everybody(listener, [&b"E"[..], &length, fields].concat());
-    let url = format!("postgres://me:s3cret@{address}/keyward?sslmode=disable");
-    let begun = Instant::now();
-    let answer = Keyward::new(&["migrate"]).database(&url).run();
-    assert_eq!(
-        answer.refusal(),
-        "the database server refuses the user or password (check both in the database URL): password authentication \
-         failed for user \"me\""
-    );
-    assert!(begun.elapsed() < Duration::from_secs(5), "it waited");
+fn a_wrong_password_and_a_wish_for_tls_are_told_at_once() {
+    for (code, message, sentence) in [
+        (
+            "28P01",
+            "password authentication failed for user \"me\"",
+            "the database server refuses the user or password (check both in the database URL): ",
+        ),
+        (
+            "28000",
+            "no pg_hba.conf entry for host \"10.0.0.1\", user \"me\", database \"keyward\", no encryption",
+            "the database server admits no such connection (check pg_hba.conf there, and sslmode in the database URL): ",
+        ),
+    ] {
+        let (listener, address) = listen();
+        // ErrorResponse (PostgreSQL documentation, §55.7).
+        let fields = format!("SFATAL\0VFATAL\0C{code}\0M{message}\0\0");
+        let length = u32::try_from(4 + fields.len()).unwrap().to_be_bytes();
+        answer_everybody(listener, [&b"E"[..], &length, fields.as_bytes()].concat());
+        let url = format!("postgres://me:s3cret@{address}/keyward?sslmode=disable");
+        let begun = Instant::now();
+        let answer = Keyward::new(&["migrate"]).database(&url).run();
+        assert_eq!(answer.refusal(), format!("{sentence}{message}"));
+        assert!(begun.elapsed() < Duration::from_secs(5), "it waited");
+    }
 }
 
 #[test]
