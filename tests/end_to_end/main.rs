@@ -6,6 +6,7 @@
     reason = "a failed expectation is a failed test"
 )]
 
+mod accessibility;
 mod api;
 mod browser;
 mod console;

@@ -1,0 +1,233 @@
+//! axe-core finds nothing on any page, in any of its states, in either theme, on a wide and on a narrow screen.
+//!
+//! A page that an address is enough for is one line in [`PAGES`]; one that takes an act to reach is seen in the test
+//! that acts. A page that another one leads to and that nobody looked at fails its test.
+
+mod tour;
+
+use serde_json::json;
+use thirtyfour::prelude::*;
+
+use self::tour::{THEMES, Tour, WIDTHS};
+use crate::api::text;
+use crate::keyward::{Keyward, OWNER_PASSWORD};
+
+/// The pages of a member of the organization `engines` who has keys.
+const PAGES: &[(&str, &str)] = &[
+    ("general", "/organizations/engines/settings/general"),
+    ("API keys", "/organizations/engines/settings/api-keys"),
+    (
+        "revoked API keys",
+        "/organizations/engines/settings/api-keys?status=revoked",
+    ),
+    (
+        "all API keys",
+        "/organizations/engines/settings/api-keys?status=all",
+    ),
+    (
+        "found API keys",
+        "/organizations/engines/settings/api-keys?search=child",
+    ),
+    (
+        "no API keys found",
+        "/organizations/engines/settings/api-keys?search=nothing",
+    ),
+    ("new API key", "/organizations/engines/settings/api-keys/new"),
+    ("nothing here", "/no-such-page"),
+    ("an address for forms", "/sign-out"),
+    ("API reference", "/docs"),
+    ("unknown problem", "/problems/no_such_problem"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_on_the_way_to_the_first_key() {
+    let keyward = Keyward::start().await;
+    let mut tour = Tour::begin(&keyward).await;
+    tour.go_and_look("not set up", "/").await;
+    tour.go_and_look("a dead setup link", "/setup?token=x").await;
+
+    let link = keyward.command("admin setup-link", "").await;
+    tour.browser.go_to(link.trim()).await;
+    tour.look("setup").await;
+    tour.browser.fill("organization", "Engines").await;
+    tour.browser.fill("username", "no name").await;
+    tour.browser.fill("display_name", "Ada").await;
+    tour.browser.fill("password", "too short").await;
+    tour.browser.press("Create organization").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("setup with errors").await;
+    tour.browser.fill("username", "ada").await;
+    tour.browser.fill("password", OWNER_PASSWORD).await;
+    tour.browser.press("Create organization").await;
+
+    tour.browser.element(".empty").await;
+    tour.look("no API keys yet").await;
+    tour.browser.press("Create key").await;
+    tour.browser.fill("name", " ").await;
+    tour.press_unvalidated("Create key").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("new API key with errors").await;
+    tour.browser.fill("name", "laptop").await;
+    tour.browser.press("Create key").await;
+    tour.browser.element("#token").await;
+    tour.look("fresh token").await;
+    tour.browser.driver.refresh().await.expect("a reload");
+    tour.browser.element("[role=status]").await;
+    tour.look("already created").await;
+    tour.browser.go_to(link.trim()).await;
+    tour.look("a used setup link").await;
+    tour.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_on_the_pages_of_a_member() {
+    let keyward = Keyward::start_set_up().await;
+    let mut tour = Tour::begin(&keyward).await;
+    let api = tour.sign_in_and_create_first_key().await;
+    for number in 0..60 {
+        let length = if number % 20 == 0 { 20 } else { 0 };
+        api.create(&format!("child {number}"), &"What it is for. ".repeat(length))
+            .await;
+    }
+    let revoked = api.create("revoked", "").await;
+    api.delete(text(&revoked, "id")).await;
+    for (page, path) in PAGES {
+        tour.go_and_look(page, path).await;
+    }
+    tour.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_while_a_key_is_revoked() {
+    let keyward = Keyward::start_set_up().await;
+    let mut tour = Tour::begin(&keyward).await;
+    let api = tour.sign_in_and_create_first_key().await;
+    for number in 0..8 {
+        api.create(&format!("child {number}"), "").await;
+    }
+    let first = text(&api.get("/user/api-keys/current").await, "id").to_owned();
+    let keys = "/organizations/engines/settings/api-keys";
+    let revoke = format!("{keys}/{first}/revoke");
+
+    tour.go_and_look("revoke API key", &revoke).await;
+    tour.press_unvalidated("Revoke key").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("revoke API key unconfirmed").await;
+    tour.go_and_look("a key to revoke", &format!("{keys}?search=first"))
+        .await;
+    tour.click("a[data-dialog]").await;
+    tour.browser.element("dialog[open] [name=confirm]").await;
+    tour.look("revoke API key in a dialog").await;
+    tour.click("dialog[open] [name=confirm]").await;
+    tour.browser.press("Revoke key").await;
+    tour.browser.element("[data-notice]").await;
+    tour.look("API key revoked").await;
+    tour.go_and_look("API key revoked before", &revoke).await;
+    tour.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_from_signing_in_to_signing_out() {
+    let keyward = Keyward::start_set_up().await;
+    let mut tour = Tour::begin(&keyward).await;
+    tour.go_and_look("sign in", "/sign-in").await;
+    tour.browser.fill("username", "ada").await;
+    tour.browser.fill("password", "not the password").await;
+    tour.browser.press("Sign in").await;
+    tour.browser.element("[role=alert]").await;
+    tour.look("sign in with an error").await;
+    tour.sign_in().await;
+    tour.click(".account summary").await;
+    tour.browser.element(".account .menu-panel").await;
+    tour.look("account menu").await;
+    tour.browser.press("Sign out").await;
+    tour.browser.element("[role=status]").await;
+    tour.look("signed out").await;
+    tour.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_on_the_docs_page_while_an_operation_is_tried() {
+    let keyward = Keyward::start_set_up().await;
+    let mut tour = Tour::begin(&keyward).await;
+    tour.browser.go_to(&tour.url("/docs")).await;
+    let open_all = "document.querySelectorAll('details').forEach(details => details.open = true)";
+    tour.browser
+        .driver
+        .execute(open_all, vec![])
+        .await
+        .expect("all is open");
+    tour.look("API reference unfolded").await;
+    tour.browser.fill("key", "kwp_wrong").await;
+    tour.click("#getUser form button").await;
+    tour.browser.element("#getUser .outcome > .failure").await;
+    tour.look("API reference with an answer").await;
+    tour.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_on_the_page_of_any_problem() {
+    let keyward = Keyward::start().await;
+    let mut tour = Tour::begin(&keyward).await;
+    tour.go_and_look("unknown problem", "/problems/no_such_problem")
+        .await;
+    let links = tour
+        .browser
+        .driver
+        .find_all(By::Css("a[href^='/problems/']"))
+        .await;
+    let mut problems = Vec::new();
+    for link in links.expect("links") {
+        problems.extend(link.attr("href").await.expect("an address"));
+    }
+    assert!(problems.len() > 10, "{problems:?}");
+    for problem in problems {
+        tour.go_and_look(&problem, &problem).await;
+    }
+    tour.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_another_leads_to_and_nobody_looks_at_is_noticed() {
+    let keyward = Keyward::start_set_up().await;
+    let mut tour = Tour::begin(&keyward).await;
+    tour.browser.go_to(&tour.url("/sign-in")).await;
+    let lead_on = "document.querySelector('main').innerHTML += '<a href=\"/organizations/engines/settings/pets\">Pets</a>'";
+    tour.browser
+        .driver
+        .execute(lead_on, vec![])
+        .await
+        .expect("a link");
+    tour.look("sign in").await;
+    assert_eq!(tour.overlooked(), ["/organizations/engines/settings/pets"]);
+    tour.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_faults_of_either_theme_and_either_width() {
+    let keyward = Keyward::start_set_up().await;
+    let tour = Tour::begin(&keyward).await;
+    // In the page's own style sheet, because its policy forbids any other.
+    let spoil = "document.styleSheets[0].insertRule(arguments[0], document.styleSheets[0].cssRules.length)";
+    for (media, theme, width) in [
+        ("(prefers-color-scheme: light)", THEMES[0], WIDTHS[0]),
+        ("(prefers-color-scheme: dark)", THEMES[1], WIDTHS[0]),
+        ("(width <= 400px)", THEMES[0], WIDTHS[1]),
+    ] {
+        tour.browser.go_to(&tour.url("/sign-in")).await;
+        let rule =
+            format!("@media {media} {{ h1 {{ color: #888 !important; background: #777 !important; }} }}");
+        let spoiled = tour.browser.driver.execute(spoil, vec![json!(rule)]).await;
+        spoiled.expect("a worse style");
+        let faults = tour.faults(theme, width).await;
+        assert!(faults.contains("color-contrast"), "{media}: {faults}");
+    }
+    tour.browser
+        .driver
+        .execute("document.title = ''", vec![])
+        .await
+        .expect("no title");
+    let faults = tour.faults(THEMES[0], WIDTHS[0]).await;
+    assert!(faults.contains("document-title"), "{faults}");
+    tour.browser.close().await;
+}
