@@ -8,7 +8,7 @@
 //! | what a database does | `postgres/transfer.rs`, `sqlite/transfer.rs` |
 //!
 //! # To add a table or a column
-//! Add it to [`records`], a table also to [`tables`]. A test fails until the fixture of `tests/transfer` has a row of it.
+//! Add it to [`records`], a table also to [`tables`]. Tests fail until `tests/transfer/everything.rs` has a row of it.
 //! There is nothing to do about exports of older versions: each is imported by the version that made it.
 
 mod columns;

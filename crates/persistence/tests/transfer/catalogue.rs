@@ -90,3 +90,17 @@ async fn some_row_of_the_test_s_export_has_a_value_in_each_column() {
         assert_eq!(columns, Vec::<String>::new(), "{table}");
     }
 }
+
+#[tokio::test]
+async fn an_export_is_named_for_the_newest_migration_of_either_database() {
+    for database in Database::both().await {
+        let newest = "SELECT max(version) AS text FROM __diesel_schema_migrations";
+        let newest = database.texts(newest).await.join("");
+        let export = database.export().await;
+        let first_line = export.lines().next().expect("a first line");
+        assert!(
+            first_line.contains(&format!("\"schema\":\"{newest}\"")),
+            "{first_line}"
+        );
+    }
+}
