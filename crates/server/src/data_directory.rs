@@ -23,7 +23,7 @@ pub(crate) enum DataDirectoryError {
 }
 
 /// The right to serve a data directory. It ends with this value, or with the process, however that ends. Commands need
-/// none: they may act on the database while it is served.
+/// none, but for `keyward import`: they may act on the database while it is served.
 pub(crate) struct ServingRight {
     _lock: File,
 }
