@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "examples/own-store";
 
-/// Its form, its dependencies, its lints, and all that [`test`] does.
+/// Its form, its dependencies, its lints, and all that [`test()`] does.
 pub(crate) fn check(workspace: &Workspace) -> Outcome {
     run(&mut in_project(workspace, &["fmt", "--check"]))?;
     // For every platform, as the dependency policy looks at them without the network.
