@@ -2,13 +2,13 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | which tables and columns there are | [`tables`], [`records`] |
-//! | how values are written | [`columns`] |
-//! | the first and the last line | [`format`](mod@format) |
+//! | which tables and columns there are | `tables.rs`, `records.rs` |
+//! | how values are written | `columns.rs` |
+//! | the first and the last line | `format.rs` |
 //! | what a database does | `postgres/transfer.rs`, `sqlite/transfer.rs` |
 //!
 //! # To add a table or a column
-//! Add it to [`records`], a table also to [`tables`]. Tests fail until `tests/transfer/everything.rs` has a row of it.
+//! Add it to `records.rs`, a table also to `tables.rs`. Tests fail until `tests/transfer/everything.rs` has a row of it.
 //! There is nothing to do about exports of older versions: each is imported by the version that made it.
 
 mod columns;
