@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::id::{ApiKeyId, AuditEventId, IdGenerator, MembershipId, OrganizationId, SessionId, UserId};
+use crate::id::{
+    ApiKeyId, AuditEventId, IdGenerator, InvitationId, MembershipId, OrganizationId, ProjectId, SessionId,
+    UserId,
+};
 use crate::words::words;
 
 /// One thing that happened. It is written in the transaction of the change it tells of, and never changes.
@@ -23,6 +26,8 @@ pub struct AuditEvent {
     pub action: Action,
     /// To what.
     pub subject: Subject,
+    /// What else was involved: the project that a member was added to, the membership that an invitation became.
+    pub object: Option<Subject>,
     /// Whether it came to pass.
     pub outcome: Outcome,
     /// From where.
@@ -53,6 +58,10 @@ pub enum Subject {
     User(UserId),
     /// A membership.
     Membership(MembershipId),
+    /// An invitation.
+    Invitation(InvitationId),
+    /// A project.
+    Project(ProjectId),
     /// A key.
     ApiKey(ApiKeyId),
     /// A console session.
@@ -81,12 +90,42 @@ words! {
         CreateUser = "user.create",
         /// A user became a member.
         CreateMembership = "membership.create",
-        /// A password was replaced.
+        /// A member became an owner.
+        MakeOwner = "membership.make_owner",
+        /// An owner became a plain member.
+        MakeMember = "membership.make_member",
+        /// A member was removed.
+        RemoveMember = "membership.remove",
+        /// A member left.
+        LeaveOrganization = "membership.leave",
+        /// Somebody was invited.
+        CreateInvitation = "invitation.create",
+        /// An invitation was taken back.
+        RevokeInvitation = "invitation.revoke",
+        /// An invitation became a membership.
+        AcceptInvitation = "invitation.accept",
+        /// A project was created.
+        CreateProject = "project.create",
+        /// A project got another name.
+        RenameProject = "project.rename",
+        /// A project was archived.
+        ArchiveProject = "project.archive",
+        /// An archived project came back.
+        RestoreProject = "project.restore",
+        /// A member was added to a project.
+        AddProjectMember = "project.add_member",
+        /// A member was taken out of a project.
+        RemoveProjectMember = "project.remove_member",
+        /// An administrator replaced a user's password.
         ResetPassword = "user.reset_password",
+        /// A user changed their own password.
+        ChangePassword = "user.change_password",
         /// A person signed in, or tried to.
         SignIn = "session.sign_in",
         /// A person signed out.
         SignOut = "session.sign_out",
+        /// A person ended another of their sessions.
+        EndSession = "session.end",
         /// A key was created.
         CreateApiKey = "api_key.create",
         /// A key's name or description changed.
@@ -163,8 +202,18 @@ impl Act {
             actor: self.actor,
             action,
             subject,
+            object: None,
             outcome: Outcome::Success,
             source: self.source.clone(),
+        }
+    }
+
+    /// The event that tells of a change in which something else was involved, too.
+    #[must_use]
+    pub fn event_with(&self, action: Action, subject: Subject, object: Subject) -> AuditEvent {
+        AuditEvent {
+            object: Some(object),
+            ..self.event(action, subject)
         }
     }
 

@@ -63,6 +63,10 @@ identifiers! {
     UserId
     /// Identifies a [`Membership`](crate::membership::Membership).
     MembershipId
+    /// Identifies an [`Invitation`](crate::invitation::Invitation). It lets nobody in.
+    InvitationId
+    /// Identifies a [`Project`](crate::project::Project).
+    ProjectId
     /// Identifies an [`ApiKey`](crate::api_key::ApiKey). It is public and authenticates nothing.
     ApiKeyId
     /// Identifies an [`AuditEvent`](crate::audit::AuditEvent).
@@ -177,7 +181,7 @@ macro_rules! from_new_id {
     )*};
 }
 
-from_new_id! { OrganizationId UserId MembershipId ApiKeyId AuditEventId SessionId }
+from_new_id! { OrganizationId UserId MembershipId InvitationId ProjectId ApiKeyId AuditEventId SessionId }
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,8 @@
 //! | who owns keys | [`organization`], [`user`], [`membership`], [`holder`] |
 //! | what a key is, and when it works | [`api_key`], [`token`], [`access`] |
 //! | what one can do with keys | [`keys`] |
+//! | which projects a key reaches | [`project`] |
+//! | running an organization: members, invitations, projects, its keys as owners see them | [`administration`], [`invitation`] |
 //! | who did what | [`audit`] |
 //! | passwords, console sessions, first-run setup | [`sign_in`] (no key rule depends on it) |
 //! | what a store must promise | [`ports`] |
@@ -53,19 +55,23 @@
 pub struct Readme;
 
 pub mod access;
+pub mod administration;
 pub mod api_key;
 pub mod audit;
 pub mod clock;
 pub mod holder;
 pub mod id;
+pub mod invitation;
 pub mod keys;
 pub mod membership;
 pub mod organization;
 pub mod page;
 pub mod ports;
+pub mod project;
 #[cfg(test)]
 mod property_tests;
 pub mod random;
+mod secret;
 pub mod sign_in;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -2,7 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::administration::Authority;
 use crate::api_key::Origin;
+use crate::audit::Actor;
 use crate::holder::{Consumer, Holder};
 use crate::id::{MembershipId, OrganizationId, UserId};
 use crate::organization::Organization;
@@ -70,6 +72,18 @@ impl Member {
             },
             organization_id: self.organization.id,
             acts_through: Origin::Console(self.user.id),
+        }
+    }
+
+    /// The member as somebody who runs the organization; nothing unless they are an owner.
+    #[must_use]
+    pub fn as_authority(&self) -> Option<Authority> {
+        match self.membership.role {
+            Role::Owner => Some(Authority {
+                organization_id: self.organization.id,
+                actor: Actor::User(self.user.id),
+            }),
+            Role::Member => None,
         }
     }
 }

@@ -7,6 +7,7 @@ mod api_keys;
 mod audit_log;
 mod credentials;
 mod memberships;
+mod reachable_projects;
 mod storage_error;
 
 pub use api_keys::{
@@ -16,10 +17,11 @@ pub use api_keys::{
 pub use audit_log::AuditLog;
 pub use credentials::Credentials;
 pub use memberships::Memberships;
+pub use reachable_projects::ReachableProjects;
 pub use storage_error::StorageError;
 
 #[cfg(feature = "testing")]
 pub use {
     api_keys::MockApiKeys, audit_log::MockAuditLog, credentials::MockCredentials,
-    memberships::MockMemberships,
+    memberships::MockMemberships, reachable_projects::MockReachableProjects,
 };

@@ -1,14 +1,15 @@
 //! People: passwords, console sessions, first-run setup and accounts. No key rule depends on anything here.
 
 pub mod accounts;
+pub mod joining;
 mod newcomer;
 pub mod password;
 pub mod ports;
-mod secret;
 pub mod session;
 pub mod setup;
 pub mod throttle;
 
 pub use accounts::Accounts;
+pub use joining::Joining;
 pub use session::SignIn;
 pub use setup::Setup;

@@ -5,7 +5,7 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 
 use crate::id::UserId;
-use crate::text::{one_line, text_type};
+use crate::text::{folded, one_line, text_type};
 
 /// A person with an account on this installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,14 @@ pub struct User {
     pub display_name: DisplayName,
     /// When the account was created.
     pub created_at: DateTime<Utc>,
+}
+
+impl User {
+    /// What a search compares with its term: username and display name, folded.
+    #[must_use]
+    pub fn search_text(&self) -> String {
+        folded(&format!("{}\n{}", self.username, self.display_name))
+    }
 }
 
 text_type! {

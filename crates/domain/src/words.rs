@@ -10,6 +10,9 @@ macro_rules! words {
         }
 
         impl $name {
+            /// Every one of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
             /// The word that stands for it in storage and to people.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
@@ -40,9 +43,24 @@ mod tests {
             (Action::CreateOrganization, "organization.create"),
             (Action::CreateUser, "user.create"),
             (Action::CreateMembership, "membership.create"),
+            (Action::MakeOwner, "membership.make_owner"),
+            (Action::MakeMember, "membership.make_member"),
+            (Action::RemoveMember, "membership.remove"),
+            (Action::LeaveOrganization, "membership.leave"),
+            (Action::CreateInvitation, "invitation.create"),
+            (Action::RevokeInvitation, "invitation.revoke"),
+            (Action::AcceptInvitation, "invitation.accept"),
+            (Action::CreateProject, "project.create"),
+            (Action::RenameProject, "project.rename"),
+            (Action::ArchiveProject, "project.archive"),
+            (Action::RestoreProject, "project.restore"),
+            (Action::AddProjectMember, "project.add_member"),
+            (Action::RemoveProjectMember, "project.remove_member"),
             (Action::ResetPassword, "user.reset_password"),
+            (Action::ChangePassword, "user.change_password"),
             (Action::SignIn, "session.sign_in"),
             (Action::SignOut, "session.sign_out"),
+            (Action::EndSession, "session.end"),
             (Action::CreateApiKey, "api_key.create"),
             (Action::EditApiKey, "api_key.edit"),
             (Action::RevokeApiKey, "api_key.revoke"),

@@ -1,7 +1,9 @@
 //! What an event is about, in two columns: what it is, and which one.
 
 use keyward_domain::audit::Subject;
-use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, SessionId, UserId};
+use keyward_domain::id::{
+    ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, SessionId, UserId,
+};
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
@@ -13,6 +15,8 @@ pub(crate) const fn to_columns(subject: Subject) -> (&'static str, Option<Uuid>)
         Subject::Organization(id) => ("organization", Some(id.as_uuid())),
         Subject::User(id) => ("user", Some(id.as_uuid())),
         Subject::Membership(id) => ("membership", Some(id.as_uuid())),
+        Subject::Invitation(id) => ("invitation", Some(id.as_uuid())),
+        Subject::Project(id) => ("project", Some(id.as_uuid())),
         Subject::ApiKey(id) => ("api_key", Some(id.as_uuid())),
         Subject::Session(id) => ("session", Some(id.as_uuid())),
     }
@@ -20,17 +24,19 @@ pub(crate) const fn to_columns(subject: Subject) -> (&'static str, Option<Uuid>)
 
 pub(crate) fn from_columns(
     stored: &StoredRow,
-    kind: &str,
-    id: Option<Uuid>,
+    (kind_column, kind): (&'static str, &str),
+    (id_column, id): (&'static str, Option<Uuid>),
 ) -> Result<Subject, StorageError> {
-    let id = || stored.present("subject_id", id);
+    let id = || stored.present(id_column, id);
     match kind {
         "installation" => Ok(Subject::Installation),
         "organization" => Ok(Subject::Organization(OrganizationId::from_uuid(id()?))),
         "user" => Ok(Subject::User(UserId::from_uuid(id()?))),
         "membership" => Ok(Subject::Membership(MembershipId::from_uuid(id()?))),
+        "invitation" => Ok(Subject::Invitation(InvitationId::from_uuid(id()?))),
+        "project" => Ok(Subject::Project(ProjectId::from_uuid(id()?))),
         "api_key" => Ok(Subject::ApiKey(ApiKeyId::from_uuid(id()?))),
         "session" => Ok(Subject::Session(SessionId::from_uuid(id()?))),
-        _ => stored.word("subject_kind", None),
+        _ => stored.word(kind_column, None),
     }
 }

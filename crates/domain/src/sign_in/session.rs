@@ -10,10 +10,10 @@ use crate::clock::Clock;
 use crate::id::{IdGenerator, SessionId, UserId};
 use crate::ports::{AuditLog, StorageError};
 use crate::random::Random;
+use crate::secret::secret_type;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{AccountStore, NewSession, SessionStore, SignInThrottle, StartSessionError};
-use crate::sign_in::secret::secret_type;
 use crate::sign_in::throttle::{ThrottleBucket, Throttled};
 use crate::user::{User, Username};
 

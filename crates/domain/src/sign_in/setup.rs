@@ -11,10 +11,10 @@ use crate::membership::Role;
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
 use crate::random::Random;
+use crate::secret::secret_type;
 use crate::sign_in::newcomer::{Names, Newcomer};
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof};
-use crate::sign_in::secret::secret_type;
 use crate::user::{DisplayName, Username};
 
 secret_type! {

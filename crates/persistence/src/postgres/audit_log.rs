@@ -54,7 +54,7 @@ pub(super) async fn write_events(
     connection: &mut AsyncPgConnection,
     events: Vec<AuditEvent>,
 ) -> QueryResult<()> {
-    // PostgreSQL takes 65,535 parameters in one statement; a row has eleven.
+    // PostgreSQL takes 65,535 parameters in one statement; a row has thirteen.
     const AT_ONCE: usize = 1_000;
     let rows: Vec<EventRow> = events.into_iter().map(EventRow::from).collect();
     for chunk in rows.chunks(AT_ONCE) {
@@ -107,12 +107,15 @@ struct EventRow {
     outcome: String,
     source_address: Option<String>,
     request_id: Option<String>,
+    object_kind: Option<String>,
+    object_id: Option<Uuid>,
 }
 
 impl From<AuditEvent> for EventRow {
     fn from(event: AuditEvent) -> Self {
         let (actor_kind, actor_id) = actor::to_columns(event.actor);
         let (subject_kind, subject_id) = subject::to_columns(event.subject);
+        let object = event.object.map(subject::to_columns);
         Self {
             id: event.id.as_uuid(),
             occurred_at: event.at,
@@ -125,6 +128,8 @@ impl From<AuditEvent> for EventRow {
             outcome: event.outcome.as_str().to_owned(),
             source_address: event.source.address.map(|address| address.to_string()),
             request_id: event.source.request_id,
+            object_kind: object.map(|(kind, _)| kind.to_owned()),
+            object_id: object.and_then(|(_, id)| id),
         }
     }
 }
@@ -145,7 +150,17 @@ impl TryFrom<EventRow> for AuditEvent {
                 ("actor_id", row.actor_id),
             )?,
             action: stored.word("action", Action::from_word(&row.action))?,
-            subject: subject::from_columns(&stored, &row.subject_kind, row.subject_id)?,
+            subject: subject::from_columns(
+                &stored,
+                ("subject_kind", &row.subject_kind),
+                ("subject_id", row.subject_id),
+            )?,
+            object: row
+                .object_kind
+                .map(|kind| {
+                    subject::from_columns(&stored, ("object_kind", &kind), ("object_id", row.object_id))
+                })
+                .transpose()?,
             outcome: stored.word("outcome", Outcome::from_word(&row.outcome))?,
             source: RequestSource {
                 address: stored.read("source_address", address.transpose())?,

@@ -18,6 +18,9 @@ diesel::table! {
         revoked_by_kind -> Nullable<Text>,
         revoked_by_id -> Nullable<Uuid>,
         revoked_reason -> Nullable<Text>,
+        last_used_at -> Nullable<Timestamptz>,
+        last_used_from -> Nullable<Text>,
+        revoked_note -> Nullable<Text>,
     }
 }
 
@@ -34,6 +37,8 @@ diesel::table! {
         outcome -> Text,
         source_address -> Nullable<Text>,
         request_id -> Nullable<Text>,
+        object_kind -> Nullable<Text>,
+        object_id -> Nullable<Uuid>,
     }
 }
 
@@ -43,6 +48,23 @@ diesel::table! {
         set_up_at -> Nullable<Timestamptz>,
         setup_link_digest -> Nullable<Binary>,
         setup_link_expires_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    invitations (id) {
+        id -> Uuid,
+        organization_id -> Uuid,
+        digest -> Binary,
+        invitee -> Text,
+        role -> Text,
+        invited_by_kind -> Text,
+        invited_by_id -> Nullable<Uuid>,
+        created_at -> Timestamptz,
+        expires_at -> Timestamptz,
+        accepted_at -> Nullable<Timestamptz>,
+        accepted_membership_id -> Nullable<Uuid>,
+        revoked_at -> Nullable<Timestamptz>,
     }
 }
 
@@ -67,12 +89,33 @@ diesel::table! {
 }
 
 diesel::table! {
+    project_members (membership_id, project_id) {
+        membership_id -> Uuid,
+        project_id -> Uuid,
+        added_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    projects (id) {
+        id -> Uuid,
+        organization_id -> Uuid,
+        name -> Text,
+        search_text -> Text,
+        created_at -> Timestamptz,
+        archived_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
     sessions (id) {
         id -> Uuid,
         user_id -> Uuid,
         digest -> Binary,
         started_at -> Timestamptz,
         last_seen_at -> Timestamptz,
+        started_from -> Nullable<Text>,
+        user_agent -> Nullable<Text>,
     }
 }
 
@@ -90,21 +133,30 @@ diesel::table! {
         display_name -> Text,
         password_hash -> Text,
         created_at -> Timestamptz,
+        search_text -> Nullable<Text>,
     }
 }
 
 diesel::joinable!(api_keys -> memberships (consumer_id));
 diesel::joinable!(api_keys -> users (created_by_user_id));
+diesel::joinable!(invitations -> memberships (accepted_membership_id));
+diesel::joinable!(invitations -> organizations (organization_id));
 diesel::joinable!(memberships -> organizations (organization_id));
 diesel::joinable!(memberships -> users (user_id));
+diesel::joinable!(project_members -> memberships (membership_id));
+diesel::joinable!(project_members -> projects (project_id));
+diesel::joinable!(projects -> organizations (organization_id));
 diesel::joinable!(sessions -> users (user_id));
 
 diesel::allow_tables_to_appear_in_same_query!(
     api_keys,
     audit_events,
     installation,
+    invitations,
     memberships,
     organizations,
+    project_members,
+    projects,
     sessions,
     sign_in_throttle,
     users

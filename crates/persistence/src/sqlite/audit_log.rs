@@ -97,12 +97,15 @@ struct EventRow {
     outcome: String,
     source_address: Option<String>,
     request_id: Option<String>,
+    object_kind: Option<String>,
+    object_id: Option<StoredId>,
 }
 
 impl From<AuditEvent> for EventRow {
     fn from(event: AuditEvent) -> Self {
         let (actor_kind, actor_id) = actor::to_columns(event.actor);
         let (subject_kind, subject_id) = subject::to_columns(event.subject);
+        let object = event.object.map(subject::to_columns);
         Self {
             id: StoredId(event.id.as_uuid()),
             occurred_at: event.at.timestamp_millis(),
@@ -115,6 +118,8 @@ impl From<AuditEvent> for EventRow {
             outcome: event.outcome.as_str().to_owned(),
             source_address: event.source.address.map(|address| address.to_string()),
             request_id: event.source.request_id,
+            object_kind: object.map(|(kind, _)| kind.to_owned()),
+            object_id: object.and_then(|(_, id)| id).map(StoredId),
         }
     }
 }
@@ -135,7 +140,21 @@ impl TryFrom<EventRow> for AuditEvent {
                 ("actor_id", row.actor_id.map(|id| id.0)),
             )?,
             action: stored.word("action", Action::from_word(&row.action))?,
-            subject: subject::from_columns(&stored, &row.subject_kind, row.subject_id.map(|id| id.0))?,
+            subject: subject::from_columns(
+                &stored,
+                ("subject_kind", &row.subject_kind),
+                ("subject_id", row.subject_id.map(|id| id.0)),
+            )?,
+            object: row
+                .object_kind
+                .map(|kind| {
+                    subject::from_columns(
+                        &stored,
+                        ("object_kind", &kind),
+                        ("object_id", row.object_id.map(|id| id.0)),
+                    )
+                })
+                .transpose()?,
             outcome: stored.word("outcome", Outcome::from_word(&row.outcome))?,
             source: RequestSource {
                 address: stored.read("source_address", address.transpose())?,

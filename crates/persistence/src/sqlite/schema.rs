@@ -18,6 +18,9 @@ diesel::table! {
         revoked_by_kind -> Nullable<Text>,
         revoked_by_id -> Nullable<Binary>,
         revoked_reason -> Nullable<Text>,
+        last_used_at -> Nullable<BigInt>,
+        last_used_from -> Nullable<Text>,
+        revoked_note -> Nullable<Text>,
     }
 }
 
@@ -34,6 +37,8 @@ diesel::table! {
         outcome -> Text,
         source_address -> Nullable<Text>,
         request_id -> Nullable<Text>,
+        object_kind -> Nullable<Text>,
+        object_id -> Nullable<Binary>,
     }
 }
 
@@ -43,6 +48,23 @@ diesel::table! {
         set_up_at -> Nullable<BigInt>,
         setup_link_digest -> Nullable<Binary>,
         setup_link_expires_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    invitations (id) {
+        id -> Binary,
+        organization_id -> Binary,
+        digest -> Binary,
+        invitee -> Text,
+        role -> Text,
+        invited_by_kind -> Text,
+        invited_by_id -> Nullable<Binary>,
+        created_at -> BigInt,
+        expires_at -> BigInt,
+        accepted_at -> Nullable<BigInt>,
+        accepted_membership_id -> Nullable<Binary>,
+        revoked_at -> Nullable<BigInt>,
     }
 }
 
@@ -67,12 +89,33 @@ diesel::table! {
 }
 
 diesel::table! {
+    project_members (membership_id, project_id) {
+        membership_id -> Binary,
+        project_id -> Binary,
+        added_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    projects (id) {
+        id -> Binary,
+        organization_id -> Binary,
+        name -> Text,
+        search_text -> Text,
+        created_at -> BigInt,
+        archived_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
     sessions (id) {
         id -> Binary,
         user_id -> Binary,
         digest -> Binary,
         started_at -> BigInt,
         last_seen_at -> BigInt,
+        started_from -> Nullable<Text>,
+        user_agent -> Nullable<Text>,
     }
 }
 
@@ -90,21 +133,30 @@ diesel::table! {
         display_name -> Text,
         password_hash -> Text,
         created_at -> BigInt,
+        search_text -> Nullable<Text>,
     }
 }
 
 diesel::joinable!(api_keys -> memberships (consumer_id));
 diesel::joinable!(api_keys -> users (created_by_user_id));
+diesel::joinable!(invitations -> memberships (accepted_membership_id));
+diesel::joinable!(invitations -> organizations (organization_id));
 diesel::joinable!(memberships -> organizations (organization_id));
 diesel::joinable!(memberships -> users (user_id));
+diesel::joinable!(project_members -> memberships (membership_id));
+diesel::joinable!(project_members -> projects (project_id));
+diesel::joinable!(projects -> organizations (organization_id));
 diesel::joinable!(sessions -> users (user_id));
 
 diesel::allow_tables_to_appear_in_same_query!(
     api_keys,
     audit_events,
     installation,
+    invitations,
     memberships,
     organizations,
+    project_members,
+    projects,
     sessions,
     sign_in_throttle,
     users

@@ -9,18 +9,7 @@ use crate::page::{Page, PageRequest, PageSize};
 pub async fn every_kind_of_event_reads_back_as_it_was_recorded(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let before = scene.events(None).await.len();
-    let actions = [
-        Action::CreateSetupLink,
-        Action::CreateOrganization,
-        Action::CreateUser,
-        Action::CreateMembership,
-        Action::ResetPassword,
-        Action::SignIn,
-        Action::SignOut,
-        Action::CreateApiKey,
-        Action::EditApiKey,
-        Action::RevokeApiKey,
-    ];
+    let actions = Action::ALL;
     let actors = [
         Actor::User(ada.user.id),
         Actor::ApiKey(scene.id()),
@@ -32,8 +21,15 @@ pub async fn every_kind_of_event_reads_back_as_it_was_recorded(stores: KeyStores
         Subject::Organization(ada.organization.id),
         Subject::User(ada.user.id),
         Subject::Membership(ada.membership.id),
+        Subject::Invitation(scene.id()),
+        Subject::Project(scene.id()),
         Subject::ApiKey(scene.id()),
         Subject::Session(scene.id()),
+    ];
+    let objects = [
+        None,
+        Some(Subject::Project(scene.id())),
+        Some(Subject::Membership(scene.id())),
     ];
     let sources = [
         RequestSource::default(),
@@ -57,6 +53,7 @@ pub async fn every_kind_of_event_reads_back_as_it_was_recorded(stores: KeyStores
                 actor: actors[number % actors.len()],
                 action: actions[number % actions.len()],
                 subject: subjects[number % subjects.len()],
+                object: objects[number % objects.len()],
                 outcome,
                 source: sources[number % sources.len()].clone(),
             };

@@ -1,0 +1,17 @@
+//! Running an organization: its members, invitations and projects, and its keys as owners see them.
+//!
+//! Only people administer. Every use case takes an [`Authority`], which an owner has in person and which no key ever
+//! yields; and since a role can end between the click and the change, every store checks it again in the transaction.
+
+mod authority;
+mod invitations;
+mod members;
+mod organization_keys;
+pub mod ports;
+mod projects;
+
+pub use authority::Authority;
+pub use invitations::{InvitationDraft, Invitations, IssuedInvitation};
+pub use members::Members;
+pub use organization_keys::OrganizationKeys;
+pub use projects::Projects;

@@ -1,0 +1,35 @@
+//! Who may run an organization.
+
+use crate::audit::Actor;
+use crate::id::OrganizationId;
+
+/// Somebody who runs one organization: one of its owners, in person
+/// ([`Member::as_authority`](crate::membership::Member::as_authority)), or whoever runs the command line on the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Authority {
+    pub(crate) organization_id: OrganizationId,
+    pub(crate) actor: Actor,
+}
+
+impl Authority {
+    /// Whoever runs the command line on the server may run every organization.
+    #[must_use]
+    pub const fn of_administrator(organization_id: OrganizationId) -> Self {
+        Self {
+            organization_id,
+            actor: Actor::Administrator,
+        }
+    }
+
+    /// Which organization.
+    #[must_use]
+    pub const fn organization_id(&self) -> OrganizationId {
+        self.organization_id
+    }
+
+    /// The authority as the audit log names it.
+    #[must_use]
+    pub const fn as_actor(&self) -> Actor {
+        self.actor
+    }
+}

@@ -1,0 +1,126 @@
+//! Inviting: how an owner offers somebody a place. Taking it is [`Joining`](crate::sign_in::Joining).
+
+use std::sync::Arc;
+
+use crate::administration::Authority;
+use crate::administration::ports::{
+    AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
+};
+use crate::audit::{Act, Action, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::id::{IdGenerator, InvitationId};
+use crate::invitation::{Invitation, InvitationToken, Invitee};
+use crate::membership::Role;
+use crate::page::{Page, PageRequest};
+use crate::ports::StorageError;
+use crate::random::Random;
+
+/// What an owner says about the place they offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvitationDraft {
+    /// For whom.
+    pub invitee: Invitee,
+    /// As what.
+    pub role: Role,
+}
+
+/// A new invitation and, this once, the secret of its link.
+#[derive(Debug)]
+pub struct IssuedInvitation {
+    /// The invitation.
+    pub invitation: Invitation,
+    /// The secret, which nobody can show again.
+    pub token: InvitationToken,
+}
+
+/// What an owner can do with invitations.
+#[derive(Clone)]
+pub struct Invitations {
+    invitations: Arc<dyn InvitationStore>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    ids: Arc<IdGenerator>,
+}
+
+impl Invitations {
+    /// The use cases over a store.
+    #[must_use]
+    pub fn new(
+        invitations: Arc<dyn InvitationStore>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        ids: Arc<IdGenerator>,
+    ) -> Self {
+        Self {
+            invitations,
+            clock,
+            random,
+            ids,
+        }
+    }
+
+    /// Offers a place for [`Invitation::LIFETIME`].
+    ///
+    /// # Errors
+    /// See [`AddInvitationError`]; then there is no invitation.
+    pub async fn invite(
+        &self,
+        authority: &Authority,
+        draft: InvitationDraft,
+        source: RequestSource,
+    ) -> Result<IssuedInvitation, AddInvitationError> {
+        let act = self.act(authority, source);
+        let token = InvitationToken::generate(&*self.random);
+        let invitation = Invitation {
+            id: self.ids.next(),
+            organization_id: authority.organization_id(),
+            invitee: draft.invitee,
+            role: draft.role,
+            invited_by: authority.as_actor(),
+            created_at: act.at,
+            expires_at: act.at + Invitation::LIFETIME,
+            end: None,
+        };
+        let event = act.event(Action::CreateInvitation, Subject::Invitation(invitation.id));
+        let new = NewInvitation {
+            invitation: invitation.clone(),
+            digest: token.digest(),
+        };
+        self.invitations.add(new, event).await?;
+        Ok(IssuedInvitation { invitation, token })
+    }
+
+    /// A page of the invitations that have not ended, newest first; those that have expired among them.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn pending(
+        &self,
+        authority: &Authority,
+        page: PageRequest<InvitationId>,
+    ) -> Result<Page<Invitation, InvitationId>, StorageError> {
+        self.invitations.pending(authority.organization_id(), page).await
+    }
+
+    /// Takes an invitation back. One that was taken back before stays so.
+    ///
+    /// # Errors
+    /// See [`RevokeInvitationError`]; then nothing was changed.
+    pub async fn revoke(
+        &self,
+        authority: &Authority,
+        id: InvitationId,
+        source: RequestSource,
+    ) -> Result<(), RevokeInvitationError> {
+        let act = self.act(authority, source);
+        let event = act.event(Action::RevokeInvitation, Subject::Invitation(id));
+        self.invitations
+            .revoke(authority.organization_id(), id, event)
+            .await
+    }
+
+    fn act(&self, authority: &Authority, source: RequestSource) -> Act {
+        Act::new(&self.ids, self.clock.now(), authority.as_actor(), source)
+            .within(authority.organization_id())
+    }
+}

@@ -1,0 +1,117 @@
+//! Members: who belongs, as what, and how they leave.
+
+use std::sync::Arc;
+
+use crate::administration::Authority;
+use crate::administration::ports::{
+    ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
+};
+use crate::audit::{Act, Action, Actor, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::id::{IdGenerator, MembershipId};
+use crate::membership::{Member, Role};
+use crate::page::{Page, PageRequest};
+use crate::ports::StorageError;
+
+/// What an owner can do with members, and a member with their own membership.
+#[derive(Clone)]
+pub struct Members {
+    members: Arc<dyn MemberStore>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<IdGenerator>,
+}
+
+impl Members {
+    /// The use cases over a store.
+    #[must_use]
+    pub fn new(members: Arc<dyn MemberStore>, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Self {
+        Self { members, clock, ids }
+    }
+
+    /// A page of the organization's live members, who joined last first.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn list(
+        &self,
+        authority: &Authority,
+        filter: MemberFilter,
+        page: PageRequest<MembershipId>,
+    ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
+        self.members.list(authority.organization_id(), filter, page).await
+    }
+
+    /// One live member.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn find(
+        &self,
+        authority: &Authority,
+        id: MembershipId,
+    ) -> Result<Option<MemberOverview>, StorageError> {
+        self.members.find(authority.organization_id(), id).await
+    }
+
+    /// Makes a member an owner, or an owner a plain member. Who is that already stays so.
+    ///
+    /// # Errors
+    /// See [`ChangeRoleError`]; then nothing was changed.
+    pub async fn change_role(
+        &self,
+        authority: &Authority,
+        id: MembershipId,
+        role: Role,
+        source: RequestSource,
+    ) -> Result<(), ChangeRoleError> {
+        let action = match role {
+            Role::Owner => Action::MakeOwner,
+            Role::Member => Action::MakeMember,
+        };
+        let event = self
+            .act(authority.as_actor(), source)
+            .within(authority.organization_id())
+            .event(action, Subject::Membership(id));
+        self.members
+            .change_role(authority.organization_id(), id, role, event)
+            .await
+    }
+
+    /// Ends somebody's membership and with it, when this returns, all access by that consumer's keys, for good.
+    ///
+    /// # Errors
+    /// See [`EndMembershipError`]; then nothing was changed.
+    pub async fn remove(
+        &self,
+        authority: &Authority,
+        id: MembershipId,
+        source: RequestSource,
+    ) -> Result<(), EndMembershipError> {
+        let event = self
+            .act(authority.as_actor(), source)
+            .within(authority.organization_id())
+            .event(Action::RemoveMember, Subject::Membership(id));
+        self.members.end(authority.organization_id(), id, event).await
+    }
+
+    /// The member leaves, and with them all access by their keys of this organization, for good.
+    ///
+    /// # Errors
+    /// See [`EndMembershipError`]; then they stay a member.
+    pub async fn leave(&self, member: &Member, source: RequestSource) -> Result<(), EndMembershipError> {
+        let event = self
+            .act(Actor::User(member.user.id), source)
+            .within(member.organization.id)
+            .event(
+                Action::LeaveOrganization,
+                Subject::Membership(member.membership.id),
+            );
+        self.members
+            .end(member.organization.id, member.membership.id, event)
+            .await
+    }
+
+    fn act(&self, actor: Actor, source: RequestSource) -> Act {
+        Act::new(&self.ids, self.clock.now(), actor, source)
+    }
+}

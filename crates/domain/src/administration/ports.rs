@@ -1,0 +1,36 @@
+//! What a store must promise for running an organization. As in [`crate::ports`], each method is one atomic fact.
+//!
+//! Every method takes the organization that it may touch, and MUST treat what belongs to another one exactly like what
+//! does not exist.
+//!
+//! Every method that changes something takes the event that tells of it, or the act that makes events. Its actor is who
+//! acts, and before all else, in the same transaction and so that no concurrent change of roles comes between, the store
+//! MUST check that they still may: a user MUST be a live owner of the organization, an administrator always may, a key
+//! or nobody never. Else it refuses with `NotAllowed`. What is changed and its events commit together or not at all,
+//! even if the caller stops waiting.
+
+mod invitations;
+mod members;
+mod names;
+mod organization_keys;
+mod projects;
+
+pub use invitations::{
+    AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
+    RevokeInvitationError,
+};
+pub use members::{ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore};
+pub use names::Names;
+pub use organization_keys::{
+    HeldKey, KeyHolder, KeySelection, OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
+};
+pub use projects::{
+    AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
+    ProjectOverview, ProjectStatus, ProjectStore,
+};
+
+#[cfg(feature = "testing")]
+pub use {
+    invitations::MockInvitationStore, members::MockMemberStore, names::MockNames,
+    organization_keys::MockOrganizationKeyStore, projects::MockProjectStore,
+};

@@ -1,0 +1,127 @@
+//! The store of invitations.
+
+use async_trait::async_trait;
+
+use crate::audit::AuditEvent;
+use crate::id::{InvitationId, OrganizationId, UserId};
+use crate::invitation::{Invitation, InvitationDigest};
+use crate::membership::Membership;
+use crate::organization::Organization;
+use crate::page::{Page, PageRequest};
+use crate::ports::StorageError;
+use crate::sign_in::accounts::Account;
+
+/// Keeps invitations, each under the digest of its link's secret.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait InvitationStore: Send + Sync {
+    /// Adds an invitation.
+    async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError>;
+
+    /// A page of the invitations that have not ended, expired or not, by falling identifier.
+    async fn pending(
+        &self,
+        organization: OrganizationId,
+        page: PageRequest<InvitationId>,
+    ) -> Result<Page<Invitation, InvitationId>, StorageError>;
+
+    /// Ends an invitation at the moment of the event. MUST NOT change one that was revoked before, nor write the event
+    /// again.
+    async fn revoke(
+        &self,
+        organization: OrganizationId,
+        id: InvitationId,
+        event: AuditEvent,
+    ) -> Result<(), RevokeInvitationError>;
+
+    /// The invitation whose secret has this digest, unless it has ended. Whether it has expired is for the caller to
+    /// say.
+    async fn find(&self, digest: &InvitationDigest) -> Result<Option<OpenInvitation>, StorageError>;
+
+    /// Ends an invitation and begins a membership, at the moment that the membership begins.
+    ///
+    /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls one succeeds:
+    /// 1. the invitation [is open](Invitation::is_open) at that moment, and is for that organization and role; else
+    ///    [`AcceptInvitationError::NotOpen`];
+    /// 2. a newcomer's username is free; else [`AcceptInvitationError::UsernameTaken`];
+    /// 3. a user has no live membership there; else [`AcceptInvitationError::AlreadyMember`].
+    async fn accept(
+        &self,
+        id: InvitationId,
+        joiner: Joiner,
+        membership: Membership,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), AcceptInvitationError>;
+}
+
+/// An invitation to be stored.
+#[derive(Debug, Clone)]
+pub struct NewInvitation {
+    /// The invitation.
+    pub invitation: Invitation,
+    /// Its secret's digest.
+    pub digest: InvitationDigest,
+}
+
+/// An invitation that has not ended, and where it leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenInvitation {
+    /// The invitation.
+    pub invitation: Invitation,
+    /// The organization.
+    pub organization: Organization,
+}
+
+/// Who takes an invitation.
+#[derive(Debug, Clone)]
+pub enum Joiner {
+    /// Somebody whose account begins with it.
+    Newcomer(Account),
+    /// A user who has an account.
+    User(UserId),
+}
+
+/// Why an invitation was not added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddInvitationError {
+    /// Whoever acts is not an owner any more.
+    #[error("only an owner may invite")]
+    NotAllowed,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why an invitation was not revoked.
+#[derive(Debug, thiserror::Error)]
+pub enum RevokeInvitationError {
+    /// Whoever acts is not an owner any more.
+    #[error("only an owner may take an invitation back")]
+    NotAllowed,
+    /// The organization has no such invitation.
+    #[error("no such invitation")]
+    NotFound,
+    /// Somebody has joined with it.
+    #[error("somebody has joined with this invitation already")]
+    Accepted,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why nobody joined.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptInvitationError {
+    /// The invitation was used or taken back, or has expired.
+    #[error("the invitation does not work any more")]
+    NotOpen,
+    /// Another user has the username.
+    #[error("the username is taken")]
+    UsernameTaken,
+    /// The user is a member already; the invitation stays open.
+    #[error("the user is a member already")]
+    AlreadyMember,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}

@@ -1,0 +1,135 @@
+//! The store of members.
+
+use async_trait::async_trait;
+
+use crate::audit::AuditEvent;
+use crate::id::{MembershipId, OrganizationId};
+use crate::membership::{Membership, Role};
+use crate::page::{Page, PageRequest};
+use crate::ports::StorageError;
+use crate::text::folded;
+use crate::user::User;
+
+/// Keeps who belongs to an organization, and as what.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait MemberStore: Send + Sync {
+    /// A page of the live members that pass the filter, by falling identifier.
+    async fn list(
+        &self,
+        organization: OrganizationId,
+        filter: MemberFilter,
+        page: PageRequest<MembershipId>,
+    ) -> Result<Page<MemberOverview, MembershipId>, StorageError>;
+
+    /// One live member.
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+    ) -> Result<Option<MemberOverview>, StorageError>;
+
+    /// Changes the role of a live member.
+    ///
+    /// MUST check in this order, after who acts: the member exists, else [`ChangeRoleError::NotFound`]; an owner is left
+    /// afterwards, else [`ChangeRoleError::LastOwner`], whatever else is changed at the same time. MUST NOT write the
+    /// event if they have the role already.
+    async fn change_role(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        role: Role,
+        event: AuditEvent,
+    ) -> Result<(), ChangeRoleError>;
+
+    /// Ends a live membership at the moment of the event, and takes the member out of all projects.
+    ///
+    /// Here the member themselves may act, too, whatever their role. MUST check in this order, after that: the member
+    /// exists, else [`EndMembershipError::NotFound`]; an owner is left afterwards, else
+    /// [`EndMembershipError::LastOwner`], whatever else is changed at the same time.
+    ///
+    /// Once it returns, [`Credentials::find`](crate::ports::Credentials::find) MUST NOT return an accepted credential
+    /// for any key of this consumer.
+    async fn end(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        event: AuditEvent,
+    ) -> Result<(), EndMembershipError>;
+}
+
+/// A live member, as a list of members shows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberOverview {
+    /// Who.
+    pub user: User,
+    /// Their membership.
+    pub membership: Membership,
+    /// How many valid keys they have.
+    pub valid_keys: u32,
+    /// How many projects that are not archived they are in.
+    pub projects: u32,
+}
+
+/// Which members a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemberFilter {
+    term: Option<String>,
+}
+
+impl MemberFilter {
+    /// Members whose folded username or display name contains the folded, trimmed term. An empty term finds all.
+    #[must_use]
+    pub fn new(search: Option<&str>) -> Self {
+        let term = search
+            .map(|term| folded(term.trim()))
+            .filter(|term| !term.is_empty());
+        Self { term }
+    }
+
+    /// What [`User::search_text`] must contain, literally; a store escapes its own wildcards.
+    #[must_use]
+    pub fn term(&self) -> Option<&str> {
+        self.term.as_deref()
+    }
+
+    /// Whether a user passes.
+    #[must_use]
+    pub fn accepts(&self, user: &User) -> bool {
+        self.term().is_none_or(|term| user.search_text().contains(term))
+    }
+}
+
+/// Why a role was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeRoleError {
+    /// Whoever acts is not an owner any more.
+    #[error("only an owner may change roles")]
+    NotAllowed,
+    /// The organization has no such live member.
+    #[error("no such member")]
+    NotFound,
+    /// The organization would be without an owner.
+    #[error("an organization needs an owner: make somebody else an owner first")]
+    LastOwner,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a membership was not ended.
+#[derive(Debug, thiserror::Error)]
+pub enum EndMembershipError {
+    /// Whoever acts is neither an owner any more nor the member themselves.
+    #[error("only an owner may remove members")]
+    NotAllowed,
+    /// The organization has no such live member.
+    #[error("no such member")]
+    NotFound,
+    /// The organization would be without an owner.
+    #[error("an organization needs an owner: make somebody else an owner first")]
+    LastOwner,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}

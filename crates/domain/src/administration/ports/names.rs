@@ -1,0 +1,23 @@
+//! What people call things.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+
+use crate::audit::Subject;
+use crate::id::OrganizationId;
+use crate::ports::StorageError;
+
+/// Knows the names of what audit events and revocations tell of.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait Names: Send + Sync {
+    /// The names of those of the subjects that belong to the organization and still exist: the organization's own name;
+    /// the display name of a user who is or was a member, and of a membership's user; the name of a key and of a
+    /// project; whom an invitation is for. Sessions and the installation have no name.
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        subjects: &[Subject],
+    ) -> Result<HashMap<Subject, String>, StorageError>;
+}

@@ -1,0 +1,211 @@
+//! The store of projects.
+
+use async_trait::async_trait;
+
+use crate::audit::AuditEvent;
+use crate::id::{MembershipId, OrganizationId, ProjectId};
+use crate::membership::Membership;
+use crate::page::{Page, PageRequest};
+use crate::ports::StorageError;
+use crate::project::{Project, ProjectName};
+use crate::text::folded;
+use crate::user::User;
+use crate::words::words;
+
+/// Keeps projects, each with its members. What keys reach of them is
+/// [`ReachableProjects`](crate::ports::ReachableProjects).
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait ProjectStore: Send + Sync {
+    /// Adds a project without members.
+    async fn add(&self, project: Project, event: AuditEvent) -> Result<(), AddProjectError>;
+
+    /// A page of the projects that pass the filter, by falling identifier.
+    async fn list(
+        &self,
+        organization: OrganizationId,
+        filter: ProjectFilter,
+        page: PageRequest<ProjectId>,
+    ) -> Result<Page<ProjectOverview, ProjectId>, StorageError>;
+
+    /// One project, archived or not.
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+    ) -> Result<Option<ProjectOverview>, StorageError>;
+
+    /// Gives a project another name. MUST NOT write the event if it is called so already.
+    async fn rename(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        name: ProjectName,
+        event: AuditEvent,
+    ) -> Result<(), ChangeProjectError>;
+
+    /// Archives a project at the moment of the event. One that is archived keeps its moment, and the event MUST NOT be
+    /// written. Once it returns, no key reaches the project.
+    async fn archive(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        event: AuditEvent,
+    ) -> Result<(), ChangeProjectError>;
+
+    /// Ends [`ProjectStore::archive`]. MUST NOT write the event for a project that is not archived.
+    async fn restore(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        event: AuditEvent,
+    ) -> Result<(), ChangeProjectError>;
+
+    /// A page of the live members that are in a project, by falling identifier.
+    async fn members(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        page: PageRequest<MembershipId>,
+    ) -> Result<Page<ProjectMember, MembershipId>, StorageError>;
+
+    /// Adds a live member to a project. MUST NOT write the event if they are in it.
+    ///
+    /// MUST check in this order: the project exists, the member exists and is live. No concurrent end of that membership
+    /// may come between: whoever has left is in no project.
+    async fn add_member(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        member: MembershipId,
+        event: AuditEvent,
+    ) -> Result<(), ChangeProjectMembersError>;
+
+    /// Takes a member out of a project; checks as [`ProjectStore::add_member`]. MUST NOT write the event if they are not
+    /// in it. Once it returns, no key of theirs reaches the project.
+    async fn remove_member(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        member: MembershipId,
+        event: AuditEvent,
+    ) -> Result<(), ChangeProjectMembersError>;
+}
+
+/// A project, as a list of projects shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectOverview {
+    /// The project.
+    pub project: Project,
+    /// How many live members are in it.
+    pub members: u32,
+}
+
+/// A live member who is in a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectMember {
+    /// Who.
+    pub user: User,
+    /// Their membership of the organization.
+    pub membership: Membership,
+}
+
+words! {
+    /// Projects of which state a list shows.
+    #[derive(Default)]
+    ProjectStatus {
+        /// Those that are not archived.
+        #[default]
+        Active = "active",
+        /// Archived ones.
+        Archived = "archived",
+        /// Both.
+        All = "all",
+    }
+}
+
+/// Which projects a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectFilter {
+    status: ProjectStatus,
+    term: Option<String>,
+}
+
+impl ProjectFilter {
+    /// Projects of a status whose folded name contains the folded, trimmed term. An empty term finds all.
+    #[must_use]
+    pub fn new(status: ProjectStatus, search: Option<&str>) -> Self {
+        let term = search
+            .map(|term| folded(term.trim()))
+            .filter(|term| !term.is_empty());
+        Self { status, term }
+    }
+
+    /// The status.
+    #[must_use]
+    pub const fn status(&self) -> ProjectStatus {
+        self.status
+    }
+
+    /// What [`Project::search_text`] must contain, literally; a store escapes its own wildcards.
+    #[must_use]
+    pub fn term(&self) -> Option<&str> {
+        self.term.as_deref()
+    }
+
+    /// Whether a project passes.
+    #[must_use]
+    pub fn accepts(&self, project: &Project) -> bool {
+        let status = match self.status {
+            ProjectStatus::Active => project.is_active(),
+            ProjectStatus::Archived => !project.is_active(),
+            ProjectStatus::All => true,
+        };
+        status
+            && self
+                .term()
+                .is_none_or(|term| project.search_text().contains(term))
+    }
+}
+
+/// Why a project was not added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddProjectError {
+    /// Whoever acts is not an owner any more.
+    #[error("only an owner may create projects")]
+    NotAllowed,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a project was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeProjectError {
+    /// Whoever acts is not an owner any more.
+    #[error("only an owner may change projects")]
+    NotAllowed,
+    /// The organization has no such project.
+    #[error("no such project")]
+    NotFound,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why the members of a project were not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeProjectMembersError {
+    /// Whoever acts is not an owner any more.
+    #[error("only an owner may change who is in a project")]
+    NotAllowed,
+    /// The organization has no such project.
+    #[error("no such project")]
+    ProjectNotFound,
+    /// The organization has no such live member.
+    #[error("no such member")]
+    MemberNotFound,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}

@@ -1,0 +1,195 @@
+//! Projects: creating, renaming and archiving them, and who works on them.
+
+use std::sync::Arc;
+
+use crate::administration::Authority;
+use crate::administration::ports::{
+    AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
+    ProjectOverview, ProjectStore,
+};
+use crate::audit::{Act, Action, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::id::{IdGenerator, MembershipId, ProjectId};
+use crate::page::{Page, PageRequest};
+use crate::ports::StorageError;
+use crate::project::{Project, ProjectName};
+
+/// What an owner can do with projects.
+#[derive(Clone)]
+pub struct Projects {
+    projects: Arc<dyn ProjectStore>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<IdGenerator>,
+}
+
+impl Projects {
+    /// The use cases over a store.
+    #[must_use]
+    pub fn new(projects: Arc<dyn ProjectStore>, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Self {
+        Self { projects, clock, ids }
+    }
+
+    /// Creates a project without members.
+    ///
+    /// # Errors
+    /// See [`AddProjectError`]; then there is no project.
+    pub async fn create(
+        &self,
+        authority: &Authority,
+        name: ProjectName,
+        source: RequestSource,
+    ) -> Result<Project, AddProjectError> {
+        let act = self.act(authority, source);
+        let project = Project {
+            id: self.ids.next(),
+            organization_id: authority.organization_id(),
+            name,
+            created_at: act.at,
+            archived_at: None,
+        };
+        let event = act.event(Action::CreateProject, Subject::Project(project.id));
+        self.projects.add(project.clone(), event).await?;
+        Ok(project)
+    }
+
+    /// A page of the organization's projects, newest first.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn list(
+        &self,
+        authority: &Authority,
+        filter: ProjectFilter,
+        page: PageRequest<ProjectId>,
+    ) -> Result<Page<ProjectOverview, ProjectId>, StorageError> {
+        self.projects
+            .list(authority.organization_id(), filter, page)
+            .await
+    }
+
+    /// One project, archived or not.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn find(
+        &self,
+        authority: &Authority,
+        id: ProjectId,
+    ) -> Result<Option<ProjectOverview>, StorageError> {
+        self.projects.find(authority.organization_id(), id).await
+    }
+
+    /// Gives a project another name.
+    ///
+    /// # Errors
+    /// See [`ChangeProjectError`]; then nothing was changed.
+    pub async fn rename(
+        &self,
+        authority: &Authority,
+        id: ProjectId,
+        name: ProjectName,
+        source: RequestSource,
+    ) -> Result<(), ChangeProjectError> {
+        let act = self.act(authority, source);
+        let event = act.event(Action::RenameProject, Subject::Project(id));
+        self.projects
+            .rename(authority.organization_id(), id, name, event)
+            .await
+    }
+
+    /// Archives a project: no key reaches it from then on.
+    ///
+    /// # Errors
+    /// See [`ChangeProjectError`]; then nothing was changed.
+    pub async fn archive(
+        &self,
+        authority: &Authority,
+        id: ProjectId,
+        source: RequestSource,
+    ) -> Result<(), ChangeProjectError> {
+        let act = self.act(authority, source);
+        let event = act.event(Action::ArchiveProject, Subject::Project(id));
+        self.projects
+            .archive(authority.organization_id(), id, event)
+            .await
+    }
+
+    /// Brings an archived project back, with the members it has.
+    ///
+    /// # Errors
+    /// See [`ChangeProjectError`]; then nothing was changed.
+    pub async fn restore(
+        &self,
+        authority: &Authority,
+        id: ProjectId,
+        source: RequestSource,
+    ) -> Result<(), ChangeProjectError> {
+        let act = self.act(authority, source);
+        let event = act.event(Action::RestoreProject, Subject::Project(id));
+        self.projects
+            .restore(authority.organization_id(), id, event)
+            .await
+    }
+
+    /// A page of the members of a project, who joined the organization last first.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn members(
+        &self,
+        authority: &Authority,
+        id: ProjectId,
+        page: PageRequest<MembershipId>,
+    ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
+        self.projects.members(authority.organization_id(), id, page).await
+    }
+
+    /// Adds a member of the organization to a project. Who is in it already stays.
+    ///
+    /// # Errors
+    /// See [`ChangeProjectMembersError`]; then nothing was changed.
+    pub async fn add_member(
+        &self,
+        authority: &Authority,
+        id: ProjectId,
+        member: MembershipId,
+        source: RequestSource,
+    ) -> Result<(), ChangeProjectMembersError> {
+        let act = self.act(authority, source);
+        let event = act.event_with(
+            Action::AddProjectMember,
+            Subject::Membership(member),
+            Subject::Project(id),
+        );
+        self.projects
+            .add_member(authority.organization_id(), id, member, event)
+            .await
+    }
+
+    /// Takes a member out of a project. Who is not in it stays out.
+    ///
+    /// # Errors
+    /// See [`ChangeProjectMembersError`]; then nothing was changed.
+    pub async fn remove_member(
+        &self,
+        authority: &Authority,
+        id: ProjectId,
+        member: MembershipId,
+        source: RequestSource,
+    ) -> Result<(), ChangeProjectMembersError> {
+        let act = self.act(authority, source);
+        let event = act.event_with(
+            Action::RemoveProjectMember,
+            Subject::Membership(member),
+            Subject::Project(id),
+        );
+        self.projects
+            .remove_member(authority.organization_id(), id, member, event)
+            .await
+    }
+
+    fn act(&self, authority: &Authority, source: RequestSource) -> Act {
+        Act::new(&self.ids, self.clock.now(), authority.as_actor(), source)
+            .within(authority.organization_id())
+    }
+}

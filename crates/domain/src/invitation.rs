@@ -1,0 +1,73 @@
+//! The invitation: how somebody becomes a member of an organization.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::audit::Actor;
+use crate::id::{InvitationId, MembershipId, OrganizationId};
+use crate::membership::Role;
+use crate::secret::secret_type;
+use crate::text::{one_line, text_type};
+
+secret_type! {
+    /// The secret in an invitation's link. Whoever has it may join, once; it is shown once.
+    InvitationToken,
+    /// What is stored of an [`InvitationToken`].
+    InvitationDigest
+}
+
+/// A place in an organization that waits for somebody.
+///
+/// Whoever opens its link first gets it, before it expires and unless an owner takes it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invitation {
+    /// Its identifier.
+    pub id: InvitationId,
+    /// Where.
+    pub organization_id: OrganizationId,
+    /// For whom, in the owner's words.
+    pub invitee: Invitee,
+    /// As what.
+    pub role: Role,
+    /// Who invites.
+    pub invited_by: Actor,
+    /// When.
+    pub created_at: DateTime<Utc>,
+    /// From when on the link does not work any more.
+    pub expires_at: DateTime<Utc>,
+    /// What became of it, if anything did.
+    pub end: Option<InvitationEnd>,
+}
+
+/// How an invitation ended. It never begins again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InvitationEnd {
+    /// Somebody joined with it.
+    Accepted {
+        /// When.
+        at: DateTime<Utc>,
+        /// As which member.
+        membership_id: MembershipId,
+    },
+    /// An owner took it back.
+    Revoked {
+        /// When.
+        at: DateTime<Utc>,
+    },
+}
+
+impl Invitation {
+    /// How long an invitation waits.
+    pub const LIFETIME: TimeDelta = TimeDelta::days(7);
+
+    /// Whether its link works: before `expires_at`, and not at it.
+    #[must_use]
+    pub fn is_open(&self, now: DateTime<Utc>) -> bool {
+        self.end.is_none() && now < self.expires_at
+    }
+}
+
+text_type! {
+    /// Whom an invitation is for, in the owner's words: one line of 1 to 100 code points. It says nothing about what the
+    /// account will be called.
+    Invitee, max 100, one_line
+}

@@ -1,0 +1,43 @@
+//! The project: what an organization's members work on, and what their keys reach.
+
+use chrono::{DateTime, Utc};
+
+use crate::id::{OrganizationId, ProjectId};
+use crate::text::{folded, one_line, text_type};
+
+/// A project of one organization.
+///
+/// Members are added to it one by one, by their membership: whoever leaves and is invited anew begins without projects.
+/// A key reaches the projects of its consumer that are not archived, as of the moment of the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// Its identifier.
+    pub id: ProjectId,
+    /// Whose project it is.
+    pub organization_id: OrganizationId,
+    /// Its name for people; not unique.
+    pub name: ProjectName,
+    /// When it was created.
+    pub created_at: DateTime<Utc>,
+    /// When it was archived, if it is.
+    pub archived_at: Option<DateTime<Utc>>,
+}
+
+impl Project {
+    /// Whether the project can be reached by its members' keys.
+    #[must_use]
+    pub const fn is_active(&self) -> bool {
+        self.archived_at.is_none()
+    }
+
+    /// What a search compares with its term: the folded name.
+    #[must_use]
+    pub fn search_text(&self) -> String {
+        folded(self.name.as_str())
+    }
+}
+
+text_type! {
+    /// A project's name: one line of 1 to 100 code points.
+    ProjectName, max 100, one_line
+}

@@ -1,0 +1,14 @@
+ALTER TABLE audit_events
+    DROP COLUMN object_kind,
+    DROP COLUMN object_id,
+    DROP CONSTRAINT audit_events_subject_kind_check,
+    ADD CONSTRAINT audit_events_subject_kind_check
+        CHECK (subject_kind IN ('installation', 'organization', 'user', 'membership', 'api_key', 'session')) NOT VALID;
+ALTER TABLE sessions DROP COLUMN started_from, DROP COLUMN user_agent;
+ALTER TABLE api_keys DROP COLUMN last_used_at, DROP COLUMN last_used_from, DROP COLUMN revoked_note;
+ALTER TABLE api_keys RESET (fillfactor);
+DROP TABLE project_members;
+DROP TABLE projects;
+DROP TABLE invitations;
+DROP INDEX memberships_organization_id_id_idx;
+ALTER TABLE users DROP COLUMN search_text;
