@@ -24,9 +24,10 @@ use crate::abort::{Abort, TooSlow};
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 
 /// Stands for what [`PostgresStore::migrate`] does: the text of all migrations. It changes when they change.
-pub const MIGRATIONS_KEY: &str = concat!(include_str!(
-    "../../migrations/postgres/2026-11-21-090000_first_schema/up.sql"
-),);
+pub const MIGRATIONS_KEY: &str = concat!(
+    include_str!("../../migrations/postgres/2026-11-21-090000_first_schema/up.sql"),
+    include_str!("../../migrations/postgres/2026-11-21-150000_running_an_organization/up.sql"),
+);
 
 /// Only one process migrates a database at a time; this is what it locks. (ASCII: `keyward`.)
 const ADVISORY_LOCK: i64 = 0x006b_6579_7761_7264;

@@ -42,7 +42,8 @@ async fn lineage_is_not_followed_through_another_consumers_key() {
     // The child becomes the key of another member.
     fixture
         .execute(&format!(
-            "INSERT INTO users VALUES (gen_random_uuid(), 'mallory', 'Mallory', '$hash', now());
+            "INSERT INTO users (id, username, display_name, password_hash, created_at)
+             VALUES (gen_random_uuid(), 'mallory', 'Mallory', '$hash', now());
              INSERT INTO memberships (id, organization_id, user_id, role, joined_at)
                  SELECT gen_random_uuid(), organizations.id, users.id, 'member', now()
                  FROM organizations, users WHERE username = 'mallory';

@@ -41,7 +41,8 @@ async fn lineage_is_not_followed_through_another_consumers_key() {
     assert_eq!(valid_descendants(&fixture, key).await, [grandchild, child]);
     // The child becomes the key of another member.
     fixture.directory.execute(&format!(
-        "INSERT INTO users VALUES (randomblob(16), 'mallory', 'Mallory', '$hash', 0);
+        "INSERT INTO users (id, username, display_name, password_hash, created_at)
+             VALUES (randomblob(16), 'mallory', 'Mallory', '$hash', 0);
          INSERT INTO memberships (id, organization_id, user_id, role, joined_at)
              SELECT randomblob(16), organizations.id, users.id, 'member', 0
              FROM organizations, users WHERE username = 'mallory';

@@ -9,7 +9,7 @@ use keyward_persistence::sqlite::{MigrateError, SqliteStore};
 use crate::fixture::{DataDirectory, migrated_store};
 
 /// The folders of all migrations, oldest first.
-fn migrations() -> Vec<PathBuf> {
+pub(crate) fn migrations() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
     let mut migrations: Vec<PathBuf> = fs::read_dir(folder)
         .expect("the migrations")

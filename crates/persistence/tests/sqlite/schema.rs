@@ -259,7 +259,7 @@ async fn the_tables_that_diesel_sees_are_those_of_the_database() {
                   ORDER BY 1";
     let mut seen = String::new();
     for table in fixture.directory.texts(tables) {
-        let key = format!("SELECT name AS text FROM pragma_table_info('{table}') WHERE pk = 1");
+        let key = format!("SELECT name AS text FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk");
         let columns = format!(
             "SELECT name || ' -> ' || iif(\"notnull\", '', 'Nullable<')
                     || CASE type WHEN 'BLOB' THEN 'Binary' WHEN 'TEXT' THEN 'Text' WHEN 'INTEGER' THEN 'BigInt' END

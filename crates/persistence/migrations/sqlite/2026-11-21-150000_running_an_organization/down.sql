@@ -27,7 +27,8 @@ CREATE TABLE audit_events_before (
         CHECK ((actor_id IS NOT NULL) = (actor_kind IN ('user', 'api_key'))),
     CONSTRAINT audit_events_subject_id_check
         CHECK ((subject_id IS NOT NULL) = (subject_kind <> 'installation'))
-) STRICT;
+    -- A row's number would be a second name for it, by which it could be replaced past the triggers below.
+) STRICT, WITHOUT ROWID;
 
 -- Events about what the version before does not know are left behind: it could not read them.
 INSERT INTO audit_events_before

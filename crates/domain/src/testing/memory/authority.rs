@@ -1,0 +1,20 @@
+use super::State;
+use crate::audit::Actor;
+use crate::id::OrganizationId;
+use crate::membership::Role;
+
+impl State {
+    /// Whether whoever acts may run the organization.
+    pub(super) fn may_administer(&self, organization: OrganizationId, actor: Actor) -> bool {
+        match actor {
+            Actor::User(user) => self.memberships.iter().any(|membership| {
+                membership.organization_id == organization
+                    && membership.user_id == user
+                    && membership.role == Role::Owner
+                    && membership.is_live()
+            }),
+            Actor::Administrator => true,
+            Actor::ApiKey(_) | Actor::Anonymous => false,
+        }
+    }
+}
