@@ -5,7 +5,8 @@
 //! - **A change finishes, whoever stops waiting.** It runs in a task of its own, see [`PostgresStore`]; a read too, so
 //!   that no connection goes back to the pool with a statement still running on it.
 //! - **Every statement about keys names the consumer**, so that another consumer's key is as good as absent.
-//! - **Locks come in one order**: a membership before its keys, a user before their sessions. Every transaction runs at
+//! - **Locks come in one order**: an organization before its memberships, a membership before its keys, a user before
+//!   their sessions. Every transaction runs at
 //!   READ COMMITTED, so a statement after a lock sees all that was committed before the lock was had.
 //! - **Only the primary is asked**: a standby's answers may be older than a revocation that was answered.
 //! - **No time is read**: every moment that is stored or compared comes from the caller.
@@ -18,6 +19,7 @@
 mod accounts;
 mod api_keys;
 mod audit_log;
+mod authority;
 mod change;
 mod config;
 mod connection;
@@ -26,10 +28,13 @@ mod credentials;
 mod database_url;
 mod errors;
 mod installation;
+mod members;
 mod memberships;
 mod migrations;
 mod people;
 pub(crate) mod schema;
+mod search;
+mod search_texts;
 mod sessions;
 mod store;
 mod throttle;

@@ -16,6 +16,7 @@
 mod accounts;
 mod api_keys;
 mod audit_log;
+mod authority;
 mod change;
 mod columns;
 mod config;
@@ -24,11 +25,14 @@ mod database_file;
 mod errors;
 mod file_identity;
 mod installation;
+mod members;
 mod memberships;
 mod migrations;
 mod open_error;
 mod people;
 pub(crate) mod schema;
+mod search;
+mod search_texts;
 mod sessions;
 mod store;
 #[cfg(test)]

@@ -44,3 +44,8 @@ impl StoredRow {
         }
     }
 }
+
+/// How many rows a query of its own has counted; it always has an answer, which its type does not say.
+pub(crate) fn counted(count: Option<i64>) -> u32 {
+    u32::try_from(count.unwrap_or(0)).unwrap_or(u32::MAX)
+}

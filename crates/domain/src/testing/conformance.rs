@@ -1,7 +1,7 @@
 //! The conformance suite: what every store must be seen to do before anybody may trust it with keys.
 //!
-//! Each case checks one promise of [`ports`](crate::ports) or [`sign_in::ports`](crate::sign_in::ports) on a fresh,
-//! empty store. A macro makes one test of each, named for its promise:
+//! Each case checks one promise of [`ports`](crate::ports), [`sign_in::ports`](crate::sign_in::ports) or
+//! [`administration::ports`](crate::administration::ports) on a fresh, empty store. A macro makes one test of each, named for its promise:
 //!
 //! | your service | implements | and tests with |
 //! |---|---|---|
@@ -36,6 +36,7 @@
 )]
 #![expect(missing_docs, reason = "a case is named for the promise it checks")]
 
+mod administration;
 mod keys;
 mod parallel;
 mod scene;
@@ -45,4 +46,4 @@ mod suite;
 
 pub use parallel::Spawn;
 pub use stores::{Arrange, KeyStores, Stores};
-pub use suite::{key_cases, sign_in_cases};
+pub use suite::{administration_cases, key_cases, sign_in_cases};

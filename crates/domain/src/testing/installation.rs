@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::access::{Authenticate, Caller};
+use crate::administration::Members;
 use crate::api_key::{KeyDescription, KeyName};
 use crate::audit::RequestSource;
 use crate::clock::Clock;
@@ -139,6 +140,13 @@ impl TestInstallation {
             self.clock(),
             Arc::clone(&self.builder.ids),
         )
+    }
+
+    /// Members.
+    #[must_use]
+    pub fn members(&self) -> Members {
+        let store = Arc::new(self.store.clone());
+        Members::new(store, self.clock(), Arc::clone(&self.builder.ids))
     }
 
     fn clock(&self) -> Arc<dyn Clock> {

@@ -4,12 +4,15 @@ mod accounts;
 mod api_keys;
 mod arrange;
 mod audit_log;
+mod authority;
 mod credentials;
 mod installation;
+mod members;
 mod memberships;
 mod sessions;
 mod throttle;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,11 +20,13 @@ use chrono::{DateTime, Utc};
 
 use crate::api_key::ApiKey;
 use crate::audit::AuditEvent;
-use crate::id::{MembershipId, OrganizationId, UserId};
+use crate::id::{MembershipId, OrganizationId, ProjectId, UserId};
 use crate::keys::FormNonce;
 use crate::membership::Membership;
 use crate::organization::Organization;
+use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
+use crate::project::Project;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::session::{Session, SessionDigest};
@@ -43,6 +48,8 @@ struct State {
     organizations: Vec<Organization>,
     accounts: Vec<Account>,
     memberships: Vec<Membership>,
+    projects: Vec<Project>,
+    project_members: Vec<(ProjectId, MembershipId)>,
     keys: Vec<StoredKey>,
     sessions: Vec<StoredSession>,
     throttle: HashMap<[u8; 32], DateTime<Utc>>,
@@ -154,4 +161,16 @@ impl State {
     fn membership(&self, id: MembershipId) -> Option<&Membership> {
         self.memberships.iter().find(|membership| membership.id == id)
     }
+}
+
+/// A page of a list that stands in no order.
+fn newest_first<T, Id: Ord + Copy>(
+    mut items: Vec<T>,
+    page: PageRequest<Id>,
+    id: impl Fn(&T) -> Id,
+) -> Page<T, Id> {
+    items.retain(|item| page.after.is_none_or(|after| id(item) < after));
+    items.sort_by_key(|item| Reverse(id(item)));
+    items.truncate(page.size.items() + 1);
+    Page::from_one_more(items, page.size, id)
 }

@@ -14,6 +14,7 @@ mod issuing_keys;
 mod key_lifecycle;
 mod managing_accounts;
 mod managing_keys;
+mod managing_members;
 mod memory_store;
 mod setting_up;
 mod signing_in;

@@ -77,11 +77,22 @@ struct AppliedMigration {
 }
 
 impl PostgresStore {
-    /// Brings the schema up to date. Any number of processes may do so at once: one migrates, the others wait for it.
+    /// Brings the schema up to date, and fills in what an older version left out. Any number of processes may do so at
+    /// once: one migrates, the others wait for it.
     ///
     /// # Errors
     /// See [`MigrateError`].
     pub async fn migrate(&self) -> Result<(), MigrateError> {
+        self.migrate_schema().await?;
+        self.fill_in_search_texts().await.map_err(|error| match error {
+            StorageError::Unavailable(source) => MigrateError::Unavailable(source),
+            other @ (StorageError::OutcomeUnknown(_)
+            | StorageError::Corrupt { .. }
+            | StorageError::Defect(_)) => MigrateError::Failed(other.into()),
+        })
+    }
+
+    async fn migrate_schema(&self) -> Result<(), MigrateError> {
         let limits = SessionLimits {
             statement: Duration::ZERO,
             lock: WAIT_FOR_OTHER_PROCESS,

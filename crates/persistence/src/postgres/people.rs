@@ -57,6 +57,12 @@ pub(super) struct UserRow {
     created_at: DateTime<Utc>,
 }
 
+impl UserRow {
+    pub(super) const fn id(&self) -> Uuid {
+        self.id
+    }
+}
+
 impl TryFrom<UserRow> for User {
     type Error = StorageError;
 
@@ -78,6 +84,7 @@ pub(super) struct NewUserRow {
     id: Uuid,
     username: String,
     display_name: String,
+    search_text: String,
     password_hash: String,
     created_at: DateTime<Utc>,
 }
@@ -88,6 +95,7 @@ impl NewUserRow {
             id: user.id.as_uuid(),
             username: user.username.to_string(),
             display_name: user.display_name.to_string(),
+            search_text: user.search_text(),
             password_hash: password_hash.as_str().to_owned(),
             created_at: user.created_at,
         }

@@ -14,6 +14,7 @@ use keyward_domain::ports::StorageError;
 
 use super::database_file::{Access, DatabaseFile};
 use super::errors::{is_busy, is_damaged, storage_error};
+use super::search_texts::fill_in_search_texts;
 use super::store::SqliteStore;
 use crate::abort::Abort;
 
@@ -75,7 +76,8 @@ struct AppliedMigration {
 }
 
 impl SqliteStore {
-    /// Brings the schema up to date. Any number of processes may do so at once: one migrates, the others wait for it.
+    /// Brings the schema up to date, and fills in what an older version left out. Any number of processes may do so at
+    /// once: one migrates, the others wait for it.
     ///
     /// # Errors
     /// See [`MigrateError`].
@@ -104,9 +106,13 @@ impl SqliteStore {
 
 fn migrate(file: &DatabaseFile) -> Result<(), MigrateError> {
     let mut connection = file.connect_patiently(Access::Write, WAIT_FOR_OTHER_PROCESS)?;
-    if is_up_to_date(&mut connection)? {
-        return Ok(());
+    if !is_up_to_date(&mut connection)? {
+        migrate_schema(&mut connection)?;
     }
+    Ok(fill_in_search_texts(&mut connection)?)
+}
+
+fn migrate_schema(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
     // One transaction for all that is to be done: it keeps other processes out, and leaves nothing half done.
     let mut outcome = Ok(());
     let committed = connection.immediate_transaction(|connection| {

@@ -8,6 +8,7 @@ use keyward_domain::organization::{Organization, OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::user::{DisplayName, User, Username};
+use uuid::Uuid;
 
 use super::columns::{StoredId, moment};
 use super::schema::{memberships, organizations, users};
@@ -56,6 +57,12 @@ pub(super) struct UserRow {
     created_at: i64,
 }
 
+impl UserRow {
+    pub(super) const fn id(&self) -> Uuid {
+        self.id.0
+    }
+}
+
 impl TryFrom<UserRow> for User {
     type Error = StorageError;
 
@@ -77,6 +84,7 @@ pub(super) struct NewUserRow {
     id: StoredId,
     username: String,
     display_name: String,
+    search_text: String,
     password_hash: String,
     created_at: i64,
 }
@@ -87,6 +95,7 @@ impl NewUserRow {
             id: StoredId(user.id.as_uuid()),
             username: user.username.to_string(),
             display_name: user.display_name.to_string(),
+            search_text: user.search_text(),
             password_hash: password_hash.as_str().to_owned(),
             created_at: user.created_at.timestamp_millis(),
         }

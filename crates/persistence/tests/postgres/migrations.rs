@@ -8,7 +8,7 @@ use keyward_persistence::postgres::{MIGRATIONS_KEY, MigrateError};
 use keyward_test_database::TestDatabase;
 use tokio_postgres::Client;
 
-use crate::fixture::{connect, count, patient, store};
+use crate::fixture::{Fixture, connect, count, patient, store};
 
 async fn empty_database() -> TestDatabase {
     TestDatabase::empty().await.expect("an empty database")
@@ -163,6 +163,52 @@ async fn every_migration_can_be_taken_back_and_made_again() {
 
     store.migrate().await.expect("up again");
     assert_eq!(catalogue(&client).await, migrated);
+}
+
+#[tokio::test]
+async fn what_users_of_the_version_before_lack_is_filled_in() {
+    let fixture = Fixture::new().await;
+    // More than go in one transaction; and one whom nobody can read.
+    fixture
+        .execute(
+            "INSERT INTO users (id, username, display_name, password_hash, created_at)
+             SELECT gen_random_uuid(), 'user' || n, 'ÉLODIE ' || n, 'x', now() FROM generate_series(1, 250) n;
+             INSERT INTO users (id, username, display_name, password_hash, created_at)
+             VALUES (gen_random_uuid(), 'NO USERNAME', 'x', 'x', now());",
+        )
+        .await;
+    let filled_in =
+        "users WHERE search_text = username || E'\\n' || replace(display_name, 'ÉLODIE', 'élodie')";
+    assert_eq!(
+        count(&fixture.client, filled_in).await,
+        1,
+        "who was added by this version"
+    );
+
+    let (first, second) = tokio::join!(fixture.store.migrate(), fixture.store.migrate());
+    first.and(second).expect("filled in");
+    assert_eq!(count(&fixture.client, filled_in).await, 251);
+    assert_eq!(
+        count(&fixture.client, "users WHERE search_text IS NULL").await,
+        1,
+        "who cannot be read is in nobody's way"
+    );
+
+    let versions = "SELECT string_agg(xmin::text || ctid::text, ' ' ORDER BY id) FROM users";
+    let before: String = fixture
+        .client
+        .query_one(versions, &[])
+        .await
+        .expect("rows")
+        .get(0);
+    fixture.store.migrate().await.expect("nothing to do");
+    let after: String = fixture
+        .client
+        .query_one(versions, &[])
+        .await
+        .expect("rows")
+        .get(0);
+    assert_eq!(after, before);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use diesel::connection::SimpleConnection;
 use keyward_persistence::sqlite::{MigrateError, SqliteStore};
 
-use crate::fixture::{DataDirectory, migrated_store};
+use crate::fixture::{DataDirectory, Fixture, migrated_store};
 
 /// The folders of all migrations, oldest first.
 pub(crate) fn migrations() -> Vec<PathBuf> {
@@ -78,4 +78,35 @@ async fn every_migration_can_be_taken_back_and_made_again() {
     directory.execute("DELETE FROM __diesel_schema_migrations");
     store.migrate().await.expect("up again");
     assert_eq!(catalogue(&directory), migrated);
+}
+
+#[tokio::test]
+async fn what_users_of_the_version_before_lack_is_filled_in() {
+    let fixture = Fixture::new().await;
+    // More than go in one transaction; and one whom nobody can read.
+    fixture.directory.execute(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 250)
+         INSERT INTO users (id, username, display_name, password_hash, created_at)
+         SELECT randomblob(16), 'user' || n, 'ÉLODIE ' || n, 'x', 0 FROM numbers;
+         INSERT INTO users (id, username, display_name, password_hash, created_at)
+         VALUES (randomblob(16), 'NO USERNAME', 'x', 'x', 0)",
+    );
+    let filled_in =
+        "users WHERE search_text = username || char(10) || replace(display_name, 'ÉLODIE', 'élodie')";
+    assert_eq!(
+        fixture.directory.count(filled_in),
+        1,
+        "who was added by this version"
+    );
+
+    let (first, second) = tokio::join!(fixture.store.migrate(), fixture.store.migrate());
+    first.and(second).expect("filled in");
+    assert_eq!(fixture.directory.count(filled_in), 251);
+    assert_eq!(
+        fixture.directory.count("users WHERE search_text IS NULL"),
+        1,
+        "who cannot be read is in nobody's way"
+    );
+    fixture.store.migrate().await.expect("nothing to do");
+    assert_eq!(fixture.directory.count(filled_in), 251);
 }

@@ -26,34 +26,15 @@ pub(super) struct Scene<S = KeyStores> {
     pub(super) make: Builder,
 }
 
-impl Scene {
+impl<S: AsRef<KeyStores>> Scene<S> {
     /// A scene in which an organization has one member, its owner: `ada` of `Analytical Engines`.
-    pub(super) async fn with_owner(stores: KeyStores) -> (Self, Member) {
+    pub(super) async fn with_owner(stores: S) -> (Self, Member) {
         let scene = Self::new(stores);
         let organization = scene.add_organization("Analytical Engines").await;
         let owner = scene.join_as(&organization, "ada", Role::Owner).await;
         (scene, owner)
     }
 
-    /// Adds a user as member of an organization.
-    pub(super) async fn join(&self, organization: &Organization, username: &str) -> Member {
-        self.join_as(organization, username, Role::Member).await
-    }
-
-    async fn join_as(&self, organization: &Organization, username: &str, role: Role) -> Member {
-        let user = self.make.user(username);
-        let membership = self.make.membership(organization, &user, role);
-        self.stores.arrange.add_user(user.clone()).await;
-        self.stores.arrange.add_membership(membership.clone()).await;
-        Member {
-            user,
-            organization: organization.clone(),
-            membership,
-        }
-    }
-}
-
-impl<S: AsRef<KeyStores>> Scene<S> {
     pub(super) fn new(stores: S) -> Self {
         let make = Builder::new(1);
         // Stores must keep the milliseconds, too.
@@ -77,6 +58,24 @@ impl<S: AsRef<KeyStores>> Scene<S> {
     /// An identifier that nothing has.
     pub(super) fn id<Id: From<NewId>>(&self) -> Id {
         self.make.ids.next()
+    }
+
+    /// Adds a user as member of an organization.
+    pub(super) async fn join(&self, organization: &Organization, username: &str) -> Member {
+        self.join_as(organization, username, Role::Member).await
+    }
+
+    /// Adds a user as member or owner of an organization.
+    pub(super) async fn join_as(&self, organization: &Organization, username: &str, role: Role) -> Member {
+        let user = self.make.user(username);
+        let membership = self.make.membership(organization, &user, role);
+        self.keys().arrange.add_user(user.clone()).await;
+        self.keys().arrange.add_membership(membership.clone()).await;
+        Member {
+            user,
+            organization: organization.clone(),
+            membership,
+        }
     }
 
     /// Makes an existing user a member of one more organization, or of the same one again.

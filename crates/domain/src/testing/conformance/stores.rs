@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::Spawn;
+use crate::administration::ports::MemberStore;
 use crate::id::MembershipId;
 use crate::membership::Membership;
 use crate::organization::Organization;
@@ -70,6 +71,8 @@ pub struct Stores {
     pub throttle: Arc<dyn SignInThrottle>,
     /// The installation.
     pub installation: Arc<dyn InstallationStore>,
+    /// Members.
+    pub members: Arc<dyn MemberStore>,
 }
 
 impl Stores {
@@ -85,6 +88,7 @@ impl Stores {
             + SessionStore
             + SignInThrottle
             + InstallationStore
+            + MemberStore
             + 'static,
     {
         Self {
@@ -92,7 +96,8 @@ impl Stores {
             accounts: Arc::clone(&store) as _,
             sessions: Arc::clone(&store) as _,
             throttle: Arc::clone(&store) as _,
-            installation: store,
+            installation: Arc::clone(&store) as _,
+            members: store,
         }
     }
 }

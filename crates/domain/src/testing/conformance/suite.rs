@@ -7,6 +7,7 @@ macro_rules! suite {
         $dollar:tt
         keys { $($key_module:ident { $($key_case:ident)* })* }
         sign_in { $($sign_in_module:ident { $($sign_in_case:ident)* })* }
+        administration { $($administration_module:ident { $($administration_case:ident)* })* }
     ) => {
         /// Each case of the key ports by itself: an async function that takes fresh [`KeyStores`](super::KeyStores)
         /// and panics if the store breaks the promise that the function is named for.
@@ -18,6 +19,12 @@ macro_rules! suite {
         /// [`Stores`](super::Stores) and panics if the store breaks the promise that the function is named for.
         pub mod sign_in_cases {
             $(pub use super::super::sign_in::$sign_in_module::{$($sign_in_case),*};)*
+        }
+
+        /// Each case of the ports of running an organization by itself: an async function that takes fresh
+        /// [`Stores`](super::Stores) and panics if the store breaks the promise that the function is named for.
+        pub mod administration_cases {
+            $(pub use super::super::administration::$administration_module::{$($administration_case),*};)*
         }
 
         /// Makes a test of each case of the [conformance suite](crate::testing::conformance) that is about keys.
@@ -56,6 +63,13 @@ macro_rules! suite {
                     async fn $sign_in_case() {
                         let stores = $dollar stores().await;
                         $dollar crate::testing::conformance::sign_in_cases::$sign_in_case(stores).await;
+                    }
+                )*)*
+                $($(
+                    #[$dollar test]
+                    async fn $administration_case() {
+                        let stores = $dollar stores().await;
+                        $dollar crate::testing::conformance::administration_cases::$administration_case(stores).await;
                     }
                 )*)*
             };
@@ -241,6 +255,46 @@ suite! { $
             a_setup_happens_in_full_even_if_the_caller_stops_waiting
             of_many_concurrent_setups_one_succeeds
             no_link_survives_a_concurrent_setup
+        }
+    }
+    administration {
+        list_member_cases {
+            members_are_listed_who_joined_last_first
+            pages_of_members_add_up_to_the_whole_list
+            only_live_members_of_the_organization_are_listed
+            a_member_is_found_in_their_organization_only
+            a_member_is_shown_with_the_number_of_their_valid_keys
+            a_search_for_members_reads_usernames_and_display_names
+            a_search_for_members_finds_those_of_the_version_before_by_username
+            wildcards_and_quotes_in_a_search_for_members_are_literal
+            a_search_for_members_goes_on_over_pages
+        }
+        change_role_cases {
+            a_changed_role_reads_back_and_is_told
+            a_role_that_stays_writes_no_event
+            the_last_owner_stays_owner
+            roles_are_changed_by_live_owners_and_administrators_only
+            only_live_members_of_the_organization_get_another_role
+            a_role_whose_event_cannot_be_written_stays
+            a_role_is_changed_in_full_even_if_the_caller_stops_waiting
+        }
+        end_membership_cases {
+            whoever_was_removed_is_no_member_and_none_of_their_keys_is_accepted
+            other_memberships_and_their_keys_outlive_the_end_of_one
+            a_member_may_leave_whatever_their_role
+            the_last_owner_neither_leaves_nor_is_removed
+            memberships_are_ended_by_owners_administrators_and_the_member_only
+            only_a_live_membership_of_the_organization_is_ended
+            a_membership_whose_end_cannot_be_written_goes_on
+            a_membership_ends_in_full_even_if_the_caller_stops_waiting
+        }
+        concurrent_member_cases {
+            of_two_owners_who_remove_each_other_at_once_one_is_removed
+            of_two_owners_who_demote_each_other_at_once_one_stays_owner
+            of_two_owners_who_leave_at_once_one_stays
+            of_many_owners_who_leave_or_step_down_at_once_one_stays_owner
+            a_membership_that_is_ended_many_times_at_once_ends_once
+            no_key_gets_in_once_the_end_of_the_membership_is_answered
         }
     }
 }

@@ -14,6 +14,7 @@ use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::postgres::audit_log::one_more;
 use crate::postgres::schema::api_keys;
+use crate::postgres::search::containing;
 
 pub(super) async fn find(
     connection: &mut AsyncPgConnection,
@@ -51,37 +52,12 @@ pub(super) async fn list(
         query = query.filter(api_keys::id.lt(after.as_uuid()));
     }
     if let Some(term) = filter.term() {
-        if term.contains('\0') {
-            // PostgreSQL stores no NUL and refuses to compare with one: no key contains it.
+        let Some(pattern) = containing(term) else {
             return Ok(Page::from_one_more(Vec::new(), page.size, |key: &ApiKey| key.id));
-        }
-        query = query.filter(api_keys::search_text.like(containing(term)));
+        };
+        query = query.filter(api_keys::search_text.like(pattern));
     }
     let rows: QueryResult<Vec<KeyRow>> = query.load(connection).await;
     let keys: Result<Vec<ApiKey>, StorageError> = rows?.into_iter().map(ApiKey::try_from).collect();
     Ok(Page::from_one_more(keys?, page.size, |key| key.id))
-}
-
-/// The LIKE pattern of texts that contain the term, whatever it consists of.
-fn containing(term: &str) -> String {
-    let mut pattern = String::with_capacity(term.len() + 2);
-    pattern.push('%');
-    for character in term.chars() {
-        if matches!(character, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(character);
-    }
-    pattern.push('%');
-    pattern
-}
-
-#[cfg(test)]
-mod tests {
-    use super::containing;
-
-    #[test]
-    fn wildcards_in_a_term_stand_for_themselves() {
-        assert_eq!(containing("50%_\\n"), "%50\\%\\_\\\\n%");
-    }
 }

@@ -4,7 +4,6 @@ use std::convert::Infallible;
 
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
-use diesel::sql_types::Text;
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::page::{Page, PageRequest};
@@ -15,11 +14,7 @@ use crate::abort::Abort;
 use crate::sqlite::audit_log::one_more;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::api_keys;
-
-diesel::define_sql_function! {
-    /// Where a text occurs in another one, literally: from 1; 0 if nowhere.
-    fn instr(within: Text, text: Text) -> Integer;
-}
+use crate::sqlite::search::instr;
 
 pub(super) fn find(
     connection: &mut SqliteConnection,
@@ -56,7 +51,6 @@ pub(super) fn list(
         query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
     }
     if let Some(term) = filter.term() {
-        // LIKE would ignore the case of ASCII letters, and of no others.
         query = query.filter(instr(api_keys::search_text, term).gt(0));
     }
     let rows: Vec<KeyRow> = query.load(connection)?;

@@ -1,0 +1,7 @@
+//! What the ports of running an organization promise.
+
+pub(super) mod change_role_cases;
+pub(super) mod concurrent_member_cases;
+pub(super) mod end_membership_cases;
+pub(super) mod list_member_cases;
+mod scene;

@@ -1,0 +1,172 @@
+//! How [`MemberStore`](crate::administration::ports::MemberStore) changes roles.
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::Scene;
+use super::scene::as_user;
+use crate::administration::ports::ChangeRoleError;
+use crate::audit::{Action, Actor, Subject};
+use crate::membership::Role;
+
+pub async fn a_changed_role_reads_back_and_is_told(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let (here, him) = (ada.organization.id, Subject::Membership(bob.membership.id));
+    scene
+        .change_role(as_user(&ada), &bob, Role::Owner)
+        .await
+        .expect("promoted");
+
+    let hers = (ada.membership.id, Role::Owner);
+    assert_eq!(scene.roles(here).await, [hers, (bob.membership.id, Role::Owner)]);
+    let member = scene
+        .stores
+        .keys
+        .memberships
+        .find_live(bob.user.id, &ada.organization.slug)
+        .await;
+    let member = member.expect("the store answers").expect("still a member");
+    assert_eq!(member.membership.role, Role::Owner);
+
+    let event = scene.change_of(as_user(&bob), Action::MakeMember, &bob);
+    let (id, members) = (bob.membership.id, &scene.stores.members);
+    members
+        .change_role(here, id, Role::Member, event.clone())
+        .await
+        .expect("an owner steps down");
+    assert_eq!(scene.roles(here).await, [hers, (id, Role::Member)]);
+    assert_eq!(
+        scene.events_about(Some(here), Action::MakeOwner, him).await.len(),
+        1
+    );
+    let told = scene.events_about(Some(here), Action::MakeMember, him).await;
+    assert_eq!(told, [event]);
+}
+
+pub async fn a_role_that_stays_writes_no_event(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let before = scene.events(Some(ada.organization.id)).await;
+    for (member, role) in [(&bob, Role::Member), (&ada, Role::Owner)] {
+        scene
+            .change_role(as_user(&ada), member, role)
+            .await
+            .expect("nothing to do");
+    }
+
+    assert_eq!(scene.events(Some(ada.organization.id)).await, before);
+}
+
+pub async fn the_last_owner_stays_owner(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.join(&ada.organization, "bob").await;
+    // Neither counts: one is no owner any more, the other is one somewhere else.
+    let former = scene.join_as(&ada.organization, "former", Role::Owner).await;
+    scene.end_membership(&former).await;
+    let other = scene.add_organization("Difference Engines").await;
+    scene.join_as(&other, "stranger", Role::Owner).await;
+    let before = scene.events(Some(ada.organization.id)).await;
+
+    for actor in [as_user(&ada), Actor::Administrator] {
+        let refused = scene.change_role(actor, &ada, Role::Member).await;
+        assert!(matches!(refused, Err(ChangeRoleError::LastOwner)), "{refused:?}");
+    }
+    let roles = scene.roles(ada.organization.id).await;
+    assert!(roles.contains(&(ada.membership.id, Role::Owner)));
+    assert_eq!(scene.events(Some(ada.organization.id)).await, before);
+}
+
+pub async fn roles_are_changed_by_live_owners_and_administrators_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let outsiders = scene.outsiders(&ada.organization).await;
+    let roles = scene.roles(ada.organization.id).await;
+    let before = scene.events(Some(ada.organization.id)).await;
+    for (who, actor) in outsiders
+        .into_iter()
+        .chain([("a member for themselves", as_user(&bob))])
+    {
+        for role in [Role::Owner, Role::Member] {
+            let refused = scene.change_role(actor, &bob, role).await;
+            assert!(
+                matches!(refused, Err(ChangeRoleError::NotAllowed)),
+                "{who}: {refused:?}"
+            );
+        }
+        let event = scene.change_of(actor, Action::MakeOwner, &bob);
+        let (here, unknown) = (ada.organization.id, scene.id());
+        let members = &scene.stores.members;
+        let refused = members.change_role(here, unknown, Role::Owner, event).await;
+        assert!(
+            matches!(refused, Err(ChangeRoleError::NotAllowed)),
+            "{who} learns nothing: {refused:?}"
+        );
+    }
+    assert_eq!(scene.roles(ada.organization.id).await, roles);
+    assert_eq!(scene.events(Some(ada.organization.id)).await, before);
+
+    scene
+        .change_role(Actor::Administrator, &bob, Role::Owner)
+        .await
+        .expect("an administrator may");
+}
+
+pub async fn only_live_members_of_the_organization_get_another_role(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let former = scene.join(&ada.organization, "former").await;
+    scene.end_membership(&former).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let stranger = scene.join(&other, "stranger").await;
+    let here = ada.organization.id;
+    for id in [former.membership.id, stranger.membership.id, scene.id()] {
+        let act = scene.act(&ada);
+        let event = act.event(Action::MakeOwner, Subject::Membership(id));
+        let refused = scene
+            .stores
+            .members
+            .change_role(here, id, Role::Owner, event)
+            .await;
+        assert!(matches!(refused, Err(ChangeRoleError::NotFound)), "{refused:?}");
+    }
+
+    assert_eq!(
+        scene.roles(other.id).await,
+        [(stranger.membership.id, Role::Member)]
+    );
+}
+
+pub async fn a_role_whose_event_cannot_be_written_stays(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let event = scene.change_of(as_user(&ada), Action::MakeOwner, &bob);
+    let event = scene.unwritable(event).await;
+    let failed = scene
+        .stores
+        .members
+        .change_role(ada.organization.id, bob.membership.id, Role::Owner, event)
+        .await;
+
+    assert!(matches!(failed, Err(ChangeRoleError::Storage(_))), "{failed:?}");
+    let roles = scene.roles(ada.organization.id).await;
+    assert!(roles.contains(&(bob.membership.id, Role::Member)));
+}
+
+pub async fn a_role_is_changed_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    abandon(scene.change_role(as_user(&ada), &bob, Role::Owner)).await;
+
+    let here = ada.organization.id;
+    eventually("the abandoned role is changed", async || {
+        scene
+            .roles(here)
+            .await
+            .contains(&(bob.membership.id, Role::Owner))
+    })
+    .await;
+    let him = Subject::Membership(bob.membership.id);
+    assert_eq!(
+        scene.events_about(Some(here), Action::MakeOwner, him).await.len(),
+        1
+    );
+}

@@ -1,0 +1,224 @@
+//! How [`MemberStore`](crate::administration::ports::MemberStore) ends memberships.
+
+use chrono::TimeDelta;
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::{AMPLE, Scene};
+use super::scene::{AdministrationScene, as_user};
+use crate::access::Credential;
+use crate::administration::ports::EndMembershipError;
+use crate::audit::{Action, Actor, Subject};
+use crate::membership::{Member, Role};
+use crate::ports::{AddKeyError, NewApiKey};
+
+pub async fn whoever_was_removed_is_no_member_and_none_of_their_keys_is_accepted(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let root = scene.new_key(&bob, "root");
+    scene.store(&bob, &root).await;
+    let child = scene.new_child(&bob, root.key.id, "child");
+    scene.store(&bob, &child).await;
+    scene.later(TimeDelta::milliseconds(7));
+    let event = scene.change_of(as_user(&ada), Action::RemoveMember, &bob);
+    let (here, him) = (ada.organization.id, bob.membership.id);
+    let members = &scene.stores.members;
+    members.end(here, him, event.clone()).await.expect("removed");
+
+    for key in [&root, &child] {
+        let credential = credential(&scene, key).await;
+        assert!(!credential.is_accepted());
+        assert_eq!(credential.membership_ended_at, Some(event.at));
+        assert!(
+            scene.stored(&key.key).await.is_valid(),
+            "a key's state is its own"
+        );
+    }
+    let refused = scene.try_add(&bob, &scene.new_key(&bob, "too late"), AMPLE).await;
+    assert!(matches!(refused, Err(AddKeyError::HolderGone)), "{refused:?}");
+    assert_eq!(live(&scene, &bob).await, None);
+    assert_eq!(scene.roles(here).await, [(ada.membership.id, Role::Owner)]);
+    let subject = Subject::Membership(him);
+    let told = scene
+        .events_about(Some(here), Action::RemoveMember, subject)
+        .await;
+    assert_eq!(told, [event]);
+}
+
+pub async fn other_memberships_and_their_keys_outlive_the_end_of_one(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let cleo = scene.join(&ada.organization, "cleo").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&bob.user, &other).await;
+    let keys = [&ada, &cleo, &elsewhere].map(|member| (member, scene.new_key(member, "key")));
+    for (member, key) in &keys {
+        scene.store(member, key).await;
+    }
+    scene.end_as(as_user(&ada), &bob).await.expect("removed");
+
+    for (member, key) in &keys {
+        assert!(credential(&scene, key).await.is_accepted());
+        assert_eq!(live(&scene, member).await.as_ref(), Some(*member));
+    }
+}
+
+pub async fn a_member_may_leave_whatever_their_role(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let owner = scene.join_as(&ada.organization, "owner", Role::Owner).await;
+    for member in [&bob, &owner] {
+        scene.end_as(as_user(member), member).await.expect("left");
+        assert_eq!(live(&scene, member).await, None);
+        let subject = Subject::Membership(member.membership.id);
+        let here = Some(ada.organization.id);
+        let told = scene.events_about(here, Action::LeaveOrganization, subject).await;
+        assert_eq!(told.len(), 1);
+    }
+
+    let again = scene.end_as(as_user(&bob), &bob).await;
+    assert!(matches!(again, Err(EndMembershipError::NotAllowed)), "{again:?}");
+}
+
+pub async fn the_last_owner_neither_leaves_nor_is_removed(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.join(&ada.organization, "bob").await;
+    let former = scene.join_as(&ada.organization, "former", Role::Owner).await;
+    scene.end_membership(&former).await;
+    let other = scene.add_organization("Difference Engines").await;
+    scene.join_as(&other, "stranger", Role::Owner).await;
+    let before = scene.events(Some(ada.organization.id)).await;
+
+    for actor in [as_user(&ada), Actor::Administrator] {
+        let refused = scene.end_as(actor, &ada).await;
+        assert!(
+            matches!(refused, Err(EndMembershipError::LastOwner)),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(live(&scene, &ada).await.as_ref(), Some(&ada));
+    assert_eq!(scene.events(Some(ada.organization.id)).await, before);
+}
+
+pub async fn memberships_are_ended_by_owners_administrators_and_the_member_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let his = scene.add_key(&bob, "his own key").await;
+    let outsiders = scene.outsiders(&ada.organization).await;
+    let before = scene.events(Some(ada.organization.id)).await;
+    for (who, actor) in outsiders
+        .into_iter()
+        .chain([("a key of the member", Actor::ApiKey(his.id))])
+    {
+        let refused = scene.end_as(actor, &bob).await;
+        assert!(
+            matches!(refused, Err(EndMembershipError::NotAllowed)),
+            "{who}: {refused:?}"
+        );
+        let event = scene.change_of(actor, Action::RemoveMember, &bob);
+        let (here, unknown) = (ada.organization.id, scene.id());
+        let refused = scene.stores.members.end(here, unknown, event).await;
+        assert!(
+            matches!(refused, Err(EndMembershipError::NotAllowed)),
+            "{who} learns nothing: {refused:?}"
+        );
+    }
+    assert_eq!(live(&scene, &bob).await.as_ref(), Some(&bob));
+    assert_eq!(scene.events(Some(ada.organization.id)).await, before);
+
+    scene
+        .end_as(Actor::Administrator, &bob)
+        .await
+        .expect("an administrator may");
+}
+
+pub async fn only_a_live_membership_of_the_organization_is_ended(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let former = scene.join(&ada.organization, "former").await;
+    scene.end_membership(&former).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let stranger = scene.join(&other, "stranger").await;
+    let here = ada.organization.id;
+    for id in [former.membership.id, stranger.membership.id, scene.id()] {
+        let act = scene.act(&ada);
+        let event = act.event(Action::RemoveMember, Subject::Membership(id));
+        let refused = scene.stores.members.end(here, id, event).await;
+        assert!(
+            matches!(refused, Err(EndMembershipError::NotFound)),
+            "{refused:?}"
+        );
+    }
+    // Who may leave one organization ends no membership by the name of another.
+    let theirs = scene.act(&stranger);
+    let event = theirs.event(
+        Action::LeaveOrganization,
+        Subject::Membership(stranger.membership.id),
+    );
+    let refused = scene
+        .stores
+        .members
+        .end(here, stranger.membership.id, event)
+        .await;
+    assert!(
+        matches!(refused, Err(EndMembershipError::NotAllowed)),
+        "{refused:?}"
+    );
+
+    assert_eq!(live(&scene, &stranger).await.as_ref(), Some(&stranger));
+}
+
+pub async fn a_membership_whose_end_cannot_be_written_goes_on(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let key = scene.new_key(&bob, "key");
+    scene.store(&bob, &key).await;
+    let event = scene.change_of(as_user(&ada), Action::RemoveMember, &bob);
+    let event = scene.unwritable(event).await;
+    let (here, him) = (ada.organization.id, bob.membership.id);
+    let failed = scene.stores.members.end(here, him, event).await;
+
+    assert!(
+        matches!(failed, Err(EndMembershipError::Storage(_))),
+        "{failed:?}"
+    );
+    assert_eq!(live(&scene, &bob).await.as_ref(), Some(&bob));
+    assert!(credential(&scene, &key).await.is_accepted());
+}
+
+pub async fn a_membership_ends_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let key = scene.new_key(&bob, "key");
+    scene.store(&bob, &key).await;
+    abandon(scene.end_as(as_user(&ada), &bob)).await;
+
+    eventually("the abandoned membership ends", async || {
+        live(&scene, &bob).await.is_none()
+    })
+    .await;
+    assert!(!credential(&scene, &key).await.is_accepted());
+    let (here, subject) = (Some(ada.organization.id), Subject::Membership(bob.membership.id));
+    let told = scene.events_about(here, Action::RemoveMember, subject).await;
+    assert_eq!(told.len(), 1);
+}
+
+async fn live(scene: &AdministrationScene, member: &Member) -> Option<Member> {
+    scene
+        .stores
+        .keys
+        .memberships
+        .find_live(member.user.id, &member.organization.slug)
+        .await
+        .expect("the store answers")
+}
+
+async fn credential(scene: &AdministrationScene, new: &NewApiKey) -> Credential {
+    scene
+        .stores
+        .keys
+        .credentials
+        .find(&new.digest)
+        .await
+        .expect("the store answers")
+        .expect("a key that was added")
+}

@@ -1,0 +1,204 @@
+//! How [`MemberStore`](crate::administration::ports::MemberStore) shows members.
+
+use chrono::TimeDelta;
+
+use super::super::Stores;
+use super::super::scene::Scene;
+use super::scene::AdministrationScene;
+use crate::administration::ports::MemberOverview;
+use crate::id::{MembershipId, OrganizationId};
+use crate::membership::Member;
+use crate::page::PageSize;
+use crate::ports::DescendantKeys;
+
+pub async fn members_are_listed_who_joined_last_first(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.later(TimeDelta::milliseconds(5));
+    let bob = scene
+        .join_named(&ada.organization, "bob", "Bob \u{645}\u{62d}\u{645}\u{62f}")
+        .await;
+    let cleo = scene.join(&ada.organization, "cleo").await;
+
+    let listed = scene.listed(ada.organization.id, None, PageSize::MAX).await;
+    assert_eq!(listed, [&cleo, &bob, &ada].map(without_keys_or_projects));
+}
+
+pub async fn pages_of_members_add_up_to_the_whole_list(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for number in 1..7 {
+        scene.join(&ada.organization, &format!("member{number}")).await;
+    }
+    let all = scene.listed(ada.organization.id, None, PageSize::MAX).await;
+
+    assert_eq!(all.len(), 7);
+    for size in 1..=8 {
+        assert_eq!(
+            scene.listed(ada.organization.id, None, size).await,
+            all,
+            "by {size}"
+        );
+    }
+}
+
+pub async fn only_live_members_of_the_organization_are_listed(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&bob.user, &other).await;
+    scene.end_membership(&bob).await;
+
+    assert_eq!(listed_ids(&scene, ada.organization.id).await, [ada.membership.id]);
+    assert_eq!(listed_ids(&scene, other.id).await, [elsewhere.membership.id]);
+    assert_eq!(listed_ids(&scene, scene.id()).await, []);
+
+    let again = scene.join_also(&bob.user, &ada.organization).await;
+    assert_eq!(
+        listed_ids(&scene, ada.organization.id).await,
+        [again.membership.id, ada.membership.id]
+    );
+}
+
+pub async fn a_member_is_found_in_their_organization_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join_named(&ada.organization, "bob", "Bob").await;
+    let other = scene.add_organization("Difference Engines").await;
+
+    for member in [&ada, &bob] {
+        let found = find(&scene, ada.organization.id, member.membership.id).await;
+        assert_eq!(found, Some(without_keys_or_projects(member)));
+    }
+    assert_eq!(find(&scene, other.id, bob.membership.id).await, None);
+    assert_eq!(find(&scene, ada.organization.id, scene.id()).await, None);
+    scene.end_membership(&bob).await;
+    assert_eq!(find(&scene, ada.organization.id, bob.membership.id).await, None);
+}
+
+pub async fn a_member_is_shown_with_the_number_of_their_valid_keys(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&bob.user, &other).await;
+    let root = scene.add_key(&bob, "root").await;
+    scene.add_child(&bob, &root, "child").await;
+    let revoked = scene.add_key(&bob, "revoked").await;
+    scene.revoke(&bob, &revoked, DescendantKeys::Keep).await;
+    scene.add_key(&elsewhere, "elsewhere").await;
+
+    let found = find(&scene, ada.organization.id, bob.membership.id).await;
+    assert_eq!(found.map(|member| member.valid_keys), Some(2));
+    let listed = scene.listed(ada.organization.id, None, PageSize::MAX).await;
+    let keys: Vec<u32> = listed.iter().map(|member| member.valid_keys).collect();
+    assert_eq!(keys, [2, 0]);
+}
+
+pub async fn a_search_for_members_reads_usernames_and_display_names(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let here = &ada.organization;
+    scene
+        .join_named(here, "b.lovelace", "\u{c9}lodie Br\u{fb}l\u{e9}e")
+        .await;
+    scene
+        .join_named(here, "grace", "\u{3a3}\u{3af}\u{3c3}\u{3c5}\u{3c6}\u{3bf}\u{3c2}")
+        .await;
+    let other = scene.add_organization("Difference Engines").await;
+    scene.join_named(&other, "elodie", "\u{c9}lodie").await;
+
+    for (term, found) in [
+        ("lovelace", &["b.lovelace"][..]),
+        (" LOVE ", &["b.lovelace"]),
+        ("\u{c9}LODIE BR", &["b.lovelace"]),
+        ("e\u{301}lodie", &["b.lovelace"]),
+        ("\u{3a3}\u{38a}\u{3a3}", &["grace"]),
+        ("\u{3c6}\u{3bf}\u{3c3}", &["grace"]),
+        ("a", &["grace", "b.lovelace", "ada"]),
+        ("  ", &["grace", "b.lovelace", "ada"]),
+        ("nobody", &[]),
+    ] {
+        assert_eq!(found_by(&scene, &ada, term).await, found, "{term:?}");
+    }
+}
+
+/// Whoever arranges users directly leaves no search text, as did the version before searches.
+pub async fn a_search_for_members_finds_those_of_the_version_before_by_username(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.join(&ada.organization, "bob.builder").await;
+
+    assert_eq!(found_by(&scene, &ada, "BUILD").await, ["bob.builder"]);
+    assert_eq!(found_by(&scene, &ada, "ada").await, ["ada"]);
+}
+
+pub async fn wildcards_and_quotes_in_a_search_for_members_are_literal(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene
+        .join_named(&ada.organization, "bob", "100% Bob \\ 'B_b'")
+        .await;
+    scene.join(&ada.organization, "b_b-2").await;
+
+    for (term, found) in [
+        ("%", &["bob"][..]),
+        ("0% b", &["bob"]),
+        ("\\", &["bob"]),
+        ("'b_b'", &["bob"]),
+        ("b_b", &["b_b-2", "bob"]),
+        ("a%a", &[]),
+        ("_", &["b_b-2", "bob"]),
+        ("\0", &[]),
+        ("bob\0", &[]),
+    ] {
+        assert_eq!(found_by(&scene, &ada, term).await, found, "{term:?}");
+    }
+}
+
+pub async fn a_search_for_members_goes_on_over_pages(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for number in 0..5 {
+        scene.join(&ada.organization, &format!("bob{number}")).await;
+        scene.join(&ada.organization, &format!("cleo{number}")).await;
+    }
+
+    for size in [1, 2, 5] {
+        let listed = scene.listed(ada.organization.id, Some("bob"), size).await;
+        assert_eq!(usernames(&listed), ["bob4", "bob3", "bob2", "bob1", "bob0"]);
+    }
+}
+
+fn without_keys_or_projects(member: &Member) -> MemberOverview {
+    MemberOverview {
+        user: member.user.clone(),
+        membership: member.membership.clone(),
+        valid_keys: 0,
+        projects: 0,
+    }
+}
+
+fn usernames(members: &[MemberOverview]) -> Vec<&str> {
+    members
+        .iter()
+        .map(|member| member.user.username.as_str())
+        .collect()
+}
+
+async fn found_by(scene: &AdministrationScene, owner: &Member, term: &str) -> Vec<String> {
+    let listed = scene
+        .listed(owner.organization.id, Some(term), PageSize::MAX)
+        .await;
+    usernames(&listed).into_iter().map(str::to_owned).collect()
+}
+
+async fn listed_ids(scene: &AdministrationScene, organization: OrganizationId) -> Vec<MembershipId> {
+    let listed = scene.listed(organization, None, PageSize::MAX).await;
+    listed.iter().map(|member| member.membership.id).collect()
+}
+
+async fn find(
+    scene: &AdministrationScene,
+    organization: OrganizationId,
+    id: MembershipId,
+) -> Option<MemberOverview> {
+    scene
+        .stores
+        .members
+        .find(organization, id)
+        .await
+        .expect("the store answers")
+}

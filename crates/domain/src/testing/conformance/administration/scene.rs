@@ -1,0 +1,151 @@
+//! What the cases begin with in which an organization is run.
+
+use super::super::Stores;
+use super::super::scene::Scene;
+use crate::administration::ports::{ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::id::{MembershipId, OrganizationId};
+use crate::membership::{Member, Role};
+use crate::organization::Organization;
+use crate::page::{PageRequest, PageSize};
+use crate::sign_in::accounts::Account;
+use crate::sign_in::password::PasswordHash;
+use crate::sign_in::ports::NewAccount;
+use crate::user::{DisplayName, User};
+
+/// Enough to fill every gap between a check and the change it is for.
+pub(super) const CROWD: usize = 64;
+
+/// A store of everything, and what makes its content.
+pub(super) type AdministrationScene = Scene<Stores>;
+
+impl AdministrationScene {
+    /// Everybody who may not run the organization, in a word and as actor.
+    pub(super) async fn outsiders(&self, organization: &Organization) -> Vec<(&'static str, Actor)> {
+        let owner = self.join_as(organization, "crown", Role::Owner).await;
+        let key = self.add_key(&owner, "a key of an owner").await;
+        let member = self.join(organization, "plain").await;
+        let former = self.join_as(organization, "former", Role::Owner).await;
+        self.end_membership(&former).await;
+        let elsewhere = self.add_organization("Elsewhere").await;
+        let stranger = self.join_as(&elsewhere, "stranger", Role::Owner).await;
+        vec![
+            ("a plain member", Actor::User(member.user.id)),
+            ("a former owner", Actor::User(former.user.id)),
+            ("an owner of another organization", Actor::User(stranger.user.id)),
+            ("a user that does not exist", Actor::User(self.id())),
+            ("a key of an owner", Actor::ApiKey(key.id)),
+            ("nobody", Actor::Anonymous),
+        ]
+    }
+
+    /// Adds a user with a display name of their own as member of an organization.
+    pub(super) async fn join_named(
+        &self,
+        organization: &Organization,
+        username: &str,
+        display_name: &str,
+    ) -> Member {
+        let user = User {
+            display_name: DisplayName::parse(display_name).expect("a display name"),
+            ..self.make.user(username)
+        };
+        let membership = self.make.membership(organization, &user, Role::Member);
+        let new = NewAccount {
+            account: Account {
+                user: user.clone(),
+                password_hash: PasswordHash::from_phc_string("$no-password".to_owned()),
+            },
+            membership: membership.clone(),
+        };
+        let act = self.act_as(Actor::Administrator, Some(organization.id));
+        let event = act.event(Action::CreateUser, Subject::User(user.id));
+        self.stores
+            .accounts
+            .add(new, vec![event])
+            .await
+            .expect("a new username is added");
+        Member {
+            user,
+            organization: organization.clone(),
+            membership,
+        }
+    }
+
+    /// The live members of an organization that pass the filter, over all pages of that size.
+    pub(super) async fn listed(
+        &self,
+        organization: OrganizationId,
+        search: Option<&str>,
+        size: u16,
+    ) -> Vec<MemberOverview> {
+        let mut members = Vec::new();
+        let mut after = None;
+        loop {
+            let request = PageRequest {
+                size: PageSize::new(size).expect("a page size"),
+                after,
+            };
+            let filter = MemberFilter::new(search);
+            let page = self.stores.members.list(organization, filter, request).await;
+            let page = page.expect("the store answers");
+            assert!(page.items.len() <= usize::from(size), "no page is over its size");
+            members.extend(page.items);
+            after = page.next;
+            if after.is_none() {
+                return members;
+            }
+        }
+    }
+
+    /// Who is a live member of the organization, and as what: by rising identifier of the membership.
+    pub(super) async fn roles(&self, organization: OrganizationId) -> Vec<(MembershipId, Role)> {
+        let members = self.listed(organization, None, PageSize::MAX).await;
+        let members = members.into_iter().rev();
+        members
+            .map(|member| (member.membership.id, member.membership.role))
+            .collect()
+    }
+
+    /// The event of a change to a membership.
+    pub(super) fn change_of(&self, actor: Actor, action: Action, member: &Member) -> AuditEvent {
+        self.act_as(actor, Some(member.organization.id))
+            .event(action, Subject::Membership(member.membership.id))
+    }
+
+    pub(super) async fn change_role(
+        &self,
+        actor: Actor,
+        member: &Member,
+        role: Role,
+    ) -> Result<(), ChangeRoleError> {
+        let action = match role {
+            Role::Owner => Action::MakeOwner,
+            Role::Member => Action::MakeMember,
+        };
+        let event = self.change_of(actor, action, member);
+        self.stores
+            .members
+            .change_role(member.organization.id, member.membership.id, role, event)
+            .await
+    }
+
+    /// Ends a membership as somebody else, or as the member, who then leaves.
+    pub(super) async fn end_as(&self, actor: Actor, member: &Member) -> Result<(), EndMembershipError> {
+        let action = if actor == as_user(member) {
+            Action::LeaveOrganization
+        } else {
+            Action::RemoveMember
+        };
+        let event = self.change_of(actor, action, member);
+        self.stores
+            .members
+            .end(member.organization.id, member.membership.id, event)
+            .await
+    }
+}
+
+/// The member as actor.
+pub(super) const fn as_user(member: &Member) -> Actor {
+    Actor::User(member.user.id)
+}

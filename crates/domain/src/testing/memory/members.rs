@@ -1,0 +1,137 @@
+use async_trait::async_trait;
+
+use super::{MemoryStore, State, newest_first};
+use crate::administration::ports::{
+    ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
+};
+use crate::audit::{Actor, AuditEvent};
+use crate::id::{MembershipId, OrganizationId};
+use crate::membership::{Membership, Role};
+use crate::page::{Page, PageRequest};
+use crate::ports::StorageError;
+
+#[async_trait]
+impl MemberStore for MemoryStore {
+    async fn list(
+        &self,
+        organization: OrganizationId,
+        filter: MemberFilter,
+        page: PageRequest<MembershipId>,
+    ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
+        let state = self.state()?;
+        let members = state
+            .live_memberships(organization)
+            .filter_map(|membership| state.member_overview(membership))
+            .filter(|member| filter.accepts(&member.user))
+            .collect();
+        Ok(newest_first(members, page, |member| member.membership.id))
+    }
+
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+    ) -> Result<Option<MemberOverview>, StorageError> {
+        let state = self.state()?;
+        let membership = state.live_membership(organization, id);
+        Ok(membership.and_then(|membership| state.member_overview(membership)))
+    }
+
+    async fn change_role(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        role: Role,
+        event: AuditEvent,
+    ) -> Result<(), ChangeRoleError> {
+        let mut state = self.state()?;
+        if !state.may_administer(organization, event.actor) {
+            return Err(ChangeRoleError::NotAllowed);
+        }
+        let member = state
+            .live_membership(organization, id)
+            .ok_or(ChangeRoleError::NotFound)?;
+        if member.role == role {
+            return Ok(());
+        }
+        if state.is_last_owner(organization, id) {
+            return Err(ChangeRoleError::LastOwner);
+        }
+        state.write(vec![event])?;
+        for membership in state
+            .memberships
+            .iter_mut()
+            .filter(|membership| membership.id == id)
+        {
+            membership.role = role;
+        }
+        Ok(())
+    }
+
+    async fn end(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        event: AuditEvent,
+    ) -> Result<(), EndMembershipError> {
+        let mut state = self.state()?;
+        let member = state.live_membership(organization, id);
+        let is_the_member = member.is_some_and(|member| event.actor == Actor::User(member.user_id));
+        if !is_the_member && !state.may_administer(organization, event.actor) {
+            return Err(EndMembershipError::NotAllowed);
+        }
+        member.ok_or(EndMembershipError::NotFound)?;
+        if state.is_last_owner(organization, id) {
+            return Err(EndMembershipError::LastOwner);
+        }
+        let at = event.at;
+        state.write(vec![event])?;
+        for membership in state
+            .memberships
+            .iter_mut()
+            .filter(|membership| membership.id == id)
+        {
+            membership.ended_at = Some(at);
+        }
+        state.project_members.retain(|(_, member)| *member != id);
+        Ok(())
+    }
+}
+
+impl State {
+    pub(super) fn live_memberships(&self, organization: OrganizationId) -> impl Iterator<Item = &Membership> {
+        self.memberships
+            .iter()
+            .filter(move |membership| membership.organization_id == organization && membership.is_live())
+    }
+
+    pub(super) fn live_membership(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+    ) -> Option<&Membership> {
+        self.live_memberships(organization)
+            .find(|membership| membership.id == id)
+    }
+
+    fn is_last_owner(&self, organization: OrganizationId, id: MembershipId) -> bool {
+        self.live_memberships(organization)
+            .filter(|membership| membership.role == Role::Owner)
+            .map(|owner| owner.id)
+            .eq([id])
+    }
+
+    fn member_overview(&self, membership: &Membership) -> Option<MemberOverview> {
+        let keys = self.keys.iter().map(|stored| &stored.key);
+        let valid_keys = keys.filter(|key| key.consumer_id == membership.id && key.is_valid());
+        let projects = self.projects.iter().filter(|project| {
+            project.is_active() && self.project_members.contains(&(project.id, membership.id))
+        });
+        Some(MemberOverview {
+            user: self.user(membership.user_id)?.clone(),
+            membership: membership.clone(),
+            valid_keys: u32::try_from(valid_keys.count()).unwrap_or(u32::MAX),
+            projects: u32::try_from(projects.count()).unwrap_or(u32::MAX),
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! What owners do with members, and members with their own membership.
+
+use keyward_domain::access::AuthenticateError;
+use keyward_domain::administration::Authority;
+use keyward_domain::administration::ports::{ChangeRoleError, EndMembershipError, MemberFilter};
+use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::ports::Memberships;
+use keyward_domain::testing::TestInstallation;
+
+fn from_somewhere() -> RequestSource {
+    RequestSource {
+        address: Some([192, 0, 2, 7].into()),
+        request_id: Some("request-1".to_owned()),
+    }
+}
+
+fn authority(owner: &Member) -> Authority {
+    owner.as_authority().expect("an owner")
+}
+
+/// An installation whose organization has the owner `ada` and the member `bob`.
+fn ada_and_bob() -> (TestInstallation, Member, Member) {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Owner);
+    let bob = installation.member(&acme, "bob", Role::Member);
+    (installation, ada, bob)
+}
+
+async fn is_member(installation: &TestInstallation, member: &Member) -> bool {
+    installation
+        .store
+        .find_live(member.user.id, &member.organization.slug)
+        .await
+        .expect("the store answers")
+        .is_some()
+}
+
+#[tokio::test]
+async fn only_an_owner_has_authority() {
+    let (_, ada, bob) = ada_and_bob();
+
+    assert_eq!(bob.as_authority(), None);
+    assert_eq!(authority(&ada).organization_id(), ada.organization.id);
+    assert_eq!(authority(&ada).as_actor(), Actor::User(ada.user.id));
+}
+
+#[tokio::test]
+async fn an_owner_sees_members_and_how_many_keys_they_have() {
+    let (installation, ada, bob) = ada_and_bob();
+    installation.issue(&bob.as_holder(), "ci").await;
+    let (members, of_acme) = (installation.members(), authority(&ada));
+    let page = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+
+    let all = members.list(&of_acme, MemberFilter::default(), page).await;
+    let all = all.expect("the store answers").items;
+    let seen: Vec<_> = all
+        .iter()
+        .map(|member| (member.user.username.as_str(), member.valid_keys))
+        .collect();
+    assert_eq!(seen, [("bob", 1), ("ada", 0)]);
+    let searched = members.list(&of_acme, MemberFilter::new(Some("AD")), page).await;
+    assert_eq!(searched.expect("the store answers").items.len(), 1);
+    let found = members.find(&of_acme, bob.membership.id).await;
+    assert_eq!(found.expect("the store answers").as_ref(), all.first());
+}
+
+#[tokio::test]
+async fn a_changed_role_is_told_with_who_changed_it_and_from_where() {
+    let (installation, ada, bob) = ada_and_bob();
+    let members = installation.members();
+    for (role, action) in [
+        (Role::Owner, Action::MakeOwner),
+        (Role::Member, Action::MakeMember),
+    ] {
+        members
+            .change_role(&authority(&ada), bob.membership.id, role, from_somewhere())
+            .await
+            .expect("changed");
+        let told = installation.store.events().pop().expect("told");
+        assert_eq!(
+            (told.action, told.subject, told.actor),
+            (
+                action,
+                Subject::Membership(bob.membership.id),
+                Actor::User(ada.user.id)
+            )
+        );
+        assert_eq!(told.organization_id, Some(ada.organization.id));
+        assert_eq!(told.source, from_somewhere());
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_removed_loses_the_pages_and_every_key_at_once() {
+    let (installation, ada, bob) = ada_and_bob();
+    let key = installation.issue(&bob.as_holder(), "ci").await;
+    installation
+        .members()
+        .remove(&authority(&ada), bob.membership.id, from_somewhere())
+        .await
+        .expect("removed");
+
+    assert!(!is_member(&installation, &bob).await);
+    let refused = installation.authenticate().caller(key.token.expose()).await;
+    assert!(
+        matches!(refused, Err(AuthenticateError::InvalidToken)),
+        "{refused:?}"
+    );
+    let told = installation.store.events().pop().expect("told");
+    assert_eq!(
+        (told.action, told.actor, told.at),
+        (
+            Action::RemoveMember,
+            Actor::User(ada.user.id),
+            ada.membership.joined_at
+        )
+    );
+}
+
+#[tokio::test]
+async fn an_administrator_removes_members_of_every_organization() {
+    let (installation, _, bob) = ada_and_bob();
+    let administrator = Authority::of_administrator(bob.organization.id);
+    installation
+        .members()
+        .remove(&administrator, bob.membership.id, RequestSource::default())
+        .await
+        .expect("removed");
+
+    let told = installation.store.events().pop().expect("told");
+    assert_eq!(told.actor, Actor::Administrator);
+    assert!(!is_member(&installation, &bob).await);
+}
+
+#[tokio::test]
+async fn a_member_leaves_by_themselves_and_the_last_owner_cannot() {
+    let (installation, ada, bob) = ada_and_bob();
+    let members = installation.members();
+    members.leave(&bob, from_somewhere()).await.expect("left");
+    let told = installation.store.events().pop().expect("told");
+    assert_eq!(
+        (told.action, told.actor),
+        (Action::LeaveOrganization, Actor::User(bob.user.id))
+    );
+
+    let refused = members.leave(&ada, from_somewhere()).await;
+    assert!(
+        matches!(refused, Err(EndMembershipError::LastOwner)),
+        "{refused:?}"
+    );
+    let stepping_down = members
+        .change_role(
+            &authority(&ada),
+            ada.membership.id,
+            Role::Member,
+            from_somewhere(),
+        )
+        .await;
+    assert!(
+        matches!(stepping_down, Err(ChangeRoleError::LastOwner)),
+        "{stepping_down:?}"
+    );
+    assert!(is_member(&installation, &ada).await);
+}
+
+#[tokio::test]
+async fn an_authority_of_a_page_that_was_opened_before_is_worth_nothing_after_the_role_is_gone() {
+    let (installation, ada, bob) = ada_and_bob();
+    let cleo = installation.member(&ada.organization, "cleo", Role::Owner);
+    let (members, before) = (installation.members(), authority(&cleo));
+    members
+        .change_role(
+            &authority(&ada),
+            cleo.membership.id,
+            Role::Member,
+            from_somewhere(),
+        )
+        .await
+        .expect("demoted");
+
+    let refused = members.remove(&before, bob.membership.id, from_somewhere()).await;
+    assert!(
+        matches!(refused, Err(EndMembershipError::NotAllowed)),
+        "{refused:?}"
+    );
+    assert!(is_member(&installation, &bob).await);
+}

@@ -1,0 +1,127 @@
+//! Who belongs to an organization, and as what.
+//!
+//! That an owner is left holds because every change locks the organization first: of one organization, they run one
+//! after the other.
+
+mod change_role;
+mod end;
+mod read;
+
+use async_trait::async_trait;
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::result::Error as QueryError;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::administration::ports::{
+    ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
+};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{MembershipId, OrganizationId, UserId};
+use keyward_domain::membership::Role;
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+use uuid::Uuid;
+
+use super::schema::memberships;
+use super::store::PostgresStore;
+use crate::stored_row::StoredRow;
+
+#[async_trait]
+impl MemberStore for PostgresStore {
+    async fn list(
+        &self,
+        organization: OrganizationId,
+        filter: MemberFilter,
+        page: PageRequest<MembershipId>,
+    ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
+        self.read(move |connection| Box::pin(read::list(connection, organization, filter, page)))
+            .await
+    }
+
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+    ) -> Result<Option<MemberOverview>, StorageError> {
+        self.read(move |connection| Box::pin(read::find(connection, organization, id)))
+            .await
+    }
+
+    async fn change_role(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        role: Role,
+        event: AuditEvent,
+    ) -> Result<(), ChangeRoleError> {
+        self.change(move |connection| {
+            Box::pin(change_role::change_role(
+                connection,
+                organization,
+                id,
+                role,
+                event,
+            ))
+        })
+        .await
+    }
+
+    async fn end(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        event: AuditEvent,
+    ) -> Result<(), EndMembershipError> {
+        self.change(move |connection| Box::pin(end::end(connection, organization, id, event)))
+            .await
+    }
+}
+
+/// What a change needs to know of a live member.
+pub(super) struct LiveMember {
+    user: UserId,
+    role: String,
+}
+
+impl LiveMember {
+    fn role(&self, id: MembershipId) -> Result<Role, StorageError> {
+        StoredRow::new("memberships", id.as_uuid()).word("role", Role::from_word(&self.role))
+    }
+}
+
+/// A live member of the organization, who stays one until the end of this transaction, and to whose keys nothing happens
+/// meanwhile. Comes after the organization's lock.
+pub(super) async fn lock_live_member(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    id: MembershipId,
+) -> Result<Option<LiveMember>, QueryError> {
+    let row: Option<(Uuid, String)> = memberships::table
+        .filter(memberships::organization_id.eq(organization.as_uuid()))
+        .filter(memberships::id.eq(id.as_uuid()))
+        .filter(memberships::ended_at.is_null())
+        .select((memberships::user_id, memberships::role))
+        .for_no_key_update()
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(row.map(|(user, role)| LiveMember {
+        user: UserId::from_uuid(user),
+        role,
+    }))
+}
+
+/// Whether the organization has only one live owner. It stays true under the organization's lock.
+async fn has_one_owner(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+) -> Result<bool, QueryError> {
+    let owners: i64 = memberships::table
+        .filter(memberships::organization_id.eq(organization.as_uuid()))
+        .filter(memberships::ended_at.is_null())
+        .filter(memberships::role.eq(Role::Owner.as_str()))
+        .count()
+        .get_result(connection)
+        .await?;
+    Ok(owners <= 1)
+}

@@ -1,0 +1,45 @@
+//! Ending a membership.
+
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::administration::ports::EndMembershipError;
+use keyward_domain::audit::{Actor, AuditEvent};
+use keyward_domain::id::{MembershipId, OrganizationId};
+use keyward_domain::membership::Role;
+
+use super::{has_one_owner, lock_live_member};
+use crate::abort::Abort;
+use crate::postgres::audit_log::write_event;
+use crate::postgres::authority::lock_authority;
+use crate::postgres::schema::{memberships, project_members};
+
+pub(super) async fn end(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    id: MembershipId,
+    event: AuditEvent,
+) -> Result<(), Abort<EndMembershipError>> {
+    let may_administer = lock_authority(connection, organization, event.actor).await?;
+    // From here on no key of theirs is added: whoever adds one locks the membership, too, and then sees that it has
+    // ended.
+    let member = lock_live_member(connection, organization, id).await?;
+    let is_the_member = member
+        .as_ref()
+        .is_some_and(|member| event.actor == Actor::User(member.user));
+    if !may_administer && !is_the_member {
+        return Err(Abort::Refused(EndMembershipError::NotAllowed));
+    }
+    let member = member.ok_or(Abort::Refused(EndMembershipError::NotFound))?;
+    if member.role(id)? == Role::Owner && has_one_owner(connection, organization).await? {
+        return Err(Abort::Refused(EndMembershipError::LastOwner));
+    }
+    diesel::update(memberships::table.filter(memberships::id.eq(id.as_uuid())))
+        .set(memberships::ended_at.eq(event.at))
+        .execute(connection)
+        .await?;
+    diesel::delete(project_members::table.filter(project_members::membership_id.eq(id.as_uuid())))
+        .execute(connection)
+        .await?;
+    write_event(connection, event).await?;
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Who belongs to an organization, and as what.
+
+mod change_role;
+mod end;
+mod read;
+
+use async_trait::async_trait;
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
+use diesel::result::Error as QueryError;
+use keyward_domain::administration::ports::{
+    ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
+};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{MembershipId, OrganizationId, UserId};
+use keyward_domain::membership::Role;
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+
+use super::columns::StoredId;
+use super::schema::memberships;
+use super::store::SqliteStore;
+use crate::stored_row::StoredRow;
+
+#[async_trait]
+impl MemberStore for SqliteStore {
+    async fn list(
+        &self,
+        organization: OrganizationId,
+        filter: MemberFilter,
+        page: PageRequest<MembershipId>,
+    ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
+        self.read(move |connection| read::list(connection, organization, filter, page))
+            .await
+    }
+
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+    ) -> Result<Option<MemberOverview>, StorageError> {
+        self.read(move |connection| read::find(connection, organization, id))
+            .await
+    }
+
+    async fn change_role(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        role: Role,
+        event: AuditEvent,
+    ) -> Result<(), ChangeRoleError> {
+        self.change(move |connection| change_role::change_role(connection, organization, id, role, event))
+            .await
+    }
+
+    async fn end(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        event: AuditEvent,
+    ) -> Result<(), EndMembershipError> {
+        self.change(move |connection| end::end(connection, organization, id, event))
+            .await
+    }
+}
+
+/// What a change needs to know of a live member.
+struct LiveMember {
+    user: UserId,
+    role: String,
+}
+
+impl LiveMember {
+    fn role(&self, id: MembershipId) -> Result<Role, StorageError> {
+        StoredRow::new("memberships", id.as_uuid()).word("role", Role::from_word(&self.role))
+    }
+}
+
+/// A live member of the organization.
+fn live_member(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    id: MembershipId,
+) -> Result<Option<LiveMember>, QueryError> {
+    let row: Option<(StoredId, String)> = memberships::table
+        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(memberships::id.eq(StoredId(id.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .select((memberships::user_id, memberships::role))
+        .first(connection)
+        .optional()?;
+    Ok(row.map(|(user, role)| LiveMember {
+        user: UserId::from_uuid(user.0),
+        role,
+    }))
+}
+
+/// Whether the organization has only one live owner.
+fn has_one_owner(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+) -> Result<bool, QueryError> {
+    let owners: i64 = memberships::table
+        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .filter(memberships::role.eq(Role::Owner.as_str()))
+        .count()
+        .get_result(connection)?;
+    Ok(owners <= 1)
+}
