@@ -32,6 +32,7 @@ mod members;
 mod memberships;
 mod migrations;
 mod people;
+mod projects;
 pub(crate) mod schema;
 mod search;
 mod search_texts;

@@ -30,6 +30,7 @@ mod memberships;
 mod migrations;
 mod open_error;
 mod people;
+mod projects;
 pub(crate) mod schema;
 mod search;
 mod search_texts;

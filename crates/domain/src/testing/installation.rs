@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::access::{Authenticate, Caller};
-use crate::administration::Members;
+use crate::administration::{Members, Projects};
 use crate::api_key::{KeyDescription, KeyName};
 use crate::audit::RequestSource;
 use crate::clock::Clock;
@@ -147,6 +147,13 @@ impl TestInstallation {
     pub fn members(&self) -> Members {
         let store = Arc::new(self.store.clone());
         Members::new(store, self.clock(), Arc::clone(&self.builder.ids))
+    }
+
+    /// Projects.
+    #[must_use]
+    pub fn projects(&self) -> Projects {
+        let store = Arc::new(self.store.clone());
+        Projects::new(store, self.clock(), Arc::clone(&self.builder.ids))
     }
 
     fn clock(&self) -> Arc<dyn Clock> {

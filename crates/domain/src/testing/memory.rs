@@ -9,6 +9,7 @@ mod credentials;
 mod installation;
 mod members;
 mod memberships;
+mod projects;
 mod sessions;
 mod throttle;
 

@@ -15,6 +15,7 @@ mod key_lifecycle;
 mod managing_accounts;
 mod managing_keys;
 mod managing_members;
+mod managing_projects;
 mod memory_store;
 mod setting_up;
 mod signing_in;

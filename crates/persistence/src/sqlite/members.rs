@@ -66,7 +66,7 @@ impl MemberStore for SqliteStore {
 }
 
 /// What a change needs to know of a live member.
-struct LiveMember {
+pub(super) struct LiveMember {
     user: UserId,
     role: String,
 }
@@ -78,7 +78,7 @@ impl LiveMember {
 }
 
 /// A live member of the organization.
-fn live_member(
+pub(super) fn live_member(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     id: MembershipId,

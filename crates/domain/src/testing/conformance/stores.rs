@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::Spawn;
-use crate::administration::ports::MemberStore;
+use crate::administration::ports::{MemberStore, ProjectStore};
 use crate::id::MembershipId;
 use crate::membership::Membership;
 use crate::organization::Organization;
-use crate::ports::{ApiKeys, AuditLog, Credentials, Memberships};
+use crate::ports::{ApiKeys, AuditLog, Credentials, Memberships, ReachableProjects};
 use crate::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
 use crate::user::User;
 
@@ -73,6 +73,10 @@ pub struct Stores {
     pub installation: Arc<dyn InstallationStore>,
     /// Members.
     pub members: Arc<dyn MemberStore>,
+    /// Projects.
+    pub projects: Arc<dyn ProjectStore>,
+    /// What keys reach of them.
+    pub reachable_projects: Arc<dyn ReachableProjects>,
 }
 
 impl Stores {
@@ -89,6 +93,8 @@ impl Stores {
             + SignInThrottle
             + InstallationStore
             + MemberStore
+            + ProjectStore
+            + ReachableProjects
             + 'static,
     {
         Self {
@@ -97,7 +103,9 @@ impl Stores {
             sessions: Arc::clone(&store) as _,
             throttle: Arc::clone(&store) as _,
             installation: Arc::clone(&store) as _,
-            members: store,
+            members: Arc::clone(&store) as _,
+            projects: Arc::clone(&store) as _,
+            reachable_projects: store,
         }
     }
 }

@@ -296,5 +296,46 @@ suite! { $
             a_membership_that_is_ended_many_times_at_once_ends_once
             no_key_gets_in_once_the_end_of_the_membership_is_answered
         }
+        list_project_cases {
+            a_project_reads_back_as_it_was_added
+            a_project_is_found_in_its_organization_only
+            projects_are_listed_newest_first_and_by_status
+            pages_of_projects_add_up_to_the_whole_list
+            a_search_finds_projects_by_their_names_literally
+            projects_are_created_by_live_owners_and_administrators_only
+            a_project_whose_event_cannot_be_written_is_not_added
+            a_project_is_added_in_full_even_if_the_caller_stops_waiting
+        }
+        change_project_cases {
+            a_renamed_project_is_found_by_its_new_name
+            an_archived_project_keeps_its_moment_until_it_is_restored
+            a_project_that_is_called_so_already_writes_no_event
+            projects_are_changed_by_live_owners_and_administrators_only
+            only_projects_of_the_organization_are_changed
+            a_project_whose_change_cannot_be_written_stays
+            a_project_is_changed_in_full_even_if_the_caller_stops_waiting
+        }
+        project_member_cases {
+            a_member_who_is_added_is_in_the_project_and_told
+            a_member_who_is_taken_out_is_not_in_the_project
+            what_is_so_already_writes_no_event
+            pages_of_project_members_add_up_to_the_whole_list
+            a_project_shows_its_members_to_its_organization_only
+            whoever_leaves_is_taken_out_of_all_projects_and_comes_back_without
+            project_members_are_changed_by_live_owners_and_administrators_only
+            only_live_members_of_the_organization_are_in_its_projects
+            project_members_whose_event_cannot_be_written_stay
+            project_members_are_changed_in_full_even_if_the_caller_stops_waiting
+            whoever_leaves_while_they_are_added_to_projects_is_in_none
+            a_member_who_is_added_many_times_at_once_is_added_once
+        }
+        reachable_project_cases {
+            a_consumer_reaches_the_projects_it_is_a_member_of_newest_first
+            pages_of_reached_projects_add_up_to_the_whole_list
+            an_archived_project_is_not_reached_until_it_is_restored
+            whoever_was_taken_out_of_a_project_does_not_reach_it
+            whoever_left_reaches_nothing_and_begins_anew_without_projects
+            a_user_of_two_organizations_reaches_the_projects_of_each_by_itself
+        }
     }
 }

@@ -2,12 +2,16 @@
 
 use super::super::Stores;
 use super::super::scene::Scene;
-use crate::administration::ports::{ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview};
+use crate::administration::ports::{
+    ChangeProjectError, ChangeProjectMembersError, ChangeRoleError, EndMembershipError, MemberFilter,
+    MemberOverview, ProjectOverview,
+};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
-use crate::id::{MembershipId, OrganizationId};
+use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::membership::{Member, Role};
 use crate::organization::Organization;
 use crate::page::{PageRequest, PageSize};
+use crate::project::{Project, ProjectName};
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::NewAccount;
@@ -142,6 +146,82 @@ impl AdministrationScene {
             .members
             .end(member.organization.id, member.membership.id, event)
             .await
+    }
+
+    /// A project that no store knows yet.
+    pub(super) fn new_project(&self, organization: &Organization, name: &str) -> Project {
+        Project {
+            id: self.id(),
+            organization_id: organization.id,
+            name: ProjectName::parse(name).expect("a project name"),
+            created_at: self.now(),
+            archived_at: None,
+        }
+    }
+
+    pub(super) async fn add_project(&self, organization: &Organization, name: &str) -> Project {
+        let project = self.new_project(organization, name);
+        let act = self.act_as(Actor::Administrator, Some(organization.id));
+        let event = act.event(Action::CreateProject, Subject::Project(project.id));
+        let added = self.stores.projects.add(project.clone(), event).await;
+        added.expect("an administrator adds a project");
+        project
+    }
+
+    pub(super) async fn project(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+    ) -> Option<ProjectOverview> {
+        let found = self.stores.projects.find(organization, id).await;
+        found.expect("the store answers")
+    }
+
+    /// Archives a project now.
+    pub(super) async fn archive(&self, project: &Project) -> Result<(), ChangeProjectError> {
+        let act = self.act_as(Actor::Administrator, Some(project.organization_id));
+        let event = act.event(Action::ArchiveProject, Subject::Project(project.id));
+        let (projects, organization) = (&self.stores.projects, project.organization_id);
+        projects.archive(organization, project.id, event).await
+    }
+
+    /// Adds a member to a project.
+    pub(super) async fn assign(
+        &self,
+        project: &Project,
+        member: &Member,
+    ) -> Result<(), ChangeProjectMembersError> {
+        let act = self.act_as(Actor::Administrator, Some(project.organization_id));
+        let membership = member.membership.id;
+        let event = act.event_with(
+            Action::AddProjectMember,
+            Subject::Membership(membership),
+            Subject::Project(project.id),
+        );
+        let (projects, organization) = (&self.stores.projects, project.organization_id);
+        projects
+            .add_member(organization, project.id, membership, event)
+            .await
+    }
+
+    /// The projects that a member's keys reach, over all pages of that size.
+    pub(super) async fn reached(&self, member: &Member, size: u16) -> Vec<Project> {
+        let mut projects = Vec::new();
+        let mut after = None;
+        loop {
+            let request = PageRequest {
+                size: PageSize::new(size).expect("a page size"),
+                after,
+            };
+            let reachable = &self.stores.reachable_projects;
+            let page = reachable.list(member.membership.id, request).await;
+            let page = page.expect("the store answers");
+            projects.extend(page.items);
+            after = page.next;
+            if after.is_none() {
+                return projects;
+            }
+        }
     }
 }
 

@@ -1,0 +1,225 @@
+//! How [`ProjectStore`](crate::administration::ports::ProjectStore) renames, archives and restores projects.
+
+use chrono::TimeDelta;
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::Scene;
+use super::scene::{AdministrationScene, as_user};
+use crate::administration::ports::{ChangeProjectError, ProjectFilter, ProjectStatus};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::id::{OrganizationId, ProjectId};
+use crate::page::{PageRequest, PageSize};
+use crate::project::{Project, ProjectName};
+
+/// Each way to change a project.
+const CHANGES: [Action; 3] = [
+    Action::RenameProject,
+    Action::ArchiveProject,
+    Action::RestoreProject,
+];
+
+pub async fn a_renamed_project_is_found_by_its_new_name(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    let event = event(&scene, as_user(&ada), Action::RenameProject, &project);
+    let (here, projects) = (ada.organization.id, &scene.stores.projects);
+    let engine = ProjectName::parse("Engine").expect("a name");
+    projects
+        .rename(here, project.id, engine.clone(), event.clone())
+        .await
+        .expect("renamed");
+
+    let renamed = Project {
+        name: engine,
+        ..project.clone()
+    };
+    assert_eq!(stored(&scene, &project).await, renamed);
+    for (term, found) in [("engine", 1), ("notes", 0)] {
+        let filter = ProjectFilter::new(ProjectStatus::All, Some(term));
+        let page = PageRequest {
+            size: PageSize::DEFAULT,
+            after: None,
+        };
+        let page = projects
+            .list(here, filter, page)
+            .await
+            .expect("the store answers");
+        assert_eq!(page.items.len(), found, "{term}");
+    }
+    assert_eq!(told(&scene, Action::RenameProject, &project).await, [event]);
+}
+
+pub async fn an_archived_project_keeps_its_moment_until_it_is_restored(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    let archived_at = scene.later(TimeDelta::milliseconds(3));
+    scene.archive(&project).await.expect("archived");
+    scene.later(TimeDelta::seconds(1));
+    scene.archive(&project).await.expect("archived already");
+
+    let archived = Project {
+        archived_at: Some(archived_at),
+        ..project.clone()
+    };
+    assert_eq!(stored(&scene, &project).await, archived);
+    assert_eq!(told(&scene, Action::ArchiveProject, &project).await.len(), 1);
+
+    for _ in 0..2 {
+        change(&scene, as_user(&ada), Action::RestoreProject, &project)
+            .await
+            .expect("restored");
+    }
+    assert_eq!(stored(&scene, &project).await, project);
+    assert_eq!(told(&scene, Action::RestoreProject, &project).await.len(), 1);
+}
+
+pub async fn a_project_that_is_called_so_already_writes_no_event(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    let event = event(&scene, as_user(&ada), Action::RenameProject, &project);
+    let (here, name) = (ada.organization.id, project.name.clone());
+    scene
+        .stores
+        .projects
+        .rename(here, project.id, name, event)
+        .await
+        .expect("nothing to do");
+
+    assert_eq!(told(&scene, Action::RenameProject, &project).await, []);
+}
+
+pub async fn projects_are_changed_by_live_owners_and_administrators_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let outsiders = scene.outsiders(&ada.organization).await;
+    let active = scene.add_project(&ada.organization, "Notes").await;
+    let archived = scene.add_project(&ada.organization, "Old").await;
+    scene.archive(&archived).await.expect("archived");
+    let (here, archived) = (Some(ada.organization.id), stored(&scene, &archived).await);
+    let before = scene.events(here).await;
+    for (who, actor) in outsiders {
+        for action in CHANGES {
+            for project in [&active, &archived] {
+                let refused = change(&scene, actor, action, project).await;
+                assert!(
+                    matches!(refused, Err(ChangeProjectError::NotAllowed)),
+                    "{who}: {refused:?}"
+                );
+            }
+        }
+    }
+    for project in [&active, &archived] {
+        assert_eq!(stored(&scene, project).await, *project);
+    }
+    assert_eq!(scene.events(here).await, before);
+
+    for action in CHANGES {
+        change(&scene, Actor::Administrator, action, &archived)
+            .await
+            .expect("an administrator may");
+    }
+}
+
+pub async fn only_projects_of_the_organization_are_changed(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let theirs = scene.add_project(&other, "Theirs").await;
+    for id in [theirs.id, scene.id()] {
+        let pretended = Project {
+            id,
+            organization_id: ada.organization.id,
+            ..theirs.clone()
+        };
+        for action in CHANGES {
+            let refused = change(&scene, as_user(&ada), action, &pretended).await;
+            assert!(
+                matches!(refused, Err(ChangeProjectError::NotFound)),
+                "{refused:?}"
+            );
+        }
+    }
+
+    assert_eq!(stored(&scene, &theirs).await, theirs);
+}
+
+pub async fn a_project_whose_change_cannot_be_written_stays(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let active = scene.add_project(&ada.organization, "Notes").await;
+    let archived = scene.add_project(&ada.organization, "Old").await;
+    scene.archive(&archived).await.expect("archived");
+    let archived = stored(&scene, &archived).await;
+    for (action, project) in [
+        (Action::RenameProject, &active),
+        (Action::ArchiveProject, &active),
+        (Action::RestoreProject, &archived),
+    ] {
+        let event = event(&scene, as_user(&ada), action, project);
+        let event = scene.unwritable(event).await;
+        let failed = change_with(&scene, event, project).await;
+        assert!(
+            matches!(failed, Err(ChangeProjectError::Storage(_))),
+            "{failed:?}"
+        );
+        assert_eq!(stored(&scene, project).await, *project);
+    }
+}
+
+pub async fn a_project_is_changed_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    for action in CHANGES {
+        let before = stored(&scene, &project).await;
+        abandon(change(&scene, as_user(&ada), action, &project)).await;
+        eventually("the abandoned change is made", async || {
+            stored(&scene, &project).await != before
+        })
+        .await;
+        assert_eq!(told(&scene, action, &project).await.len(), 1);
+    }
+}
+
+fn event(scene: &AdministrationScene, actor: Actor, action: Action, project: &Project) -> AuditEvent {
+    scene
+        .act_as(actor, Some(project.organization_id))
+        .event(action, Subject::Project(project.id))
+}
+
+async fn change(
+    scene: &AdministrationScene,
+    actor: Actor,
+    action: Action,
+    project: &Project,
+) -> Result<(), ChangeProjectError> {
+    change_with(scene, event(scene, actor, action, project), project).await
+}
+
+/// What the event tells of.
+async fn change_with(
+    scene: &AdministrationScene,
+    event: AuditEvent,
+    project: &Project,
+) -> Result<(), ChangeProjectError> {
+    let (projects, organization, id): (_, OrganizationId, ProjectId) =
+        (&scene.stores.projects, project.organization_id, project.id);
+    match event.action {
+        Action::RenameProject => {
+            let name = ProjectName::parse("another name").expect("a name");
+            projects.rename(organization, id, name, event).await
+        }
+        Action::ArchiveProject => projects.archive(organization, id, event).await,
+        Action::RestoreProject => projects.restore(organization, id, event).await,
+        other => panic!("{other:?} changes no project"),
+    }
+}
+
+async fn stored(scene: &AdministrationScene, project: &Project) -> Project {
+    let found = scene.project(project.organization_id, project.id).await;
+    found.expect("the project exists").project
+}
+
+async fn told(scene: &AdministrationScene, action: Action, project: &Project) -> Vec<AuditEvent> {
+    let here = Some(project.organization_id);
+    scene
+        .events_about(here, action, Subject::Project(project.id))
+        .await
+}

@@ -1,0 +1,213 @@
+//! How [`ProjectStore`](crate::administration::ports::ProjectStore) adds and shows projects.
+
+use chrono::TimeDelta;
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::Scene;
+use super::scene::{AdministrationScene, as_user};
+use crate::administration::ports::{AddProjectError, ProjectFilter, ProjectOverview, ProjectStatus};
+use crate::audit::{Action, Actor, Subject};
+use crate::id::{OrganizationId, ProjectId};
+use crate::membership::Member;
+use crate::page::{PageRequest, PageSize};
+use crate::project::Project;
+
+pub async fn a_project_reads_back_as_it_was_added(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let project = scene.new_project(&ada.organization, "Ключ 🦀 'Notes' & \\ more");
+    let act = scene.act(&ada);
+    let event = act.event(Action::CreateProject, Subject::Project(project.id));
+    let projects = &scene.stores.projects;
+    projects.add(project.clone(), event.clone()).await.expect("added");
+
+    let here = ada.organization.id;
+    assert_eq!(scene.project(here, project.id).await, Some(empty(&project)));
+    let told = scene
+        .events_about(Some(here), Action::CreateProject, Subject::Project(project.id))
+        .await;
+    assert_eq!(told, [event]);
+}
+
+pub async fn a_project_is_found_in_its_organization_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    let other = scene.add_organization("Difference Engines").await;
+
+    assert_eq!(scene.project(other.id, project.id).await, None);
+    assert_eq!(scene.project(ada.organization.id, scene.id()).await, None);
+    assert_eq!(
+        listed(&scene, other.id, ProjectStatus::All, None, PageSize::MAX).await,
+        []
+    );
+}
+
+pub async fn projects_are_listed_newest_first_and_by_status(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let here = ada.organization.id;
+    let [first, second, third] = [
+        scene.add_project(&ada.organization, "Notes").await,
+        scene.add_project(&ada.organization, "Notes").await,
+        scene.add_project(&ada.organization, "Engine").await,
+    ];
+    let archived_at = scene.later(TimeDelta::milliseconds(9));
+    scene.archive(&second).await.expect("archived");
+    let second = Project {
+        archived_at: Some(archived_at),
+        ..second
+    };
+
+    for (status, projects) in [
+        (ProjectStatus::Active, vec![&third, &first]),
+        (ProjectStatus::Archived, vec![&second]),
+        (ProjectStatus::All, vec![&third, &second, &first]),
+    ] {
+        let shown = listed(&scene, here, status, None, PageSize::MAX).await;
+        let projects: Vec<ProjectOverview> = projects.into_iter().map(empty).collect();
+        assert_eq!(shown, projects, "{status:?}");
+        assert_eq!(
+            listed(&scene, here, status, None, 1).await,
+            projects,
+            "{status:?}"
+        );
+    }
+}
+
+pub async fn pages_of_projects_add_up_to_the_whole_list(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for number in 0..7 {
+        scene
+            .add_project(&ada.organization, &format!("project {number}"))
+            .await;
+    }
+    let here = ada.organization.id;
+    let all = listed(&scene, here, ProjectStatus::Active, None, PageSize::MAX).await;
+
+    assert_eq!(all.len(), 7);
+    for size in 1..=8 {
+        let pages = listed(&scene, here, ProjectStatus::Active, None, size).await;
+        assert_eq!(pages, all, "by {size}");
+    }
+}
+
+pub async fn a_search_finds_projects_by_their_names_literally(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for name in ["Élodie's Notes", "100%_\\", "Σίσυφος"] {
+        scene.add_project(&ada.organization, name).await;
+    }
+    let other = scene.add_organization("Difference Engines").await;
+    scene.add_project(&other, "Notes").await;
+
+    for (term, found) in [
+        ("NOTES", &["Élodie's Notes"][..]),
+        ("e\u{301}LODIE'S", &["Élodie's Notes"]),
+        (" Σ ", &["Σίσυφος"]),
+        ("ΟΣ", &["Σίσυφος"]),
+        ("%", &["100%_\\"]),
+        ("_", &["100%_\\"]),
+        ("\\", &["100%_\\"]),
+        ("n%s", &[]),
+        ("\0", &[]),
+        ("", &["Σίσυφος", "100%_\\", "Élodie's Notes"]),
+    ] {
+        let here = ada.organization.id;
+        let shown = listed(&scene, here, ProjectStatus::Active, Some(term), 2).await;
+        let names: Vec<&str> = shown
+            .iter()
+            .map(|overview| overview.project.name.as_str())
+            .collect();
+        assert_eq!(names, found, "{term:?}");
+    }
+}
+
+pub async fn projects_are_created_by_live_owners_and_administrators_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let outsiders = scene.outsiders(&ada.organization).await;
+    let here = ada.organization.id;
+    let before = scene.events(Some(here)).await;
+    for (who, actor) in outsiders {
+        let refused = add_as(&scene, actor, &ada).await;
+        assert!(
+            matches!(refused, Err(AddProjectError::NotAllowed)),
+            "{who}: {refused:?}"
+        );
+    }
+    assert_eq!(scene.events(Some(here)).await, before);
+    assert_eq!(
+        listed(&scene, here, ProjectStatus::All, None, PageSize::MAX).await,
+        []
+    );
+
+    for actor in [as_user(&ada), Actor::Administrator] {
+        add_as(&scene, actor, &ada).await.expect("both may");
+    }
+}
+
+pub async fn a_project_whose_event_cannot_be_written_is_not_added(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let project = scene.new_project(&ada.organization, "Notes");
+    let act = scene.act(&ada);
+    let event = act.event(Action::CreateProject, Subject::Project(project.id));
+    let event = scene.unwritable(event).await;
+    let failed = scene.stores.projects.add(project.clone(), event).await;
+
+    assert!(matches!(failed, Err(AddProjectError::Storage(_))), "{failed:?}");
+    assert_eq!(scene.project(ada.organization.id, project.id).await, None);
+}
+
+pub async fn a_project_is_added_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let project = scene.new_project(&ada.organization, "Notes");
+    let (here, subject) = (ada.organization.id, Subject::Project(project.id));
+    let event = scene.act(&ada).event(Action::CreateProject, subject);
+    abandon(scene.stores.projects.add(project.clone(), event)).await;
+
+    eventually("the abandoned project is added", async || {
+        scene.project(here, project.id).await.is_some()
+    })
+    .await;
+    let told = scene
+        .events_about(Some(here), Action::CreateProject, subject)
+        .await;
+    assert_eq!(told.len(), 1);
+}
+
+fn empty(project: &Project) -> ProjectOverview {
+    ProjectOverview {
+        project: project.clone(),
+        members: 0,
+    }
+}
+
+async fn add_as(scene: &AdministrationScene, actor: Actor, owner: &Member) -> Result<(), AddProjectError> {
+    let project = scene.new_project(&owner.organization, "Notes");
+    let act = scene.act_as(actor, Some(owner.organization.id));
+    let event = act.event(Action::CreateProject, Subject::Project(project.id));
+    scene.stores.projects.add(project, event).await
+}
+
+/// The projects of an organization that pass the filter, over all pages of that size.
+async fn listed(
+    scene: &AdministrationScene,
+    organization: OrganizationId,
+    status: ProjectStatus,
+    search: Option<&str>,
+    size: u16,
+) -> Vec<ProjectOverview> {
+    let mut projects = Vec::new();
+    let mut after: Option<ProjectId> = None;
+    loop {
+        let request = PageRequest {
+            size: PageSize::new(size).expect("a page size"),
+            after,
+        };
+        let filter = ProjectFilter::new(status, search);
+        let page = scene.stores.projects.list(organization, filter, request).await;
+        let page = page.expect("the store answers");
+        projects.extend(page.items);
+        after = page.next;
+        if after.is_none() {
+            return projects;
+        }
+    }
+}

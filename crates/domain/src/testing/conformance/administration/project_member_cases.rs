@@ -1,0 +1,376 @@
+//! How [`ProjectStore`](crate::administration::ports::ProjectStore) keeps who is in a project.
+
+use futures_util::future::BoxFuture;
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::Scene;
+use super::scene::{AdministrationScene, CROWD, as_user};
+use crate::administration::ports::{ChangeProjectMembersError, ProjectMember};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::id::MembershipId;
+use crate::membership::{Member, Role};
+use crate::page::{PageRequest, PageSize};
+use crate::project::Project;
+
+pub async fn a_member_who_is_added_is_in_the_project_and_told(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    scene.add_project(&ada.organization, "Empty").await;
+    let event = event(&scene, as_user(&ada), Action::AddProjectMember, &project, &bob);
+    change_with(&scene, event.clone(), &project, &bob)
+        .await
+        .expect("added");
+
+    let him = ProjectMember {
+        user: bob.user.clone(),
+        membership: bob.membership.clone(),
+    };
+    assert_eq!(members(&scene, &project, PageSize::MAX).await, [him]);
+    let overview = scene.project(ada.organization.id, project.id).await;
+    assert_eq!(overview.map(|overview| overview.members), Some(1));
+    let listed = scene.listed(ada.organization.id, None, PageSize::MAX).await;
+    let projects: Vec<u32> = listed.iter().map(|member| member.projects).collect();
+    assert_eq!(projects, [1, 0]);
+    assert_eq!(told(&scene, Action::AddProjectMember, &bob).await, [event]);
+}
+
+pub async fn a_member_who_is_taken_out_is_not_in_the_project(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let [first, second] = [
+        scene.add_project(&ada.organization, "first").await,
+        scene.add_project(&ada.organization, "second").await,
+    ];
+    for (project, member) in [(&first, &bob), (&first, &ada), (&second, &bob)] {
+        scene.assign(project, member).await.expect("added");
+    }
+    let event = event(&scene, as_user(&ada), Action::RemoveProjectMember, &first, &bob);
+    change_with(&scene, event.clone(), &first, &bob)
+        .await
+        .expect("taken out");
+
+    assert_eq!(ids(&scene, &first).await, [ada.membership.id]);
+    assert_eq!(ids(&scene, &second).await, [bob.membership.id]);
+    assert_eq!(told(&scene, Action::RemoveProjectMember, &bob).await, [event]);
+}
+
+pub async fn what_is_so_already_writes_no_event(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    change(&scene, as_user(&ada), Action::RemoveProjectMember, &project, &bob)
+        .await
+        .expect("nothing to do");
+    for _ in 0..2 {
+        scene.assign(&project, &bob).await.expect("in it");
+    }
+
+    assert_eq!(told(&scene, Action::RemoveProjectMember, &bob).await, []);
+    assert_eq!(told(&scene, Action::AddProjectMember, &bob).await.len(), 1);
+    assert_eq!(ids(&scene, &project).await, [bob.membership.id]);
+}
+
+pub async fn pages_of_project_members_add_up_to_the_whole_list(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    let mut expected = Vec::new();
+    for number in 0..5 {
+        let member = scene.join(&ada.organization, &format!("member{number}")).await;
+        scene.assign(&project, &member).await.expect("added");
+        expected.insert(0, member.membership.id);
+    }
+
+    assert_eq!(ids(&scene, &project).await, expected);
+    let all = members(&scene, &project, PageSize::MAX).await;
+    for size in 1..=6 {
+        assert_eq!(members(&scene, &project, size).await, all, "by {size}");
+    }
+}
+
+pub async fn a_project_shows_its_members_to_its_organization_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    scene.assign(&project, &bob).await.expect("added");
+    let other = scene.add_organization("Difference Engines").await;
+    let pretended = Project {
+        organization_id: other.id,
+        ..project.clone()
+    };
+    assert_eq!(members(&scene, &pretended, PageSize::MAX).await, []);
+
+    // By the shortest way, past the port that would take him out.
+    scene.end_membership(&bob).await;
+    assert_eq!(members(&scene, &project, PageSize::MAX).await, []);
+    let overview = scene.project(ada.organization.id, project.id).await;
+    assert_eq!(overview.map(|overview| overview.members), Some(0));
+}
+
+pub async fn whoever_leaves_is_taken_out_of_all_projects_and_comes_back_without(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let projects = [
+        scene.add_project(&ada.organization, "first").await,
+        scene.add_project(&ada.organization, "second").await,
+    ];
+    for project in &projects {
+        scene.assign(project, &bob).await.expect("added");
+        scene.assign(project, &ada).await.expect("added");
+    }
+    scene.end_as(as_user(&bob), &bob).await.expect("left");
+    let again = scene.join_also(&bob.user, &ada.organization).await;
+
+    for project in &projects {
+        assert_eq!(ids(&scene, project).await, [ada.membership.id]);
+    }
+    let found = scene
+        .stores
+        .members
+        .find(ada.organization.id, again.membership.id)
+        .await;
+    let found = found.expect("the store answers").expect("a member again");
+    assert_eq!((found.projects, found.valid_keys), (0, 0));
+}
+
+pub async fn project_members_are_changed_by_live_owners_and_administrators_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let outsiders = scene.outsiders(&ada.organization).await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    scene.assign(&project, &ada).await.expect("added");
+    let here = Some(ada.organization.id);
+    let before = scene.events(here).await;
+    for (who, actor) in outsiders
+        .into_iter()
+        .chain([("a member for themselves", as_user(&bob))])
+    {
+        for (action, member) in [
+            (Action::AddProjectMember, &bob),
+            (Action::RemoveProjectMember, &ada),
+        ] {
+            let refused = change(&scene, actor, action, &project, member).await;
+            assert!(
+                matches!(refused, Err(ChangeProjectMembersError::NotAllowed)),
+                "{who}: {refused:?}"
+            );
+        }
+    }
+    assert_eq!(ids(&scene, &project).await, [ada.membership.id]);
+    assert_eq!(scene.events(here).await, before);
+
+    change(
+        &scene,
+        Actor::Administrator,
+        Action::AddProjectMember,
+        &project,
+        &bob,
+    )
+    .await
+    .expect("an administrator may");
+}
+
+pub async fn only_live_members_of_the_organization_are_in_its_projects(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let former = scene.join(&ada.organization, "former").await;
+    scene.end_membership(&former).await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let stranger = scene.join_as(&other, "stranger", Role::Owner).await;
+    let theirs = Project {
+        organization_id: ada.organization.id,
+        ..scene.add_project(&other, "Theirs").await
+    };
+    for action in [Action::AddProjectMember, Action::RemoveProjectMember] {
+        for nobody in [&former, &stranger] {
+            let refused = change(&scene, as_user(&ada), action, &project, nobody).await;
+            assert!(
+                matches!(refused, Err(ChangeProjectMembersError::MemberNotFound)),
+                "{refused:?}"
+            );
+            let refused = change(&scene, as_user(&ada), action, &theirs, nobody).await;
+            assert!(
+                matches!(refused, Err(ChangeProjectMembersError::ProjectNotFound)),
+                "the project is looked for first: {refused:?}"
+            );
+        }
+        let refused = change(&scene, as_user(&ada), action, &theirs, &bob).await;
+        assert!(
+            matches!(refused, Err(ChangeProjectMembersError::ProjectNotFound)),
+            "{refused:?}"
+        );
+    }
+
+    assert_eq!(ids(&scene, &project).await, []);
+}
+
+pub async fn project_members_whose_event_cannot_be_written_stay(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    scene.assign(&project, &ada).await.expect("added");
+    for (action, member) in [
+        (Action::AddProjectMember, &bob),
+        (Action::RemoveProjectMember, &ada),
+    ] {
+        let event = event(&scene, as_user(&ada), action, &project, member);
+        let event = scene.unwritable(event).await;
+        let failed = change_with(&scene, event, &project, member).await;
+        assert!(
+            matches!(failed, Err(ChangeProjectMembersError::Storage(_))),
+            "{failed:?}"
+        );
+    }
+
+    assert_eq!(ids(&scene, &project).await, [ada.membership.id]);
+}
+
+pub async fn project_members_are_changed_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    for (action, expected) in [
+        (Action::AddProjectMember, vec![bob.membership.id]),
+        (Action::RemoveProjectMember, vec![]),
+    ] {
+        abandon(change(&scene, as_user(&ada), action, &project, &bob)).await;
+        eventually("the abandoned change is made", async || {
+            ids(&scene, &project).await == expected
+        })
+        .await;
+        assert_eq!(told(&scene, action, &bob).await.len(), 1);
+    }
+}
+
+pub async fn whoever_leaves_while_they_are_added_to_projects_is_in_none(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let mut projects = Vec::new();
+    for number in 0..CROWD / 2 {
+        projects.push(
+            scene
+                .add_project(&ada.organization, &format!("project {number}"))
+                .await,
+        );
+    }
+    for round in 0..2 {
+        let bob = scene.join(&ada.organization, &format!("bob{round}")).await;
+        let mut tasks: Vec<BoxFuture<'static, ()>> = Vec::new();
+        for project in &projects {
+            let (scene, project, bob) = (scene.clone(), project.clone(), bob.clone());
+            tasks.push(Box::pin(async move {
+                let added = scene.assign(&project, &bob).await;
+                assert!(
+                    matches!(added, Ok(()) | Err(ChangeProjectMembersError::MemberNotFound)),
+                    "{added:?}"
+                );
+            }));
+        }
+        let (leaver, him) = (scene.clone(), bob.clone());
+        tasks.insert(
+            tasks.len() / 2,
+            Box::pin(async move {
+                leaver.end_as(as_user(&him), &him).await.expect("left");
+            }),
+        );
+        scene.in_parallel(tasks).await;
+
+        let reached = scene.reached(&bob, PageSize::MAX).await;
+        assert_eq!(reached, []);
+        for project in &projects {
+            assert_eq!(ids(&scene, project).await, []);
+        }
+    }
+}
+
+pub async fn a_member_who_is_added_many_times_at_once_is_added_once(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    let attempts = (0..CROWD).map(|_| {
+        let (scene, project, bob) = (scene.clone(), project.clone(), bob.clone());
+        let task: BoxFuture<'static, _> = Box::pin(async move { scene.assign(&project, &bob).await });
+        task
+    });
+    for added in scene.in_parallel(attempts).await {
+        added.expect("in it");
+    }
+
+    assert_eq!(ids(&scene, &project).await, [bob.membership.id]);
+    assert_eq!(told(&scene, Action::AddProjectMember, &bob).await.len(), 1);
+}
+
+fn event(
+    scene: &AdministrationScene,
+    actor: Actor,
+    action: Action,
+    project: &Project,
+    member: &Member,
+) -> AuditEvent {
+    scene.act_as(actor, Some(project.organization_id)).event_with(
+        action,
+        Subject::Membership(member.membership.id),
+        Subject::Project(project.id),
+    )
+}
+
+async fn change(
+    scene: &AdministrationScene,
+    actor: Actor,
+    action: Action,
+    project: &Project,
+    member: &Member,
+) -> Result<(), ChangeProjectMembersError> {
+    let event = event(scene, actor, action, project, member);
+    change_with(scene, event, project, member).await
+}
+
+/// What the event tells of.
+async fn change_with(
+    scene: &AdministrationScene,
+    event: AuditEvent,
+    project: &Project,
+    member: &Member,
+) -> Result<(), ChangeProjectMembersError> {
+    let (projects, organization) = (&scene.stores.projects, project.organization_id);
+    let (project, member) = (project.id, member.membership.id);
+    match event.action {
+        Action::AddProjectMember => projects.add_member(organization, project, member, event).await,
+        Action::RemoveProjectMember => projects.remove_member(organization, project, member, event).await,
+        other => panic!("{other:?} is about no project member"),
+    }
+}
+
+async fn members(scene: &AdministrationScene, project: &Project, size: u16) -> Vec<ProjectMember> {
+    let mut members = Vec::new();
+    let mut after = None;
+    loop {
+        let request = PageRequest {
+            size: PageSize::new(size).expect("a page size"),
+            after,
+        };
+        let projects = &scene.stores.projects;
+        let page = projects
+            .members(project.organization_id, project.id, request)
+            .await;
+        let page = page.expect("the store answers");
+        members.extend(page.items);
+        after = page.next;
+        if after.is_none() {
+            return members;
+        }
+    }
+}
+
+async fn ids(scene: &AdministrationScene, project: &Project) -> Vec<MembershipId> {
+    let members = members(scene, project, PageSize::MAX).await;
+    members.iter().map(|member| member.membership.id).collect()
+}
+
+async fn told(scene: &AdministrationScene, action: Action, member: &Member) -> Vec<AuditEvent> {
+    let here = Some(member.organization.id);
+    scene
+        .events_about(here, action, Subject::Membership(member.membership.id))
+        .await
+}

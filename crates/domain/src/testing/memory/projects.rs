@@ -1,0 +1,235 @@
+use async_trait::async_trait;
+
+use super::{MemoryStore, State, newest_first};
+use crate::administration::ports::{
+    AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
+    ProjectOverview, ProjectStore,
+};
+use crate::audit::AuditEvent;
+use crate::id::{ConsumerId, MembershipId, OrganizationId, ProjectId};
+use crate::membership::Membership;
+use crate::page::{Page, PageRequest};
+use crate::ports::{ReachableProjects, StorageError};
+use crate::project::{Project, ProjectName};
+
+#[async_trait]
+impl ProjectStore for MemoryStore {
+    async fn add(&self, project: Project, event: AuditEvent) -> Result<(), AddProjectError> {
+        let mut state = self.state()?;
+        if !state.may_administer(project.organization_id, event.actor) {
+            return Err(AddProjectError::NotAllowed);
+        }
+        state.write(vec![event])?;
+        state.projects.push(project);
+        Ok(())
+    }
+
+    async fn list(
+        &self,
+        organization: OrganizationId,
+        filter: ProjectFilter,
+        page: PageRequest<ProjectId>,
+    ) -> Result<Page<ProjectOverview, ProjectId>, StorageError> {
+        let state = self.state()?;
+        let projects = state
+            .projects
+            .iter()
+            .filter(|project| project.organization_id == organization && filter.accepts(project))
+            .map(|project| state.project_overview(project))
+            .collect();
+        Ok(newest_first(projects, page, |overview| overview.project.id))
+    }
+
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+    ) -> Result<Option<ProjectOverview>, StorageError> {
+        let state = self.state()?;
+        let project = state.project(organization, id);
+        Ok(project.map(|project| state.project_overview(project)))
+    }
+
+    async fn rename(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        name: ProjectName,
+        event: AuditEvent,
+    ) -> Result<(), ChangeProjectError> {
+        let renamed = |project: &Project| Project {
+            name,
+            ..project.clone()
+        };
+        self.state()?.change_project(organization, id, event, renamed)
+    }
+
+    async fn archive(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        event: AuditEvent,
+    ) -> Result<(), ChangeProjectError> {
+        let at = event.at;
+        let archived = |project: &Project| Project {
+            archived_at: project.archived_at.or(Some(at)),
+            ..project.clone()
+        };
+        self.state()?.change_project(organization, id, event, archived)
+    }
+
+    async fn restore(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        event: AuditEvent,
+    ) -> Result<(), ChangeProjectError> {
+        let restored = |project: &Project| Project {
+            archived_at: None,
+            ..project.clone()
+        };
+        self.state()?.change_project(organization, id, event, restored)
+    }
+
+    async fn members(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        page: PageRequest<MembershipId>,
+    ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
+        let state = self.state()?;
+        let members = state
+            .project(organization, id)
+            .into_iter()
+            .flat_map(|project| state.live_members_of(project))
+            .filter_map(|membership| {
+                Some(ProjectMember {
+                    user: state.user(membership.user_id)?.clone(),
+                    membership: membership.clone(),
+                })
+            })
+            .collect();
+        Ok(newest_first(members, page, |member| member.membership.id))
+    }
+
+    async fn add_member(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        member: MembershipId,
+        event: AuditEvent,
+    ) -> Result<(), ChangeProjectMembersError> {
+        let mut state = self.state()?;
+        state.check_project_member(organization, id, member, &event)?;
+        if !state.project_members.contains(&(id, member)) {
+            state.write(vec![event])?;
+            state.project_members.push((id, member));
+        }
+        Ok(())
+    }
+
+    async fn remove_member(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        member: MembershipId,
+        event: AuditEvent,
+    ) -> Result<(), ChangeProjectMembersError> {
+        let mut state = self.state()?;
+        state.check_project_member(organization, id, member, &event)?;
+        if state.project_members.contains(&(id, member)) {
+            state.write(vec![event])?;
+            state.project_members.retain(|row| *row != (id, member));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ReachableProjects for MemoryStore {
+    async fn list(
+        &self,
+        consumer: ConsumerId,
+        page: PageRequest<ProjectId>,
+    ) -> Result<Page<Project, ProjectId>, StorageError> {
+        let state = self.state()?;
+        let projects = state.projects_reached_by(consumer).cloned().collect();
+        Ok(newest_first(projects, page, |project: &Project| project.id))
+    }
+
+    async fn find(&self, consumer: ConsumerId, id: ProjectId) -> Result<Option<Project>, StorageError> {
+        let state = self.state()?;
+        let mut reached = state.projects_reached_by(consumer);
+        Ok(reached.find(|project| project.id == id).cloned())
+    }
+}
+
+impl State {
+    fn project(&self, organization: OrganizationId, id: ProjectId) -> Option<&Project> {
+        self.projects
+            .iter()
+            .find(|project| project.organization_id == organization && project.id == id)
+    }
+
+    fn live_members_of(&self, project: &Project) -> impl Iterator<Item = &Membership> {
+        let id = project.id;
+        self.live_memberships(project.organization_id)
+            .filter(move |membership| self.project_members.contains(&(id, membership.id)))
+    }
+
+    fn project_overview(&self, project: &Project) -> ProjectOverview {
+        ProjectOverview {
+            project: project.clone(),
+            members: u32::try_from(self.live_members_of(project).count()).unwrap_or(u32::MAX),
+        }
+    }
+
+    fn projects_reached_by(&self, consumer: ConsumerId) -> impl Iterator<Item = &Project> {
+        self.projects.iter().filter(move |project| {
+            project.is_active()
+                && self
+                    .live_members_of(project)
+                    .any(|membership| membership.id == consumer)
+        })
+    }
+
+    /// Writes the event, and the project as the change makes it, unless it is so already.
+    fn change_project(
+        &mut self,
+        organization: OrganizationId,
+        id: ProjectId,
+        event: AuditEvent,
+        change: impl FnOnce(&Project) -> Project,
+    ) -> Result<(), ChangeProjectError> {
+        if !self.may_administer(organization, event.actor) {
+            return Err(ChangeProjectError::NotAllowed);
+        }
+        let before = self
+            .project(organization, id)
+            .ok_or(ChangeProjectError::NotFound)?;
+        let after = change(before);
+        if after != *before {
+            self.write(vec![event])?;
+            self.projects.retain(|project| project.id != id);
+            self.projects.push(after);
+        }
+        Ok(())
+    }
+
+    fn check_project_member(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        member: MembershipId,
+        event: &AuditEvent,
+    ) -> Result<(), ChangeProjectMembersError> {
+        if !self.may_administer(organization, event.actor) {
+            return Err(ChangeProjectMembersError::NotAllowed);
+        }
+        self.project(organization, id)
+            .ok_or(ChangeProjectMembersError::ProjectNotFound)?;
+        self.live_membership(organization, member)
+            .ok_or(ChangeProjectMembersError::MemberNotFound)?;
+        Ok(())
+    }
+}

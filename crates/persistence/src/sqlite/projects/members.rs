@@ -1,0 +1,121 @@
+//! Who is in a project.
+
+use std::convert::Infallible;
+
+use diesel::dsl::exists;
+use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
+use keyward_domain::administration::ports::{ChangeProjectMembersError, ProjectMember};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+
+use crate::abort::Abort;
+use crate::sqlite::audit_log::{one_more, write_event};
+use crate::sqlite::authority::may_administer;
+use crate::sqlite::columns::StoredId;
+use crate::sqlite::members::live_member;
+use crate::sqlite::people::{MembershipRow, UserRow};
+use crate::sqlite::schema::{memberships, project_members, projects, users};
+
+pub(super) fn list(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    id: ProjectId,
+    page: PageRequest<MembershipId>,
+) -> Result<Page<ProjectMember, MembershipId>, Abort<Infallible>> {
+    let mut query = project_members::table
+        .inner_join(projects::table)
+        .inner_join(memberships::table.inner_join(users::table))
+        .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(project_members::project_id.eq(StoredId(id.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .order(project_members::membership_id.desc())
+        .limit(one_more(page.size))
+        .select((UserRow::as_select(), MembershipRow::as_select()))
+        .into_boxed();
+    if let Some(after) = page.after {
+        query = query.filter(project_members::membership_id.lt(StoredId(after.as_uuid())));
+    }
+    let rows: Vec<(UserRow, MembershipRow)> = query.load(connection)?;
+    let members: Result<Vec<ProjectMember>, StorageError> = rows
+        .into_iter()
+        .map(|(user, membership)| {
+            Ok(ProjectMember {
+                user: user.try_into()?,
+                membership: membership.try_into()?,
+            })
+        })
+        .collect();
+    Ok(Page::from_one_more(members?, page.size, |member| {
+        member.membership.id
+    }))
+}
+
+pub(super) fn add(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    id: ProjectId,
+    member: MembershipId,
+    event: AuditEvent,
+) -> Result<(), Abort<ChangeProjectMembersError>> {
+    check(connection, organization, id, member, &event)?;
+    let added = diesel::insert_into(project_members::table)
+        .values((
+            project_members::membership_id.eq(StoredId(member.as_uuid())),
+            project_members::project_id.eq(StoredId(id.as_uuid())),
+            project_members::added_at.eq(event.at.timestamp_millis()),
+        ))
+        .on_conflict_do_nothing()
+        .execute(connection)?;
+    if added > 0 {
+        write_event(connection, event)?;
+    }
+    Ok(())
+}
+
+pub(super) fn remove(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    id: ProjectId,
+    member: MembershipId,
+    event: AuditEvent,
+) -> Result<(), Abort<ChangeProjectMembersError>> {
+    check(connection, organization, id, member, &event)?;
+    let removed = diesel::delete(
+        project_members::table
+            .filter(project_members::membership_id.eq(StoredId(member.as_uuid())))
+            .filter(project_members::project_id.eq(StoredId(id.as_uuid()))),
+    )
+    .execute(connection)?;
+    if removed > 0 {
+        write_event(connection, event)?;
+    }
+    Ok(())
+}
+
+/// Whether whoever acts may, and project and member are there. The member stays one until the end of this transaction.
+fn check(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    id: ProjectId,
+    member: MembershipId,
+    event: &AuditEvent,
+) -> Result<(), Abort<ChangeProjectMembersError>> {
+    if !may_administer(connection, organization, event.actor)? {
+        return Err(Abort::Refused(ChangeProjectMembersError::NotAllowed));
+    }
+    let project_exists: bool = diesel::select(exists(
+        projects::table
+            .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
+            .filter(projects::id.eq(StoredId(id.as_uuid()))),
+    ))
+    .get_result(connection)?;
+    if !project_exists {
+        return Err(Abort::Refused(ChangeProjectMembersError::ProjectNotFound));
+    }
+    match live_member(connection, organization, member)? {
+        Some(_) => Ok(()),
+        None => Err(Abort::Refused(ChangeProjectMembersError::MemberNotFound)),
+    }
+}

@@ -1,0 +1,105 @@
+//! Finding and listing projects.
+
+use std::convert::Infallible;
+
+use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
+use keyward_domain::administration::ports::{ProjectFilter, ProjectOverview, ProjectStatus};
+use keyward_domain::id::{OrganizationId, ProjectId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+
+use super::row::ProjectRow;
+use crate::abort::Abort;
+use crate::sqlite::audit_log::one_more;
+use crate::sqlite::columns::StoredId;
+use crate::sqlite::schema::{memberships, project_members, projects};
+use crate::sqlite::search::instr;
+use crate::stored_row::counted;
+
+/// Which projects of an organization.
+struct Selection {
+    only: Option<ProjectId>,
+    after: Option<ProjectId>,
+    status: ProjectStatus,
+    term: Option<String>,
+    limit: i64,
+}
+
+pub(super) fn find(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    id: ProjectId,
+) -> Result<Option<ProjectOverview>, Abort<Infallible>> {
+    let selection = Selection {
+        only: Some(id),
+        after: None,
+        status: ProjectStatus::All,
+        term: None,
+        limit: 1,
+    };
+    Ok(select(connection, organization, selection)?.pop())
+}
+
+pub(super) fn list(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    filter: ProjectFilter,
+    page: PageRequest<ProjectId>,
+) -> Result<Page<ProjectOverview, ProjectId>, Abort<Infallible>> {
+    let selection = Selection {
+        only: None,
+        after: page.after,
+        status: filter.status(),
+        term: filter.term().map(str::to_owned),
+        limit: one_more(page.size),
+    };
+    let projects = select(connection, organization, selection)?;
+    Ok(Page::from_one_more(projects, page.size, |overview| {
+        overview.project.id
+    }))
+}
+
+/// By falling identifier; one statement, so that all of it is of one moment.
+fn select(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    selection: Selection,
+) -> Result<Vec<ProjectOverview>, Abort<Infallible>> {
+    let live_members = project_members::table
+        .inner_join(memberships::table)
+        .filter(project_members::project_id.eq(projects::id))
+        .filter(memberships::ended_at.is_null())
+        .count()
+        .single_value();
+    let mut query = projects::table
+        .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
+        .order(projects::id.desc())
+        .limit(selection.limit)
+        .select((ProjectRow::as_select(), live_members))
+        .into_boxed();
+    query = match selection.status {
+        ProjectStatus::Active => query.filter(projects::archived_at.is_null()),
+        ProjectStatus::Archived => query.filter(projects::archived_at.is_not_null()),
+        ProjectStatus::All => query,
+    };
+    if let Some(id) = selection.only {
+        query = query.filter(projects::id.eq(StoredId(id.as_uuid())));
+    }
+    if let Some(after) = selection.after {
+        query = query.filter(projects::id.lt(StoredId(after.as_uuid())));
+    }
+    if let Some(term) = selection.term {
+        query = query.filter(instr(projects::search_text, term).gt(0));
+    }
+    let rows: Vec<(ProjectRow, Option<i64>)> = query.load(connection)?;
+    let projects: Result<Vec<ProjectOverview>, StorageError> = rows
+        .into_iter()
+        .map(|(project, members)| {
+            Ok(ProjectOverview {
+                project: project.try_into()?,
+                members: counted(members),
+            })
+        })
+        .collect();
+    Ok(projects?)
+}
