@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::audit::Actor;
 use crate::id::{InvitationId, MembershipId, OrganizationId};
-use crate::membership::Role;
+use crate::membership::{Membership, Role};
 use crate::secret::secret_type;
 use crate::text::{one_line, text_type};
 
@@ -63,6 +63,14 @@ impl Invitation {
     #[must_use]
     pub fn is_open(&self, now: DateTime<Utc>) -> bool {
         self.end.is_none() && now < self.expires_at
+    }
+
+    /// Whether a membership may begin with it: at that moment it is open, and it is for that organization and role.
+    #[must_use]
+    pub fn is_for(&self, membership: &Membership) -> bool {
+        self.is_open(membership.joined_at)
+            && self.organization_id == membership.organization_id
+            && self.role == membership.role
     }
 }
 

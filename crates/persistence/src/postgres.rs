@@ -28,6 +28,7 @@ mod credentials;
 mod database_url;
 mod errors;
 mod installation;
+mod invitations;
 mod members;
 mod memberships;
 mod migrations;

@@ -25,6 +25,7 @@ mod database_file;
 mod errors;
 mod file_identity;
 mod installation;
+mod invitations;
 mod members;
 mod memberships;
 mod migrations;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::access::{Authenticate, Caller};
-use crate::administration::{Members, Projects};
+use crate::administration::{Invitations, Members, Projects};
 use crate::api_key::{KeyDescription, KeyName};
 use crate::audit::RequestSource;
 use crate::clock::Clock;
@@ -15,7 +15,7 @@ use crate::ports::KeyLimit;
 use crate::random::Random;
 use crate::sign_in::password::Password;
 use crate::sign_in::session::SignInPorts;
-use crate::sign_in::{Accounts, Setup, SignIn};
+use crate::sign_in::{Accounts, Joining, Setup, SignIn};
 use crate::testing::{Builder, MemoryStore, PlainHasher};
 
 /// A whole installation in memory, with a fixed clock and seeded randomness.
@@ -154,6 +154,25 @@ impl TestInstallation {
     pub fn projects(&self) -> Projects {
         let store = Arc::new(self.store.clone());
         Projects::new(store, self.clock(), Arc::clone(&self.builder.ids))
+    }
+
+    /// Invitations.
+    #[must_use]
+    pub fn invitations(&self) -> Invitations {
+        let store = Arc::new(self.store.clone());
+        Invitations::new(store, self.clock(), self.random(), Arc::clone(&self.builder.ids))
+    }
+
+    /// Joining with an invitation.
+    #[must_use]
+    pub fn joining(&self) -> Joining {
+        let store = Arc::new(self.store.clone());
+        Joining::new(
+            store,
+            Arc::new(PlainHasher),
+            self.clock(),
+            Arc::clone(&self.builder.ids),
+        )
     }
 
     fn clock(&self) -> Arc<dyn Clock> {

@@ -7,6 +7,7 @@ mod audit_log;
 mod authority;
 mod credentials;
 mod installation;
+mod invitations;
 mod members;
 mod memberships;
 mod projects;
@@ -22,6 +23,7 @@ use chrono::{DateTime, Utc};
 use crate::api_key::ApiKey;
 use crate::audit::AuditEvent;
 use crate::id::{MembershipId, OrganizationId, ProjectId, UserId};
+use crate::invitation::{Invitation, InvitationDigest};
 use crate::keys::FormNonce;
 use crate::membership::Membership;
 use crate::organization::Organization;
@@ -49,6 +51,7 @@ struct State {
     organizations: Vec<Organization>,
     accounts: Vec<Account>,
     memberships: Vec<Membership>,
+    invitations: Vec<StoredInvitation>,
     projects: Vec<Project>,
     project_members: Vec<(ProjectId, MembershipId)>,
     keys: Vec<StoredKey>,
@@ -56,6 +59,11 @@ struct State {
     throttle: HashMap<[u8; 32], DateTime<Utc>>,
     setup_link: Option<(SetupDigest, DateTime<Utc>)>,
     events: Vec<AuditEvent>,
+}
+
+struct StoredInvitation {
+    invitation: Invitation,
+    digest: InvitationDigest,
 }
 
 struct StoredKey {

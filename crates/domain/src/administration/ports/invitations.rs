@@ -41,8 +41,7 @@ pub trait InvitationStore: Send + Sync {
     /// Ends an invitation and begins a membership, at the moment that the membership begins.
     ///
     /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls one succeeds:
-    /// 1. the invitation [is open](Invitation::is_open) at that moment, and is for that organization and role; else
-    ///    [`AcceptInvitationError::NotOpen`];
+    /// 1. the invitation [is for](Invitation::is_for) this membership; else [`AcceptInvitationError::NotOpen`];
     /// 2. a newcomer's username is free; else [`AcceptInvitationError::UsernameTaken`];
     /// 3. a user has no live membership there; else [`AcceptInvitationError::AlreadyMember`].
     async fn accept(

@@ -1,9 +1,11 @@
 //! What the ports of running an organization promise.
 
+pub(super) mod accept_invitation_cases;
 pub(super) mod change_project_cases;
 pub(super) mod change_role_cases;
 pub(super) mod concurrent_member_cases;
 pub(super) mod end_membership_cases;
+pub(super) mod invitation_cases;
 pub(super) mod list_member_cases;
 pub(super) mod list_project_cases;
 pub(super) mod project_member_cases;

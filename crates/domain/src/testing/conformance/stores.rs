@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::Spawn;
-use crate::administration::ports::{MemberStore, ProjectStore};
+use crate::administration::ports::{InvitationStore, MemberStore, ProjectStore};
 use crate::id::MembershipId;
 use crate::membership::Membership;
 use crate::organization::Organization;
@@ -73,6 +73,8 @@ pub struct Stores {
     pub installation: Arc<dyn InstallationStore>,
     /// Members.
     pub members: Arc<dyn MemberStore>,
+    /// Invitations.
+    pub invitations: Arc<dyn InvitationStore>,
     /// Projects.
     pub projects: Arc<dyn ProjectStore>,
     /// What keys reach of them.
@@ -93,6 +95,7 @@ impl Stores {
             + SignInThrottle
             + InstallationStore
             + MemberStore
+            + InvitationStore
             + ProjectStore
             + ReachableProjects
             + 'static,
@@ -104,6 +107,7 @@ impl Stores {
             throttle: Arc::clone(&store) as _,
             installation: Arc::clone(&store) as _,
             members: Arc::clone(&store) as _,
+            invitations: Arc::clone(&store) as _,
             projects: Arc::clone(&store) as _,
             reachable_projects: store,
         }

@@ -337,5 +337,36 @@ suite! { $
             whoever_left_reaches_nothing_and_begins_anew_without_projects
             a_user_of_two_organizations_reaches_the_projects_of_each_by_itself
         }
+        invitation_cases {
+            an_invitation_reads_back_as_it_was_added
+            an_unknown_digest_leads_to_no_invitation
+            an_expired_invitation_is_still_found
+            invitations_that_have_not_ended_are_pending_newest_first
+            pages_of_pending_invitations_add_up_to_the_whole_list
+            an_invitation_that_was_taken_back_is_gone_and_told_once
+            an_accepted_invitation_is_not_taken_back
+            only_invitations_of_the_organization_are_taken_back
+            inviting_is_for_live_owners_and_administrators_only
+            an_invitation_whose_event_cannot_be_written_stays_as_it_is
+            invitations_change_in_full_even_if_the_caller_stops_waiting
+        }
+        accept_invitation_cases {
+            a_newcomer_joins_with_an_account_and_a_membership
+            a_user_joins_with_the_account_they_have
+            an_invitation_is_accepted_once
+            an_invitation_is_accepted_until_it_expires
+            an_invitation_that_was_taken_back_or_never_given_is_not_accepted
+            an_invitation_makes_nobody_what_it_does_not_say
+            a_newcomer_needs_a_username_of_their_own
+            a_member_joins_no_second_time_and_the_invitation_stays_open
+            whoever_left_joins_anew_without_keys_or_projects
+            a_dead_invitation_is_told_before_anything_else
+            a_joining_whose_events_cannot_be_written_does_not_happen
+            a_joining_happens_in_full_even_if_the_caller_stops_waiting
+            of_many_who_accept_one_invitation_at_once_one_joins
+            a_user_who_accepts_many_invitations_at_once_joins_once
+            of_many_newcomers_with_one_username_one_joins
+            nobody_joins_once_the_invitation_was_taken_back
+        }
     }
 }

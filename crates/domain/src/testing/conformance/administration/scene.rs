@@ -3,12 +3,13 @@
 use super::super::Stores;
 use super::super::scene::Scene;
 use crate::administration::ports::{
-    ChangeProjectError, ChangeProjectMembersError, ChangeRoleError, EndMembershipError, MemberFilter,
-    MemberOverview, ProjectOverview,
+    AcceptInvitationError, ChangeProjectError, ChangeProjectMembersError, ChangeRoleError,
+    EndMembershipError, Joiner, MemberFilter, MemberOverview, NewInvitation, OpenInvitation, ProjectOverview,
 };
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::{MembershipId, OrganizationId, ProjectId};
-use crate::membership::{Member, Role};
+use crate::invitation::{Invitation, InvitationToken, Invitee};
+use crate::membership::{Member, Membership, Role};
 use crate::organization::Organization;
 use crate::page::{PageRequest, PageSize};
 use crate::project::{Project, ProjectName};
@@ -222,6 +223,81 @@ impl AdministrationScene {
                 return projects;
             }
         }
+    }
+
+    /// An invitation that no store knows yet.
+    pub(super) fn new_invitation(
+        &self,
+        organization: &Organization,
+        inviter: Actor,
+        role: Role,
+    ) -> NewInvitation {
+        NewInvitation {
+            invitation: Invitation {
+                id: self.id(),
+                organization_id: organization.id,
+                invitee: Invitee::parse("Bob, of the \"analysts\"").expect("an invitee"),
+                role,
+                invited_by: inviter,
+                created_at: self.now(),
+                expires_at: self.now() + Invitation::LIFETIME,
+                end: None,
+            },
+            digest: InvitationToken::generate(&*self.make.random).digest(),
+        }
+    }
+
+    /// The owner invites somebody.
+    pub(super) async fn invite(&self, owner: &Member, role: Role) -> NewInvitation {
+        let new = self.new_invitation(&owner.organization, as_user(owner), role);
+        let subject = Subject::Invitation(new.invitation.id);
+        let event = self.act(owner).event(Action::CreateInvitation, subject);
+        let added = self.stores.invitations.add(new.clone(), event).await;
+        added.expect("an owner invites");
+        new
+    }
+
+    /// What an invitation's link leads to.
+    pub(super) async fn open_invitation(&self, new: &NewInvitation) -> Option<OpenInvitation> {
+        let found = self.stores.invitations.find(&new.digest).await;
+        found.expect("the store answers")
+    }
+
+    /// An account that no store knows yet.
+    pub(super) fn account(&self, username: &str) -> Account {
+        Account {
+            user: self.make.user(username),
+            password_hash: PasswordHash::from_phc_string("$no-password".to_owned()),
+        }
+    }
+
+    /// Somebody new accepts an invitation now, as it says.
+    pub(super) async fn accept_as_newcomer(
+        &self,
+        new: &NewInvitation,
+        username: &str,
+    ) -> Result<Membership, AcceptInvitationError> {
+        let (invitation, account) = (&new.invitation, self.account(username));
+        let membership = Membership {
+            id: self.id(),
+            organization_id: invitation.organization_id,
+            user_id: account.user.id,
+            role: invitation.role,
+            joined_at: self.now(),
+            ended_at: None,
+        };
+        let act = self.act_as(Actor::User(account.user.id), Some(invitation.organization_id));
+        let event = act.event_with(
+            Action::AcceptInvitation,
+            Subject::Invitation(invitation.id),
+            Subject::Membership(membership.id),
+        );
+        let joiner = Joiner::Newcomer(account);
+        let invitations = &self.stores.invitations;
+        invitations
+            .accept(invitation.id, joiner, membership.clone(), vec![event])
+            .await
+            .map(|()| membership)
     }
 }
 

@@ -1,0 +1,445 @@
+//! How [`InvitationStore`](crate::administration::ports::InvitationStore) lets people join.
+
+use chrono::TimeDelta;
+use futures_util::future::BoxFuture;
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::Scene;
+use super::scene::{AdministrationScene, CROWD, as_user};
+use crate::administration::ports::{AcceptInvitationError, Joiner, NewInvitation, RevokeInvitationError};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::invitation::Invitation;
+use crate::membership::{Member, Membership, Role};
+use crate::organization::Organization;
+use crate::page::PageSize;
+use crate::sign_in::accounts::Account;
+use crate::user::Username;
+
+pub async fn a_newcomer_joins_with_an_account_and_a_membership(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for (username, role) in [("bob", Role::Member), ("cleo", Role::Owner)] {
+        let new = scene.invite(&ada, role).await;
+        scene.later(TimeDelta::milliseconds(11));
+        let account = scene.account(username);
+        let membership = scene.make.membership(&ada.organization, &account.user, role);
+        let events = joining(&scene, &new, &membership);
+        let (id, joiner) = (new.invitation.id, Joiner::Newcomer(account.clone()));
+        let invitations = &scene.stores.invitations;
+        invitations
+            .accept(id, joiner, membership.clone(), events.clone())
+            .await
+            .expect("joined");
+
+        assert_eq!(stored_account(&scene, username).await, Some(account.clone()));
+        let member = Member {
+            user: account.user,
+            organization: ada.organization.clone(),
+            membership,
+        };
+        assert_eq!(live(&scene, &member).await, Some(member));
+        assert_eq!(scene.open_invitation(&new).await, None);
+        let mut written = scene.events(Some(ada.organization.id)).await;
+        written.truncate(events.len());
+        written.reverse();
+        assert_eq!(written, events);
+    }
+}
+
+pub async fn a_user_joins_with_the_account_they_have(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let stranger = scene.join_named(&other, "stranger", "A Stranger").await;
+    let account = stored_account(&scene, "stranger").await;
+    let key = scene.new_key(&stranger, "key");
+    scene.store(&stranger, &key).await;
+    let new = scene.invite(&ada, Role::Member).await;
+    let joined = accept_as_user(&scene, &new, &stranger, &ada.organization).await;
+    let here = joined.expect("joined");
+
+    assert_eq!(live(&scene, &here).await.as_ref(), Some(&here));
+    assert_eq!(live(&scene, &stranger).await.as_ref(), Some(&stranger));
+    assert_eq!(stored_account(&scene, "stranger").await, account);
+    let credential = scene.stores.keys.credentials.find(&key.digest).await;
+    let credential = credential.expect("the store answers").expect("still there");
+    assert_eq!(credential.caller.consumer.id, stranger.membership.id);
+    assert!(credential.is_accepted());
+    let listed = scene.listed(ada.organization.id, Some("a stranger"), 5).await;
+    assert_eq!(listed.len(), 1);
+}
+
+pub async fn an_invitation_is_accepted_once(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.invite(&ada, Role::Member).await;
+    scene.accept_as_newcomer(&new, "bob").await.expect("joined");
+    let before = scene.events(Some(ada.organization.id)).await;
+    let refused = scene.accept_as_newcomer(&new, "cleo").await;
+
+    assert_not_open(&refused);
+    assert_eq!(stored_account(&scene, "cleo").await, None);
+    assert_eq!(scene.events(Some(ada.organization.id)).await, before);
+    assert_eq!(scene.roles(ada.organization.id).await.len(), 2);
+}
+
+pub async fn an_invitation_is_accepted_until_it_expires(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let [in_time, too_late] = [
+        scene.invite(&ada, Role::Member).await,
+        scene.invite(&ada, Role::Member).await,
+    ];
+    scene.later(Invitation::LIFETIME - TimeDelta::milliseconds(1));
+    scene
+        .accept_as_newcomer(&in_time, "bob")
+        .await
+        .expect("a millisecond is left");
+    scene.later(TimeDelta::milliseconds(1));
+
+    assert_not_open(&scene.accept_as_newcomer(&too_late, "cleo").await);
+    assert_eq!(stored_account(&scene, "cleo").await, None);
+}
+
+pub async fn an_invitation_that_was_taken_back_or_never_given_is_not_accepted(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.invite(&ada, Role::Member).await;
+    revoke(&scene, &ada, &new).await.expect("taken back");
+    assert_not_open(&scene.accept_as_newcomer(&new, "bob").await);
+
+    let never = scene.new_invitation(&ada.organization, as_user(&ada), Role::Member);
+    assert_not_open(&scene.accept_as_newcomer(&never, "bob").await);
+    assert_eq!(stored_account(&scene, "bob").await, None);
+    assert_eq!(scene.roles(ada.organization.id).await.len(), 1);
+}
+
+pub async fn an_invitation_makes_nobody_what_it_does_not_say(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let new = scene.invite(&ada, Role::Member).await;
+    for (organization, role) in [(&ada.organization, Role::Owner), (&other, Role::Member)] {
+        let account = scene.account("bob");
+        let membership = scene.make.membership(organization, &account.user, role);
+        let events = joining(&scene, &new, &membership);
+        let (id, joiner) = (new.invitation.id, Joiner::Newcomer(account));
+        let refused = scene
+            .stores
+            .invitations
+            .accept(id, joiner, membership, events)
+            .await;
+        assert_not_open(&refused);
+    }
+
+    assert_eq!(stored_account(&scene, "bob").await, None);
+    assert!(scene.open_invitation(&new).await.is_some());
+}
+
+pub async fn a_newcomer_needs_a_username_of_their_own(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let before = stored_account(&scene, "ada").await;
+    let new = scene.invite(&ada, Role::Member).await;
+    let refused = scene.accept_as_newcomer(&new, "ada").await;
+
+    assert!(
+        matches!(refused, Err(AcceptInvitationError::UsernameTaken)),
+        "{refused:?}"
+    );
+    assert_eq!(stored_account(&scene, "ada").await, before);
+    scene
+        .accept_as_newcomer(&new, "another.ada")
+        .await
+        .expect("the invitation is still open");
+}
+
+pub async fn a_member_joins_no_second_time_and_the_invitation_stays_open(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.invite(&ada, Role::Member).await;
+    let before = scene.events(Some(ada.organization.id)).await;
+    let refused = accept_as_user(&scene, &new, &ada, &ada.organization).await;
+
+    assert!(
+        matches!(refused, Err(AcceptInvitationError::AlreadyMember)),
+        "{refused:?}"
+    );
+    assert!(scene.open_invitation(&new).await.is_some());
+    assert_eq!(live(&scene, &ada).await.as_ref(), Some(&ada));
+    assert_eq!(scene.events(Some(ada.organization.id)).await, before);
+}
+
+pub async fn whoever_left_joins_anew_without_keys_or_projects(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
+    let old = scene.new_key(&bob, "old");
+    scene.store(&bob, &old).await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    scene.assign(&project, &bob).await.expect("added");
+    scene.end_as(as_user(&ada), &bob).await.expect("removed");
+    let new = scene.invite(&ada, Role::Member).await;
+    let again = accept_as_user(&scene, &new, &bob, &ada.organization).await;
+    let again = again.expect("joined");
+
+    assert_ne!(again.membership.id, bob.membership.id);
+    let found = scene
+        .stores
+        .members
+        .find(ada.organization.id, again.membership.id)
+        .await;
+    let found = found.expect("the store answers").expect("a member again");
+    assert_eq!(
+        (found.valid_keys, found.projects, found.membership.role),
+        (0, 0, Role::Member)
+    );
+    assert_eq!(scene.reached(&again, PageSize::MAX).await, []);
+    let credential = scene.stores.keys.credentials.find(&old.digest).await;
+    let credential = credential.expect("the store answers").expect("still known");
+    assert!(!credential.is_accepted(), "old keys stay dead");
+}
+
+pub async fn a_dead_invitation_is_told_before_anything_else(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.invite(&ada, Role::Member).await;
+    revoke(&scene, &ada, &new).await.expect("taken back");
+
+    assert_not_open(&scene.accept_as_newcomer(&new, "ada").await);
+    assert_not_open(&accept_as_user(&scene, &new, &ada, &ada.organization).await);
+}
+
+pub async fn a_joining_whose_events_cannot_be_written_does_not_happen(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.invite(&ada, Role::Member).await;
+    let account = scene.account("bob");
+    let membership = scene
+        .make
+        .membership(&ada.organization, &account.user, Role::Member);
+    let mut events = joining(&scene, &new, &membership);
+    if let Some(last) = events.pop() {
+        events.push(scene.unwritable(last).await);
+    }
+    let (id, joiner) = (new.invitation.id, Joiner::Newcomer(account));
+    let failed = scene
+        .stores
+        .invitations
+        .accept(id, joiner, membership, events)
+        .await;
+
+    assert!(
+        matches!(failed, Err(AcceptInvitationError::Storage(_))),
+        "{failed:?}"
+    );
+    assert_eq!(stored_account(&scene, "bob").await, None);
+    assert_eq!(scene.roles(ada.organization.id).await.len(), 1);
+    assert!(scene.open_invitation(&new).await.is_some());
+}
+
+pub async fn a_joining_happens_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.invite(&ada, Role::Member).await;
+    abandon(scene.accept_as_newcomer(&new, "bob")).await;
+
+    eventually("the abandoned newcomer joins", async || {
+        scene.roles(ada.organization.id).await.len() == 2
+    })
+    .await;
+    assert!(stored_account(&scene, "bob").await.is_some());
+    assert_eq!(scene.open_invitation(&new).await, None);
+    assert_eq!(joinings(&scene, &ada.organization).await, 1);
+}
+
+pub async fn of_many_who_accept_one_invitation_at_once_one_joins(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.invite(&ada, Role::Member).await;
+    let attempts = (0..CROWD).map(|number| {
+        let (scene, new) = (scene.clone(), new.clone());
+        let task: BoxFuture<'static, _> =
+            Box::pin(async move { scene.accept_as_newcomer(&new, &format!("bob{number}")).await });
+        task
+    });
+    let (joined, refused): (Vec<_>, Vec<_>) = scene
+        .in_parallel(attempts)
+        .await
+        .into_iter()
+        .partition(Result::is_ok);
+
+    assert_eq!(joined.len(), 1);
+    refused.iter().for_each(assert_not_open);
+    assert_eq!(scene.roles(ada.organization.id).await.len(), 2);
+    assert_eq!(joinings(&scene, &ada.organization).await, 1);
+}
+
+pub async fn a_user_who_accepts_many_invitations_at_once_joins_once(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let stranger = scene.join(&other, "stranger").await;
+    let mut invitations = Vec::new();
+    for _ in 0..16 {
+        invitations.push(scene.invite(&ada, Role::Member).await);
+    }
+    let attempts = invitations.clone().into_iter().map(|new| {
+        let (scene, stranger, here) = (scene.clone(), stranger.clone(), ada.organization.clone());
+        let task: BoxFuture<'static, _> =
+            Box::pin(async move { accept_as_user(&scene, &new, &stranger, &here).await });
+        task
+    });
+    let (joined, refused): (Vec<_>, Vec<_>) = scene
+        .in_parallel(attempts)
+        .await
+        .into_iter()
+        .partition(Result::is_ok);
+
+    assert_eq!(joined.len(), 1);
+    for error in refused {
+        assert!(
+            matches!(error, Err(AcceptInvitationError::AlreadyMember)),
+            "{error:?}"
+        );
+    }
+    let mut open = 0;
+    for new in &invitations {
+        open += usize::from(scene.open_invitation(new).await.is_some());
+    }
+    assert_eq!(open, invitations.len() - 1, "one is used up");
+}
+
+pub async fn of_many_newcomers_with_one_username_one_joins(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let stranger = scene.join_as(&other, "stranger", Role::Owner).await;
+    let mut invitations = Vec::new();
+    for number in 0..16 {
+        let inviter = if number % 2 == 0 { &ada } else { &stranger };
+        invitations.push(scene.invite(inviter, Role::Member).await);
+    }
+    let attempts = invitations.into_iter().map(|new| {
+        let scene = scene.clone();
+        let task: BoxFuture<'static, _> =
+            Box::pin(async move { scene.accept_as_newcomer(&new, "bob").await });
+        task
+    });
+    let (joined, refused): (Vec<_>, Vec<_>) = scene
+        .in_parallel(attempts)
+        .await
+        .into_iter()
+        .partition(Result::is_ok);
+
+    assert_eq!(joined.len(), 1);
+    for error in refused {
+        assert!(
+            matches!(error, Err(AcceptInvitationError::UsernameTaken)),
+            "{error:?}"
+        );
+    }
+    let here = scene.roles(ada.organization.id).await.len();
+    let there = scene.roles(other.id).await.len();
+    assert_eq!(here + there, 3);
+}
+
+pub async fn nobody_joins_once_the_invitation_was_taken_back(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for round in 0..8 {
+        let new = scene.invite(&ada, Role::Member).await;
+        let members = scene.roles(ada.organization.id).await.len();
+        let mut tasks: Vec<BoxFuture<'static, bool>> = Vec::new();
+        for number in 0..8 {
+            let (scene, new) = (scene.clone(), new.clone());
+            tasks.push(Box::pin(async move {
+                let username = format!("bob{round}-{number}");
+                scene.accept_as_newcomer(&new, &username).await.is_ok()
+            }));
+        }
+        let (owner, ada_too, taken_back) = (scene.clone(), ada.clone(), new.clone());
+        tasks.insert(
+            4,
+            Box::pin(async move {
+                match revoke(&owner, &ada_too, &taken_back).await {
+                    Ok(()) => true,
+                    Err(RevokeInvitationError::Accepted) => false,
+                    Err(other) => panic!("{other:?}"),
+                }
+            }),
+        );
+        let succeeded = scene.in_parallel(tasks).await;
+
+        assert_eq!(
+            succeeded.into_iter().filter(|succeeded| *succeeded).count(),
+            1,
+            "either somebody joined or the owner took it back"
+        );
+        let joined = scene.roles(ada.organization.id).await.len() - members;
+        let subject = Subject::Invitation(new.invitation.id);
+        let here = Some(ada.organization.id);
+        let taken_back = scene.events_about(here, Action::RevokeInvitation, subject).await;
+        assert_eq!(joined + taken_back.len(), 1);
+    }
+}
+
+fn assert_not_open<T: std::fmt::Debug>(refused: &Result<T, AcceptInvitationError>) {
+    assert!(
+        matches!(refused, Err(AcceptInvitationError::NotOpen)),
+        "{refused:?}"
+    );
+}
+
+fn joining(scene: &AdministrationScene, new: &NewInvitation, membership: &Membership) -> Vec<AuditEvent> {
+    let act = scene.act_as(Actor::User(membership.user_id), Some(membership.organization_id));
+    let member = Subject::Membership(membership.id);
+    vec![
+        act.event_with(
+            Action::AcceptInvitation,
+            Subject::Invitation(new.invitation.id),
+            member,
+        ),
+        act.event(Action::CreateMembership, member),
+    ]
+}
+
+async fn accept_as_user(
+    scene: &AdministrationScene,
+    new: &NewInvitation,
+    member: &Member,
+    organization: &Organization,
+) -> Result<Member, AcceptInvitationError> {
+    let (invitation, user) = (&new.invitation, &member.user);
+    let membership = scene.make.membership(organization, user, invitation.role);
+    let events = joining(scene, new, &membership);
+    let invitations = &scene.stores.invitations;
+    invitations
+        .accept(invitation.id, Joiner::User(user.id), membership.clone(), events)
+        .await
+        .map(|()| Member {
+            user: user.clone(),
+            organization: organization.clone(),
+            membership,
+        })
+}
+
+async fn revoke(
+    scene: &AdministrationScene,
+    owner: &Member,
+    new: &NewInvitation,
+) -> Result<(), RevokeInvitationError> {
+    let id = new.invitation.id;
+    let act = scene.act(owner);
+    let event = act.event(Action::RevokeInvitation, Subject::Invitation(id));
+    let invitations = &scene.stores.invitations;
+    invitations.revoke(owner.organization.id, id, event).await
+}
+
+/// How many events tell that an invitation of the organization was accepted.
+async fn joinings(scene: &AdministrationScene, organization: &Organization) -> usize {
+    let mut events = scene.events(Some(organization.id)).await;
+    events.retain(|event| event.action == Action::AcceptInvitation);
+    events.len()
+}
+
+async fn stored_account(scene: &AdministrationScene, username: &str) -> Option<Account> {
+    let username = Username::parse(username).expect("a username");
+    let found = scene.stores.accounts.find(&username).await;
+    found.expect("the store answers")
+}
+
+async fn live(scene: &AdministrationScene, member: &Member) -> Option<Member> {
+    scene
+        .stores
+        .keys
+        .memberships
+        .find_live(member.user.id, &member.organization.slug)
+        .await
+        .expect("the store answers")
+}

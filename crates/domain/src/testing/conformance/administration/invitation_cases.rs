@@ -1,0 +1,269 @@
+//! How [`InvitationStore`](crate::administration::ports::InvitationStore) keeps invitations.
+
+use chrono::TimeDelta;
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::Scene;
+use super::scene::{AdministrationScene, as_user};
+use crate::administration::ports::{
+    AddInvitationError, NewInvitation, OpenInvitation, RevokeInvitationError,
+};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::id::OrganizationId;
+use crate::invitation::{Invitation, InvitationToken};
+use crate::membership::Role;
+use crate::page::{PageRequest, PageSize};
+
+pub async fn an_invitation_reads_back_as_it_was_added(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let (here, invitations) = (&ada.organization, &scene.stores.invitations);
+    for (actor, role) in [(as_user(&ada), Role::Member), (Actor::Administrator, Role::Owner)] {
+        let new = scene.new_invitation(here, actor, role);
+        let event = creation(&scene, actor, &new);
+        invitations.add(new.clone(), event.clone()).await.expect("added");
+
+        let open = OpenInvitation {
+            invitation: new.invitation.clone(),
+            organization: here.clone(),
+        };
+        assert_eq!(scene.open_invitation(&new).await, Some(open));
+        let subject = Subject::Invitation(new.invitation.id);
+        let told = scene
+            .events_about(Some(here.id), Action::CreateInvitation, subject)
+            .await;
+        assert_eq!(told, [event]);
+    }
+}
+
+pub async fn an_unknown_digest_leads_to_no_invitation(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.invite(&ada, Role::Member).await;
+    let digest = InvitationToken::generate(&*scene.make.random).digest();
+
+    let found = scene.stores.invitations.find(&digest).await;
+    assert_eq!(found.expect("the store answers"), None);
+}
+
+pub async fn an_expired_invitation_is_still_found(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.invite(&ada, Role::Member).await;
+    scene.later(Invitation::LIFETIME + TimeDelta::days(1));
+
+    assert!(scene.open_invitation(&new).await.is_some());
+    assert_eq!(
+        pending(&scene, ada.organization.id, PageSize::MAX).await,
+        [new.invitation]
+    );
+}
+
+pub async fn invitations_that_have_not_ended_are_pending_newest_first(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let [first, taken_back, accepted, last] = [
+        scene.invite(&ada, Role::Member).await,
+        scene.invite(&ada, Role::Member).await,
+        scene.invite(&ada, Role::Member).await,
+        scene.invite(&ada, Role::Owner).await,
+    ];
+    revoke(&scene, as_user(&ada), &taken_back)
+        .await
+        .expect("taken back");
+    scene.accept_as_newcomer(&accepted, "bob").await.expect("joined");
+    let other = scene.add_organization("Difference Engines").await;
+
+    let here = ada.organization.id;
+    assert_eq!(
+        pending(&scene, here, PageSize::MAX).await,
+        [last.invitation, first.invitation]
+    );
+    assert_eq!(pending(&scene, other.id, PageSize::MAX).await, []);
+}
+
+pub async fn pages_of_pending_invitations_add_up_to_the_whole_list(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for _ in 0..7 {
+        scene.invite(&ada, Role::Member).await;
+    }
+    let all = pending(&scene, ada.organization.id, PageSize::MAX).await;
+
+    assert_eq!(all.len(), 7);
+    for size in 1..=8 {
+        assert_eq!(pending(&scene, ada.organization.id, size).await, all, "by {size}");
+    }
+}
+
+pub async fn an_invitation_that_was_taken_back_is_gone_and_told_once(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let [new, other] = [
+        scene.invite(&ada, Role::Member).await,
+        scene.invite(&ada, Role::Member).await,
+    ];
+    for _ in 0..2 {
+        revoke(&scene, as_user(&ada), &new).await.expect("taken back");
+    }
+
+    assert_eq!(scene.open_invitation(&new).await, None);
+    assert!(scene.open_invitation(&other).await.is_some());
+    assert_eq!(revocations(&scene, &new).await, 1);
+}
+
+pub async fn an_accepted_invitation_is_not_taken_back(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.invite(&ada, Role::Member).await;
+    let bob = scene.accept_as_newcomer(&new, "bob").await.expect("joined");
+    let refused = revoke(&scene, as_user(&ada), &new).await;
+
+    assert!(
+        matches!(refused, Err(RevokeInvitationError::Accepted)),
+        "{refused:?}"
+    );
+    assert_eq!(revocations(&scene, &new).await, 0);
+    let roles = scene.roles(ada.organization.id).await;
+    assert!(roles.contains(&(bob.id, Role::Member)));
+}
+
+pub async fn only_invitations_of_the_organization_are_taken_back(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let stranger = scene.join_as(&other, "stranger", Role::Owner).await;
+    let theirs = scene.invite(&stranger, Role::Member).await;
+    for id in [theirs.invitation.id, scene.id()] {
+        let act = scene.act(&ada);
+        let event = act.event(Action::RevokeInvitation, Subject::Invitation(id));
+        let refused = scene
+            .stores
+            .invitations
+            .revoke(ada.organization.id, id, event)
+            .await;
+        assert!(
+            matches!(refused, Err(RevokeInvitationError::NotFound)),
+            "{refused:?}"
+        );
+    }
+
+    assert!(scene.open_invitation(&theirs).await.is_some());
+}
+
+pub async fn inviting_is_for_live_owners_and_administrators_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let outsiders = scene.outsiders(&ada.organization).await;
+    let open = scene.invite(&ada, Role::Member).await;
+    let here = Some(ada.organization.id);
+    let before = scene.events(here).await;
+    for (who, actor) in outsiders {
+        // Whoever acts, the invitation itself could be stored.
+        let new = scene.new_invitation(&ada.organization, as_user(&ada), Role::Owner);
+        let event = creation(&scene, actor, &new);
+        let refused = scene.stores.invitations.add(new.clone(), event).await;
+        assert!(
+            matches!(refused, Err(AddInvitationError::NotAllowed)),
+            "{who}: {refused:?}"
+        );
+        assert_eq!(scene.open_invitation(&new).await, None);
+        let refused = revoke(&scene, actor, &open).await;
+        assert!(
+            matches!(refused, Err(RevokeInvitationError::NotAllowed)),
+            "{who}: {refused:?}"
+        );
+    }
+    assert!(scene.open_invitation(&open).await.is_some());
+    assert_eq!(scene.events(here).await, before);
+
+    revoke(&scene, Actor::Administrator, &open)
+        .await
+        .expect("an administrator may");
+}
+
+pub async fn an_invitation_whose_event_cannot_be_written_stays_as_it_is(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.new_invitation(&ada.organization, as_user(&ada), Role::Member);
+    let event = scene.unwritable(creation(&scene, as_user(&ada), &new)).await;
+    let failed = scene.stores.invitations.add(new.clone(), event).await;
+    assert!(
+        matches!(failed, Err(AddInvitationError::Storage(_))),
+        "{failed:?}"
+    );
+    assert_eq!(scene.open_invitation(&new).await, None);
+
+    let open = scene.invite(&ada, Role::Member).await;
+    let event = scene
+        .unwritable(revocation(&scene, as_user(&ada), &open.invitation))
+        .await;
+    let (here, invitations) = (ada.organization.id, &scene.stores.invitations);
+    let failed = invitations.revoke(here, open.invitation.id, event).await;
+    assert!(
+        matches!(failed, Err(RevokeInvitationError::Storage(_))),
+        "{failed:?}"
+    );
+    assert!(scene.open_invitation(&open).await.is_some());
+}
+
+pub async fn invitations_change_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.new_invitation(&ada.organization, as_user(&ada), Role::Member);
+    let event = creation(&scene, as_user(&ada), &new);
+    abandon(scene.stores.invitations.add(new.clone(), event)).await;
+    eventually("the abandoned invitation is added", async || {
+        scene.open_invitation(&new).await.is_some()
+    })
+    .await;
+
+    abandon(revoke(&scene, as_user(&ada), &new)).await;
+    eventually("the abandoned invitation is taken back", async || {
+        scene.open_invitation(&new).await.is_none()
+    })
+    .await;
+    assert_eq!(revocations(&scene, &new).await, 1);
+}
+
+fn creation(scene: &AdministrationScene, actor: Actor, new: &NewInvitation) -> AuditEvent {
+    scene
+        .act_as(actor, Some(new.invitation.organization_id))
+        .event(Action::CreateInvitation, Subject::Invitation(new.invitation.id))
+}
+
+fn revocation(scene: &AdministrationScene, actor: Actor, invitation: &Invitation) -> AuditEvent {
+    scene
+        .act_as(actor, Some(invitation.organization_id))
+        .event(Action::RevokeInvitation, Subject::Invitation(invitation.id))
+}
+
+async fn revoke(
+    scene: &AdministrationScene,
+    actor: Actor,
+    new: &NewInvitation,
+) -> Result<(), RevokeInvitationError> {
+    let Invitation {
+        id, organization_id, ..
+    } = new.invitation;
+    let event = revocation(scene, actor, &new.invitation);
+    scene.stores.invitations.revoke(organization_id, id, event).await
+}
+
+async fn revocations(scene: &AdministrationScene, new: &NewInvitation) -> usize {
+    let subject = Subject::Invitation(new.invitation.id);
+    let here = Some(new.invitation.organization_id);
+    scene
+        .events_about(here, Action::RevokeInvitation, subject)
+        .await
+        .len()
+}
+
+/// The pending invitations of an organization, over all pages of that size.
+async fn pending(scene: &AdministrationScene, organization: OrganizationId, size: u16) -> Vec<Invitation> {
+    let mut invitations = Vec::new();
+    let mut after = None;
+    loop {
+        let request = PageRequest {
+            size: PageSize::new(size).expect("a page size"),
+            after,
+        };
+        let page = scene.stores.invitations.pending(organization, request).await;
+        let page = page.expect("the store answers");
+        invitations.extend(page.items);
+        after = page.next;
+        if after.is_none() {
+            return invitations;
+        }
+    }
+}

@@ -1,0 +1,147 @@
+use async_trait::async_trait;
+
+use super::{MemoryStore, State, StoredInvitation, newest_first};
+use crate::administration::ports::{
+    AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
+    RevokeInvitationError,
+};
+use crate::audit::AuditEvent;
+use crate::id::{InvitationId, OrganizationId};
+use crate::invitation::{Invitation, InvitationDigest, InvitationEnd};
+use crate::membership::Membership;
+use crate::page::{Page, PageRequest};
+use crate::ports::StorageError;
+
+#[async_trait]
+impl InvitationStore for MemoryStore {
+    async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
+        let mut state = self.state()?;
+        let NewInvitation { invitation, digest } = new;
+        if !state.may_administer(invitation.organization_id, event.actor) {
+            return Err(AddInvitationError::NotAllowed);
+        }
+        state.write(vec![event])?;
+        state.invitations.push(StoredInvitation { invitation, digest });
+        Ok(())
+    }
+
+    async fn pending(
+        &self,
+        organization: OrganizationId,
+        page: PageRequest<InvitationId>,
+    ) -> Result<Page<Invitation, InvitationId>, StorageError> {
+        let state = self.state()?;
+        let pending = state
+            .invitations
+            .iter()
+            .map(|stored| &stored.invitation)
+            .filter(|invitation| invitation.organization_id == organization && invitation.end.is_none())
+            .cloned()
+            .collect();
+        Ok(newest_first(pending, page, |invitation: &Invitation| {
+            invitation.id
+        }))
+    }
+
+    async fn revoke(
+        &self,
+        organization: OrganizationId,
+        id: InvitationId,
+        event: AuditEvent,
+    ) -> Result<(), RevokeInvitationError> {
+        let mut state = self.state()?;
+        if !state.may_administer(organization, event.actor) {
+            return Err(RevokeInvitationError::NotAllowed);
+        }
+        let invitation = state
+            .invitation(id)
+            .filter(|invitation| invitation.organization_id == organization)
+            .ok_or(RevokeInvitationError::NotFound)?;
+        match invitation.end {
+            Some(InvitationEnd::Accepted { .. }) => Err(RevokeInvitationError::Accepted),
+            Some(InvitationEnd::Revoked { .. }) => Ok(()),
+            None => {
+                let at = event.at;
+                state.write(vec![event])?;
+                state.end_invitation(id, InvitationEnd::Revoked { at });
+                Ok(())
+            }
+        }
+    }
+
+    async fn find(&self, digest: &InvitationDigest) -> Result<Option<OpenInvitation>, StorageError> {
+        let state = self.state()?;
+        let stored = state
+            .invitations
+            .iter()
+            .find(|stored| stored.digest == *digest && stored.invitation.end.is_none());
+        Ok(stored.and_then(|stored| {
+            Some(OpenInvitation {
+                invitation: stored.invitation.clone(),
+                organization: state.organization(stored.invitation.organization_id)?.clone(),
+            })
+        }))
+    }
+
+    async fn accept(
+        &self,
+        id: InvitationId,
+        joiner: Joiner,
+        membership: Membership,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), AcceptInvitationError> {
+        let mut state = self.state()?;
+        state
+            .invitation(id)
+            .filter(|invitation| invitation.is_for(&membership))
+            .ok_or(AcceptInvitationError::NotOpen)?;
+        match &joiner {
+            Joiner::Newcomer(account) => {
+                let username = &account.user.username;
+                if state
+                    .accounts
+                    .iter()
+                    .any(|known| known.user.username == *username)
+                {
+                    return Err(AcceptInvitationError::UsernameTaken);
+                }
+            }
+            Joiner::User(user) => {
+                let mut members = state.live_memberships(membership.organization_id);
+                if members.any(|member| member.user_id == *user) {
+                    return Err(AcceptInvitationError::AlreadyMember);
+                }
+            }
+        }
+        state.write(events)?;
+        if let Joiner::Newcomer(account) = joiner {
+            state.accounts.push(account);
+        }
+        let end = InvitationEnd::Accepted {
+            at: membership.joined_at,
+            membership_id: membership.id,
+        };
+        state.end_invitation(id, end);
+        state.memberships.push(membership);
+        Ok(())
+    }
+}
+
+impl State {
+    fn invitation(&self, id: InvitationId) -> Option<&Invitation> {
+        self.invitations
+            .iter()
+            .map(|stored| &stored.invitation)
+            .find(|invitation| invitation.id == id)
+    }
+
+    fn end_invitation(&mut self, id: InvitationId, end: InvitationEnd) {
+        for stored in self
+            .invitations
+            .iter_mut()
+            .filter(|stored| stored.invitation.id == id)
+        {
+            stored.invitation.end = Some(end);
+        }
+    }
+}

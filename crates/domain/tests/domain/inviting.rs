@@ -1,0 +1,142 @@
+//! Offering somebody a place in an organization, and taking the offer back.
+
+use keyward_domain::administration::ports::RevokeInvitationError;
+use keyward_domain::administration::{Authority, InvitationDraft, IssuedInvitation};
+use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
+use keyward_domain::invitation::{Invitation, Invitee};
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::testing::TestInstallation;
+
+fn from_somewhere() -> RequestSource {
+    RequestSource {
+        address: Some([192, 0, 2, 7].into()),
+        request_id: Some("request-1".to_owned()),
+    }
+}
+
+fn authority(owner: &Member) -> Authority {
+    owner.as_authority().expect("an owner")
+}
+
+fn with_owner() -> (TestInstallation, Member) {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Owner);
+    (installation, ada)
+}
+
+async fn invite(installation: &TestInstallation, owner: &Member) -> IssuedInvitation {
+    let draft = InvitationDraft {
+        invitee: Invitee::parse("Bob").expect("an invitee"),
+        role: Role::Member,
+    };
+    installation
+        .invitations()
+        .invite(&authority(owner), draft, from_somewhere())
+        .await
+        .expect("invited")
+}
+
+async fn pending(installation: &TestInstallation, owner: &Member) -> Vec<Invitation> {
+    let page = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let pending = installation.invitations().pending(&authority(owner), page).await;
+    pending.expect("the store answers").items
+}
+
+#[tokio::test]
+async fn an_invitation_says_who_invites_whom_as_what_and_until_when() {
+    let (installation, ada) = with_owner();
+    let IssuedInvitation { invitation, token } = invite(&installation, &ada).await;
+
+    assert_eq!(invitation.invitee.as_str(), "Bob");
+    assert_eq!(invitation.role, Role::Member);
+    assert_eq!(invitation.invited_by, Actor::User(ada.user.id));
+    assert_eq!(
+        invitation.expires_at,
+        invitation.created_at + Invitation::LIFETIME
+    );
+    assert_eq!(
+        pending(&installation, &ada).await,
+        std::slice::from_ref(&invitation)
+    );
+    let open = installation.joining().invitation(&token).await;
+    let open = open.expect("the store answers").expect("an open invitation");
+    assert_eq!(open.invitation, invitation);
+    assert_eq!(open.organization, ada.organization);
+    let told = installation.store.events().pop().expect("told");
+    assert_eq!(
+        (told.action, told.subject, told.actor),
+        (
+            Action::CreateInvitation,
+            Subject::Invitation(invitation.id),
+            Actor::User(ada.user.id)
+        )
+    );
+    assert_eq!(told.source, from_somewhere());
+}
+
+#[tokio::test]
+async fn the_secret_of_a_link_is_in_no_event_and_no_debug_text() {
+    let (installation, ada) = with_owner();
+    let issued = invite(&installation, &ada).await;
+
+    let written = format!("{:?} {issued:?}", installation.store.events());
+    assert!(!written.contains(issued.token.expose()));
+}
+
+#[tokio::test]
+async fn each_invitation_has_a_secret_of_its_own() {
+    let (installation, ada) = with_owner();
+    let [first, second] = [
+        invite(&installation, &ada).await,
+        invite(&installation, &ada).await,
+    ];
+
+    assert_ne!(first.token.expose(), second.token.expose());
+    assert_eq!(pending(&installation, &ada).await.len(), 2);
+}
+
+#[tokio::test]
+async fn the_link_of_an_invitation_that_was_taken_back_leads_nowhere() {
+    let (installation, ada) = with_owner();
+    let issued = invite(&installation, &ada).await;
+    for _ in 0..2 {
+        installation
+            .invitations()
+            .revoke(&authority(&ada), issued.invitation.id, from_somewhere())
+            .await
+            .expect("taken back");
+    }
+
+    let open = installation.joining().invitation(&issued.token).await;
+    assert_eq!(open.expect("the store answers"), None);
+    assert_eq!(pending(&installation, &ada).await, []);
+    let events = installation.store.events();
+    let told = events
+        .iter()
+        .filter(|event| event.action == Action::RevokeInvitation);
+    assert_eq!(told.count(), 1);
+}
+
+#[tokio::test]
+async fn an_owner_of_another_organization_takes_no_invitation_back() {
+    let (installation, ada) = with_owner();
+    let issued = invite(&installation, &ada).await;
+    let other = installation.organization("Other");
+    let stranger = installation.member(&other, "stranger", Role::Owner);
+    let refused = installation
+        .invitations()
+        .revoke(&authority(&stranger), issued.invitation.id, from_somewhere())
+        .await;
+
+    assert!(
+        matches!(refused, Err(RevokeInvitationError::NotFound)),
+        "{refused:?}"
+    );
+    assert_eq!(pending(&installation, &stranger).await, []);
+    assert_eq!(pending(&installation, &ada).await.len(), 1);
+}

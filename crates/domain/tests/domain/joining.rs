@@ -1,0 +1,250 @@
+//! Joining an organization with an invitation.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use keyward_domain::access::AuthenticateError;
+use keyward_domain::administration::{InvitationDraft, IssuedInvitation};
+use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
+use keyward_domain::invitation::{Invitation, InvitationToken, Invitee};
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::ports::Memberships;
+use keyward_domain::sign_in::Joining;
+use keyward_domain::sign_in::joining::{JoinError, NewcomerChoices};
+use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
+use keyward_domain::sign_in::session::SignInAttempt;
+use keyward_domain::testing::TestInstallation;
+use keyward_domain::user::{DisplayName, Username};
+
+const PASSWORD: &str = "seven brisk cranes over a lake";
+
+fn from_somewhere() -> RequestSource {
+    RequestSource {
+        address: Some([192, 0, 2, 7].into()),
+        request_id: Some("request-1".to_owned()),
+    }
+}
+
+fn choices(username: &str) -> NewcomerChoices {
+    NewcomerChoices {
+        username: Username::parse(username).expect("a username"),
+        display_name: DisplayName::parse("Bob").expect("a display name"),
+        password: Password::attempt(PASSWORD),
+    }
+}
+
+/// An installation whose organization has the owner `ada`, who has invited somebody.
+async fn with_invitation(role: Role) -> (TestInstallation, Member, IssuedInvitation) {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Owner);
+    let issued = invite(&installation, &ada, role).await;
+    (installation, ada, issued)
+}
+
+async fn invite(installation: &TestInstallation, owner: &Member, role: Role) -> IssuedInvitation {
+    let draft = InvitationDraft {
+        invitee: Invitee::parse("Bob").expect("an invitee"),
+        role,
+    };
+    installation
+        .invitations()
+        .invite(&owner.as_authority().expect("an owner"), draft, from_somewhere())
+        .await
+        .expect("invited")
+}
+
+async fn join(
+    installation: &TestInstallation,
+    token: &InvitationToken,
+    username: &str,
+) -> Result<Member, JoinError> {
+    installation
+        .joining()
+        .join_as_newcomer(token, choices(username), from_somewhere())
+        .await
+}
+
+#[tokio::test]
+async fn a_newcomer_gets_an_account_with_their_password_and_the_role_they_were_invited_as() {
+    for role in [Role::Member, Role::Owner] {
+        let (installation, ada, issued) = with_invitation(role).await;
+        let before = installation.store.events().len();
+        let bob = join(&installation, &issued.token, "bob").await.expect("joined");
+
+        assert_eq!(bob.organization, ada.organization);
+        assert_eq!(bob.membership.role, role);
+        let live = installation
+            .store
+            .find_live(bob.user.id, &bob.organization.slug)
+            .await;
+        assert_eq!(live.expect("the store answers").as_ref(), Some(&bob));
+        let attempt = SignInAttempt {
+            username: "bob",
+            password: Password::attempt(PASSWORD),
+            previous: None,
+            source: RequestSource::default(),
+        };
+        let events = installation.store.events().split_off(before);
+        installation.sign_in().sign_in(attempt).await.expect("signed in");
+
+        let told: Vec<_> = events
+            .iter()
+            .map(|event| (event.action, event.subject, event.object))
+            .collect();
+        let member = Subject::Membership(bob.membership.id);
+        let invitation = Subject::Invitation(issued.invitation.id);
+        assert_eq!(
+            told,
+            [
+                (Action::CreateUser, Subject::User(bob.user.id), None),
+                (Action::AcceptInvitation, invitation, Some(member)),
+                (Action::CreateMembership, member, None),
+            ]
+        );
+        for event in events {
+            assert_eq!(event.actor, Actor::User(bob.user.id));
+            assert_eq!(event.organization_id, Some(ada.organization.id));
+            assert_eq!(event.source, from_somewhere());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_signed_in_user_joins_a_second_organization_as_another_consumer() {
+    let (installation, ada, issued) = with_invitation(Role::Member).await;
+    let other = installation.organization("Other");
+    let stranger = installation.member(&other, "stranger", Role::Member);
+    let joined = installation
+        .joining()
+        .join_as_user(&issued.token, &stranger.user, from_somewhere())
+        .await
+        .expect("joined");
+
+    assert_eq!(joined.user, stranger.user);
+    assert_ne!(joined.membership.id, stranger.membership.id);
+    let organizations = installation.store.organizations_of(stranger.user.id).await;
+    assert_eq!(
+        organizations.expect("the store answers"),
+        [ada.organization, other]
+    );
+    let events = installation.store.events();
+    assert!(!events.iter().any(|event| event.action == Action::CreateUser));
+}
+
+#[tokio::test]
+async fn a_link_works_once() {
+    let (installation, _, issued) = with_invitation(Role::Member).await;
+    join(&installation, &issued.token, "bob").await.expect("joined");
+
+    let open = installation.joining().invitation(&issued.token).await;
+    assert_eq!(open.expect("the store answers"), None);
+    let refused = join(&installation, &issued.token, "cleo").await;
+    assert!(
+        matches!(refused, Err(JoinError::InvitationInvalid)),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_link_works_until_it_expires() {
+    let (installation, _, issued) = with_invitation(Role::Member).await;
+    let clock = &installation.builder.clock;
+    clock.advance(Invitation::LIFETIME - TimeDelta::milliseconds(1));
+    let open = installation.joining().invitation(&issued.token).await;
+    assert!(open.expect("the store answers").is_some());
+
+    clock.advance(TimeDelta::milliseconds(1));
+    let open = installation.joining().invitation(&issued.token).await;
+    assert_eq!(open.expect("the store answers"), None);
+    let refused = join(&installation, &issued.token, "bob").await;
+    assert!(
+        matches!(refused, Err(JoinError::InvitationInvalid)),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_dead_link_costs_no_hashing() {
+    let (installation, ada, issued) = with_invitation(Role::Member).await;
+    installation
+        .invitations()
+        .revoke(
+            &ada.as_authority().expect("an owner"),
+            issued.invitation.id,
+            from_somewhere(),
+        )
+        .await
+        .expect("taken back");
+    let mut hasher = MockPasswordHasher::new();
+    hasher.expect_hash().never();
+    let make = &installation.builder;
+    let joining = Joining::new(
+        Arc::new(installation.store.clone()),
+        Arc::new(hasher),
+        Arc::clone(&make.clock) as _,
+        Arc::clone(&make.ids),
+    );
+    let unknown = InvitationToken::generate(&*make.random);
+    for token in [&issued.token, &unknown] {
+        let refused = joining
+            .join_as_newcomer(token, choices("bob"), from_somewhere())
+            .await;
+        assert!(
+            matches!(refused, Err(JoinError::InvitationInvalid)),
+            "{refused:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_username_that_is_taken_leaves_the_invitation_open() {
+    let (installation, _, issued) = with_invitation(Role::Member).await;
+    let before = installation.store.events();
+    let refused = join(&installation, &issued.token, "ada").await;
+
+    assert!(matches!(refused, Err(JoinError::UsernameTaken)), "{refused:?}");
+    assert_eq!(installation.store.events(), before);
+    join(&installation, &issued.token, "bob").await.expect("joined");
+}
+
+#[tokio::test]
+async fn a_member_does_not_join_again_and_the_invitation_stays_open() {
+    let (installation, ada, issued) = with_invitation(Role::Member).await;
+    let refused = installation
+        .joining()
+        .join_as_user(&issued.token, &ada.user, from_somewhere())
+        .await;
+
+    assert!(matches!(refused, Err(JoinError::AlreadyMember)), "{refused:?}");
+    join(&installation, &issued.token, "bob").await.expect("joined");
+}
+
+#[tokio::test]
+async fn whoever_was_removed_and_is_invited_anew_is_a_new_consumer_and_old_tokens_stay_dead() {
+    let (installation, ada, issued) = with_invitation(Role::Member).await;
+    let bob = join(&installation, &issued.token, "bob").await.expect("joined");
+    let old = installation.issue(&bob.as_holder(), "old").await;
+    let of_acme = ada.as_authority().expect("an owner");
+    installation
+        .members()
+        .remove(&of_acme, bob.membership.id, from_somewhere())
+        .await
+        .expect("removed");
+    let issued = invite(&installation, &ada, Role::Member).await;
+    let again = installation
+        .joining()
+        .join_as_user(&issued.token, &bob.user, from_somewhere())
+        .await
+        .expect("joined");
+
+    assert_ne!(again.membership.id, bob.membership.id);
+    let refused = installation.authenticate().caller(old.token.expose()).await;
+    assert!(
+        matches!(refused, Err(AuthenticateError::InvalidToken)),
+        "{refused:?}"
+    );
+    let new = installation.issue(&again.as_holder(), "new").await;
+    let caller = installation.caller(&new).await;
+    assert_eq!(caller.consumer.id, again.membership.id);
+}

@@ -1,0 +1,63 @@
+//! Finding and listing invitations.
+
+use std::convert::Infallible;
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::administration::ports::OpenInvitation;
+use keyward_domain::id::{InvitationId, OrganizationId};
+use keyward_domain::invitation::{Invitation, InvitationDigest};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+
+use super::row::InvitationRow;
+use crate::abort::Abort;
+use crate::postgres::audit_log::one_more;
+use crate::postgres::people::OrganizationRow;
+use crate::postgres::schema::{invitations, organizations};
+
+pub(super) async fn pending(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    page: PageRequest<InvitationId>,
+) -> Result<Page<Invitation, InvitationId>, Abort<Infallible>> {
+    let mut query = invitations::table
+        .filter(invitations::organization_id.eq(organization.as_uuid()))
+        .filter(invitations::accepted_at.is_null())
+        .filter(invitations::revoked_at.is_null())
+        .order(invitations::id.desc())
+        .limit(one_more(page.size))
+        .select(InvitationRow::as_select())
+        .into_boxed();
+    if let Some(after) = page.after {
+        query = query.filter(invitations::id.lt(after.as_uuid()));
+    }
+    let rows: Vec<InvitationRow> = query.load(connection).await?;
+    let pending: Result<Vec<Invitation>, StorageError> = rows.into_iter().map(Invitation::try_from).collect();
+    Ok(Page::from_one_more(pending?, page.size, |invitation| {
+        invitation.id
+    }))
+}
+
+pub(super) async fn find(
+    connection: &mut AsyncPgConnection,
+    digest: InvitationDigest,
+) -> Result<Option<OpenInvitation>, Abort<Infallible>> {
+    let row: Option<(InvitationRow, OrganizationRow)> = invitations::table
+        .inner_join(organizations::table)
+        .filter(invitations::digest.eq(digest.as_bytes().as_slice()))
+        .filter(invitations::accepted_at.is_null())
+        .filter(invitations::revoked_at.is_null())
+        .select((InvitationRow::as_select(), OrganizationRow::as_select()))
+        .first(connection)
+        .await
+        .optional()?;
+    let Some((invitation, organization)) = row else {
+        return Ok(None);
+    };
+    Ok(Some(OpenInvitation {
+        invitation: invitation.try_into()?,
+        organization: organization.try_into()?,
+    }))
+}

@@ -1,0 +1,63 @@
+//! Invitations, each under the digest of its link's secret.
+
+mod accept;
+mod issue;
+mod read;
+mod row;
+
+use async_trait::async_trait;
+use keyward_domain::administration::ports::{
+    AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
+    RevokeInvitationError,
+};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{InvitationId, OrganizationId};
+use keyward_domain::invitation::{Invitation, InvitationDigest};
+use keyward_domain::membership::Membership;
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+
+use super::store::SqliteStore;
+
+#[async_trait]
+impl InvitationStore for SqliteStore {
+    async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
+        self.change(move |connection| issue::add(connection, new, event))
+            .await
+    }
+
+    async fn pending(
+        &self,
+        organization: OrganizationId,
+        page: PageRequest<InvitationId>,
+    ) -> Result<Page<Invitation, InvitationId>, StorageError> {
+        self.read(move |connection| read::pending(connection, organization, page))
+            .await
+    }
+
+    async fn revoke(
+        &self,
+        organization: OrganizationId,
+        id: InvitationId,
+        event: AuditEvent,
+    ) -> Result<(), RevokeInvitationError> {
+        self.change(move |connection| issue::revoke(connection, organization, id, event))
+            .await
+    }
+
+    async fn find(&self, digest: &InvitationDigest) -> Result<Option<OpenInvitation>, StorageError> {
+        let digest = *digest;
+        self.read(move |connection| read::find(connection, digest)).await
+    }
+
+    async fn accept(
+        &self,
+        id: InvitationId,
+        joiner: Joiner,
+        membership: Membership,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), AcceptInvitationError> {
+        self.change(move |connection| accept::accept(connection, id, joiner, membership, events))
+            .await
+    }
+}

@@ -1,0 +1,61 @@
+//! Inviting, and taking an invitation back.
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
+use keyward_domain::administration::ports::{AddInvitationError, NewInvitation, RevokeInvitationError};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{InvitationId, OrganizationId};
+use keyward_domain::invitation::{Invitation, InvitationEnd};
+
+use super::row::{InvitationRow, NewInvitationRow};
+use crate::abort::Abort;
+use crate::sqlite::audit_log::write_event;
+use crate::sqlite::authority::may_administer;
+use crate::sqlite::columns::StoredId;
+use crate::sqlite::schema::invitations;
+
+pub(super) fn add(
+    connection: &mut SqliteConnection,
+    new: NewInvitation,
+    event: AuditEvent,
+) -> Result<(), Abort<AddInvitationError>> {
+    let organization = new.invitation.organization_id;
+    if !may_administer(connection, organization, event.actor)? {
+        return Err(Abort::Refused(AddInvitationError::NotAllowed));
+    }
+    diesel::insert_into(invitations::table)
+        .values(NewInvitationRow::new(&new))
+        .execute(connection)?;
+    write_event(connection, event)?;
+    Ok(())
+}
+
+pub(super) fn revoke(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    id: InvitationId,
+    event: AuditEvent,
+) -> Result<(), Abort<RevokeInvitationError>> {
+    if !may_administer(connection, organization, event.actor)? {
+        return Err(Abort::Refused(RevokeInvitationError::NotAllowed));
+    }
+    let row: Option<InvitationRow> = invitations::table
+        .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(invitations::id.eq(StoredId(id.as_uuid())))
+        .select(InvitationRow::as_select())
+        .first(connection)
+        .optional()?;
+    let row = row.ok_or(Abort::Refused(RevokeInvitationError::NotFound))?;
+    match Invitation::try_from(row)?.end {
+        Some(InvitationEnd::Accepted { .. }) => {
+            return Err(Abort::Refused(RevokeInvitationError::Accepted));
+        }
+        Some(InvitationEnd::Revoked { .. }) => return Ok(()),
+        None => {}
+    }
+    diesel::update(invitations::table.filter(invitations::id.eq(StoredId(id.as_uuid()))))
+        .set(invitations::revoked_at.eq(event.at.timestamp_millis()))
+        .execute(connection)?;
+    write_event(connection, event)?;
+    Ok(())
+}
