@@ -1,7 +1,8 @@
 //! The store, whatever database it is on.
 
 use async_trait::async_trait;
-use keyward_domain::ports::{ApiKeys, AuditLog, Credentials, Memberships, StorageError};
+use keyward_domain::administration::ports::{InvitationStore, MemberStore, ProjectStore};
+use keyward_domain::ports::{ApiKeys, AuditLog, Credentials, Memberships, ReachableProjects, StorageError};
 use keyward_domain::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
 use keyward_persistence::postgres::PostgresStore;
 use keyward_persistence::sqlite::SqliteStore;
@@ -19,6 +20,10 @@ pub(crate) trait Store:
     + SessionStore
     + SignInThrottle
     + InstallationStore
+    + MemberStore
+    + InvitationStore
+    + ProjectStore
+    + ReachableProjects
     + StorageProbe
     + Transfer
 {
