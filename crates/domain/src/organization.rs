@@ -71,6 +71,19 @@ impl Slug {
         }
     }
 
+    /// What to try, in this order, for an organization that would like this slug: itself, then with `-2`, `-3` and so on.
+    pub fn candidates(&self) -> impl Iterator<Item = Self> {
+        let numbered = (2..=u32::MAX).map(|number| self.numbered(number));
+        std::iter::once(self.clone()).chain(numbered)
+    }
+
+    /// The slug with a number after it, and cut before it if both together are too long.
+    fn numbered(&self, number: u32) -> Self {
+        let suffix = format!("-{number}");
+        let kept: String = self.0.chars().take(Self::MAX - suffix.len()).collect();
+        Self(format!("{}{suffix}", kept.trim_end_matches('-')))
+    }
+
     /// Reads a slug from an address or from storage.
     ///
     /// # Errors
@@ -135,6 +148,25 @@ mod tests {
             slug_of(&format!("{} tail", "x".repeat(38))),
             format!("{}-t", "x".repeat(38))
         );
+    }
+
+    #[test]
+    fn a_slug_that_is_taken_gets_a_number_and_stays_a_slug() {
+        let candidates = |slug: &str| -> Vec<String> {
+            let slug = Slug::parse(slug).unwrap();
+            slug.candidates().take(3).map(|slug| slug.to_string()).collect()
+        };
+        assert_eq!(candidates("acme"), ["acme", "acme-2", "acme-3"]);
+        let x = "x".repeat(38);
+        assert_eq!(
+            candidates(&format!("{x}yz")),
+            [format!("{x}yz"), format!("{x}-2"), format!("{x}-3")]
+        );
+        let x = "x".repeat(37);
+        let cut_at_a_hyphen = [format!("{x}-yz"), format!("{x}-2"), format!("{x}-3")];
+        assert_eq!(candidates(&format!("{x}-yz")), cut_at_a_hyphen);
+        let last = Slug::parse(&"x".repeat(40)).unwrap().numbered(u32::MAX);
+        assert_eq!(Slug::parse(last.as_str()), Ok(last));
     }
 
     #[test]

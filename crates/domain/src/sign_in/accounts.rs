@@ -5,12 +5,14 @@ use std::sync::Arc;
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::id::IdGenerator;
-use crate::membership::Role;
-use crate::organization::{Organization, Slug};
+use crate::membership::{Membership, Role};
+use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
 use crate::sign_in::newcomer::{Names, Newcomer};
 use crate::sign_in::password::{HashingError, Password, PasswordHash, PasswordHasher};
-use crate::sign_in::ports::{AccountStore, AddAccountError, NewAccount, ReplacePasswordError};
+use crate::sign_in::ports::{
+    AccountStore, AddAccountError, NewAccount, NewOrganization, ReplacePasswordError,
+};
 use crate::user::{DisplayName, User, Username};
 
 /// A user and what their password is checked against.
@@ -49,6 +51,17 @@ pub enum CreateAccountError {
     /// The password could not be hashed.
     #[error(transparent)]
     Hashing(#[from] HashingError),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why no organization was created.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateOrganizationError {
+    /// There is no such user.
+    #[error("there is no such user")]
+    OwnerUnknown,
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -100,6 +113,49 @@ impl Accounts {
     /// Only if the store fails.
     pub async fn organizations(&self) -> Result<Vec<Organization>, StorageError> {
         self.accounts.organizations().await
+    }
+
+    /// Creates a further organization, whose first owner is a user that exists. Its slug is made from its name, with a
+    /// number after it if another organization has that one.
+    ///
+    /// # Errors
+    /// See [`CreateOrganizationError`]; then nothing was created.
+    pub async fn create_organization(
+        &self,
+        name: OrganizationName,
+        owner: &Username,
+    ) -> Result<Organization, CreateOrganizationError> {
+        let owner = self
+            .accounts
+            .find(owner)
+            .await?
+            .ok_or(CreateOrganizationError::OwnerUnknown)?;
+        let act = self.act();
+        let organization = Organization {
+            id: self.ids.next(),
+            slug: Slug::from_name(&name),
+            name,
+            created_at: act.at,
+        };
+        let act = act.within(organization.id);
+        let owner = Membership {
+            id: self.ids.next(),
+            organization_id: organization.id,
+            user_id: owner.user.id,
+            role: Role::Owner,
+            joined_at: act.at,
+            ended_at: None,
+        };
+        let events = vec![
+            act.event(Action::CreateOrganization, Subject::Organization(organization.id)),
+            act.event(Action::CreateMembership, Subject::Membership(owner.id)),
+        ];
+        let new = NewOrganization {
+            organization: organization.clone(),
+            owner,
+        };
+        let slug = self.accounts.add_organization(new, events).await?;
+        Ok(Organization { slug, ..organization })
     }
 
     /// Creates a user who is a member of an organization from the start.

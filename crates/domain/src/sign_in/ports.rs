@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::audit::AuditEvent;
 use crate::id::{SessionId, UserId};
 use crate::membership::Membership;
-use crate::organization::Organization;
+use crate::organization::{Organization, Slug};
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
@@ -16,7 +16,7 @@ use crate::sign_in::setup::SetupDigest;
 use crate::sign_in::throttle::{ThrottleBucket, Throttled};
 use crate::user::{User, Username};
 
-/// Keeps users and the hashes of their passwords.
+/// Keeps organizations, users and the hashes of their passwords.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait AccountStore: Send + Sync {
@@ -25,6 +25,15 @@ pub trait AccountStore: Send + Sync {
 
     /// All organizations, by name.
     async fn organizations(&self) -> Result<Vec<Organization>, StorageError>;
+
+    /// Adds an organization with an existing user as its first owner. Returns the slug it got: the first of the
+    /// [candidates](Slug::candidates) that no organization has. Of concurrent additions that would like the same slug
+    /// every one MUST succeed.
+    async fn add_organization(
+        &self,
+        new: NewOrganization,
+        events: Vec<AuditEvent>,
+    ) -> Result<Slug, StorageError>;
 
     /// Adds a user with a membership. Of two concurrent additions of one username exactly one MUST succeed.
     async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError>;
@@ -36,6 +45,15 @@ pub trait AccountStore: Send + Sync {
         password_hash: PasswordHash,
         event: AuditEvent,
     ) -> Result<(), ReplacePasswordError>;
+}
+
+/// An organization to be stored.
+#[derive(Debug, Clone)]
+pub struct NewOrganization {
+    /// The organization, with the slug it would like to have.
+    pub organization: Organization,
+    /// What makes an existing user its owner.
+    pub owner: Membership,
 }
 
 /// A user to be stored.

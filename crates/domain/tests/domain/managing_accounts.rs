@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
 use keyward_domain::membership::Role;
-use keyward_domain::organization::Slug;
+use keyward_domain::organization::{OrganizationName, Slug};
 use keyward_domain::ports::Memberships;
 use keyward_domain::sign_in::Accounts;
-use keyward_domain::sign_in::accounts::{AccountDraft, CreateAccountError, ResetPasswordError};
+use keyward_domain::sign_in::accounts::{
+    AccountDraft, CreateAccountError, CreateOrganizationError, ResetPasswordError,
+};
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
 use keyward_domain::sign_in::session::{SessionToken, SignInAttempt, SignInError};
 use keyward_domain::testing::TestInstallation;
@@ -117,6 +119,63 @@ async fn nobody_joins_an_organization_that_does_not_exist() {
         matches!(refused, Err(CreateAccountError::OrganizationUnknown)),
         "{refused:?}"
     );
+}
+
+#[tokio::test]
+async fn a_further_organization_has_an_existing_user_as_its_owner_and_is_told() {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Member);
+    let name = OrganizationName::parse("ACME").expect("a name");
+    let organization = installation
+        .accounts()
+        .create_organization(name.clone(), &username("ada"))
+        .await
+        .expect("created");
+
+    assert_eq!(organization.name, name);
+    assert_eq!(organization.slug.as_str(), "acme-2");
+    let member = installation
+        .store
+        .find_live(ada.user.id, &organization.slug)
+        .await
+        .expect("the store answers")
+        .expect("a member");
+    assert_eq!(member.membership.role, Role::Owner);
+    assert_eq!(member.organization, organization);
+    let events = installation.store.events();
+    let told: Vec<_> = events
+        .iter()
+        .map(|event| (event.action, event.subject, event.actor, event.organization_id))
+        .collect();
+    let (who, here) = (Actor::Administrator, Some(organization.id));
+    let subject = Subject::Organization(organization.id);
+    let owner = Subject::Membership(member.membership.id);
+    assert_eq!(
+        told,
+        [
+            (Action::CreateOrganization, subject, who, here),
+            (Action::CreateMembership, owner, who, here)
+        ]
+    );
+}
+
+#[tokio::test]
+async fn nobody_owns_an_organization_who_does_not_exist() {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let refused = installation
+        .accounts()
+        .create_organization(acme.name.clone(), &username("nobody"))
+        .await;
+
+    assert!(
+        matches!(refused, Err(CreateOrganizationError::OwnerUnknown)),
+        "{refused:?}"
+    );
+    let organizations = installation.accounts().organizations().await;
+    assert_eq!(organizations.expect("the store answers"), [acme]);
+    assert!(installation.store.events().is_empty());
 }
 
 #[tokio::test]

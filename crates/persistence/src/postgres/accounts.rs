@@ -1,4 +1,4 @@
-//! Users and the hashes of their passwords.
+//! Organizations, users and the hashes of their passwords.
 
 use std::convert::Infallible;
 
@@ -8,11 +8,13 @@ use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::UserId;
-use keyward_domain::organization::Organization;
+use keyward_domain::organization::{Organization, Slug};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::Account;
 use keyward_domain::sign_in::password::PasswordHash;
-use keyward_domain::sign_in::ports::{AccountStore, AddAccountError, NewAccount, ReplacePasswordError};
+use keyward_domain::sign_in::ports::{
+    AccountStore, AddAccountError, NewAccount, NewOrganization, ReplacePasswordError,
+};
 use keyward_domain::user::Username;
 
 use super::audit_log::{write_event, write_events};
@@ -32,6 +34,15 @@ impl AccountStore for PostgresStore {
 
     async fn organizations(&self) -> Result<Vec<Organization>, StorageError> {
         self.read(|connection| Box::pin(all_organizations(connection)))
+            .await
+    }
+
+    async fn add_organization(
+        &self,
+        new: NewOrganization,
+        events: Vec<AuditEvent>,
+    ) -> Result<Slug, StorageError> {
+        self.change(move |connection| Box::pin(add_organization(connection, new, events)))
             .await
     }
 
@@ -80,6 +91,36 @@ async fn all_organizations(
         .await?;
     let organizations: Result<_, StorageError> = rows.into_iter().map(Organization::try_from).collect();
     Ok(organizations?)
+}
+
+async fn add_organization(
+    connection: &mut AsyncPgConnection,
+    new: NewOrganization,
+    events: Vec<AuditEvent>,
+) -> Result<Slug, Abort<StorageError>> {
+    let NewOrganization { organization, owner } = new;
+    for slug in organization.slug.candidates() {
+        let row = OrganizationRow::from(Organization {
+            slug: slug.clone(),
+            ..organization.clone()
+        });
+        // Of two that want the same slug, the unique index lets the second wait for the first, and then try the next.
+        let added = diesel::insert_into(organizations::table)
+            .values(row)
+            .on_conflict(organizations::slug)
+            .do_nothing()
+            .execute(connection)
+            .await?;
+        if added > 0 {
+            diesel::insert_into(memberships::table)
+                .values(MembershipRow::from(owner))
+                .execute(connection)
+                .await?;
+            write_events(connection, events).await?;
+            return Ok(slug);
+        }
+    }
+    Err(StorageError::Defect("every slug is taken".into()).into())
 }
 
 async fn add(

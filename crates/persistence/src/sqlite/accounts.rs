@@ -1,4 +1,4 @@
-//! Users and the hashes of their passwords.
+//! Organizations, users and the hashes of their passwords.
 
 use std::convert::Infallible;
 
@@ -7,11 +7,13 @@ use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::UserId;
-use keyward_domain::organization::Organization;
+use keyward_domain::organization::{Organization, Slug};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::Account;
 use keyward_domain::sign_in::password::PasswordHash;
-use keyward_domain::sign_in::ports::{AccountStore, AddAccountError, NewAccount, ReplacePasswordError};
+use keyward_domain::sign_in::ports::{
+    AccountStore, AddAccountError, NewAccount, NewOrganization, ReplacePasswordError,
+};
 use keyward_domain::user::Username;
 
 use super::audit_log::{write_event, write_events};
@@ -31,6 +33,15 @@ impl AccountStore for SqliteStore {
 
     async fn organizations(&self) -> Result<Vec<Organization>, StorageError> {
         self.read(all_organizations).await
+    }
+
+    async fn add_organization(
+        &self,
+        new: NewOrganization,
+        events: Vec<AuditEvent>,
+    ) -> Result<Slug, StorageError> {
+        self.change(move |connection| add_organization(connection, new, events))
+            .await
     }
 
     async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError> {
@@ -70,6 +81,34 @@ fn all_organizations(connection: &mut SqliteConnection) -> Result<Vec<Organizati
         .load(connection)?;
     let organizations: Result<_, StorageError> = rows.into_iter().map(Organization::try_from).collect();
     Ok(organizations?)
+}
+
+fn add_organization(
+    connection: &mut SqliteConnection,
+    new: NewOrganization,
+    events: Vec<AuditEvent>,
+) -> Result<Slug, Abort<StorageError>> {
+    let NewOrganization { organization, owner } = new;
+    for slug in organization.slug.candidates() {
+        let row = OrganizationRow::from(Organization {
+            slug: slug.clone(),
+            ..organization.clone()
+        });
+        // Of two that want the same slug, the second comes after the first, and tries the next.
+        let added = diesel::insert_into(organizations::table)
+            .values(row)
+            .on_conflict(organizations::slug)
+            .do_nothing()
+            .execute(connection)?;
+        if added > 0 {
+            diesel::insert_into(memberships::table)
+                .values(MembershipRow::from(owner))
+                .execute(connection)?;
+            write_events(connection, events)?;
+            return Ok(slug);
+        }
+    }
+    Err(StorageError::Defect("every slug is taken".into()).into())
 }
 
 fn add(

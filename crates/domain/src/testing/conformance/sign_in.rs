@@ -2,6 +2,7 @@
 
 pub(super) mod account_cases;
 pub(super) mod installation_cases;
+pub(super) mod organization_cases;
 mod scene;
 pub(super) mod session_cases;
 pub(super) mod throttle_cases;

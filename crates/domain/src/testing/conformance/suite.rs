@@ -214,6 +214,13 @@ suite! { $
             a_password_is_replaced_in_full_even_if_the_caller_stops_waiting
             keys_outlive_a_replaced_password
         }
+        organization_cases {
+            a_further_organization_has_its_first_owner_from_the_start
+            a_slug_that_is_taken_gets_the_next_number
+            of_many_concurrent_organizations_with_one_name_each_gets_a_slug_of_its_own
+            an_organization_whose_events_cannot_be_written_is_not_added
+            an_organization_is_added_in_full_even_if_the_caller_stops_waiting
+        }
         session_cases {
             a_session_reads_back_as_it_was_started
             an_unknown_session_is_not_found

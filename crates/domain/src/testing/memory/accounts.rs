@@ -3,11 +3,13 @@ use async_trait::async_trait;
 use super::MemoryStore;
 use crate::audit::AuditEvent;
 use crate::id::UserId;
-use crate::organization::Organization;
+use crate::organization::{Organization, Slug};
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
-use crate::sign_in::ports::{AccountStore, AddAccountError, NewAccount, ReplacePasswordError};
+use crate::sign_in::ports::{
+    AccountStore, AddAccountError, NewAccount, NewOrganization, ReplacePasswordError,
+};
 use crate::user::Username;
 
 #[async_trait]
@@ -25,6 +27,25 @@ impl AccountStore for MemoryStore {
         let mut organizations = self.state()?.organizations.clone();
         organizations.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()).then(a.id.cmp(&b.id)));
         Ok(organizations)
+    }
+
+    async fn add_organization(
+        &self,
+        new: NewOrganization,
+        events: Vec<AuditEvent>,
+    ) -> Result<Slug, StorageError> {
+        let mut state = self.state()?;
+        let NewOrganization { organization, owner } = new;
+        let is_free = |slug: &Slug| state.organizations.iter().all(|other| other.slug != *slug);
+        let slug = organization.slug.candidates().find(is_free);
+        let slug = slug.ok_or_else(|| StorageError::Defect("every slug is taken".into()))?;
+        state.write(events)?;
+        state.organizations.push(Organization {
+            slug: slug.clone(),
+            ..organization
+        });
+        state.memberships.push(owner);
+        Ok(slug)
     }
 
     async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError> {

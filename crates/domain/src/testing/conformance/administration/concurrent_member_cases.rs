@@ -93,7 +93,7 @@ pub async fn of_many_owners_who_leave_or_step_down_at_once_one_stays_owner(store
     let attempts = owners.iter().enumerate().map(|(number, owner)| {
         let (scene, owner) = (scene.clone(), owner.clone());
         let task: BoxFuture<'static, bool> = Box::pin(async move {
-            if number % 2 == 0 {
+            if number.is_multiple_of(2) {
                 let left = scene.end_as(as_user(&owner), &owner).await;
                 assert!(
                     matches!(left, Ok(()) | Err(EndMembershipError::LastOwner)),
@@ -179,7 +179,7 @@ async fn two_owners(stores: Stores) -> (AdministrationScene, [Member; 2]) {
 
 /// Who acts at this turn, and the other one.
 fn turn([ada, bob]: &[Member; 2], number: usize) -> [Member; 2] {
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         [ada.clone(), bob.clone()]
     } else {
         [bob.clone(), ada.clone()]

@@ -1,0 +1,142 @@
+//! How [`AccountStore`](crate::sign_in::ports::AccountStore) adds organizations.
+
+use futures_util::future::BoxFuture;
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::scene::SignInScene;
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::membership::{Member, Role};
+use crate::organization::Organization;
+use crate::ports::StorageError;
+use crate::sign_in::ports::NewOrganization;
+
+pub async fn a_further_organization_has_its_first_owner_from_the_start(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let new = new_organization(&scene, "Difference Engines", &ada);
+    let events = creation(&scene, &new);
+    let accounts = &scene.stores.accounts;
+    let slug = accounts.add_organization(new.clone(), events.clone()).await;
+    let slug = slug.expect("added");
+
+    assert_eq!(slug, new.organization.slug);
+    let expected = Member {
+        user: ada.user.clone(),
+        organization: new.organization.clone(),
+        membership: new.owner.clone(),
+    };
+    let member = scene
+        .stores
+        .keys
+        .memberships
+        .find_live(ada.user.id, &slug)
+        .await
+        .expect("the store answers");
+    assert_eq!(member, Some(expected));
+    let mut written = scene.events(Some(new.organization.id)).await;
+    written.reverse();
+    assert_eq!(written, events);
+    assert_eq!(
+        organizations(&scene).await,
+        [ada.organization.clone(), new.organization]
+    );
+}
+
+pub async fn a_slug_that_is_taken_gets_the_next_number(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let x = "x".repeat(40);
+    for (name, slug) in [
+        ("Engines", "engines"),
+        ("Engines 3", "engines-3"),
+        ("ENGINES!", "engines-2"),
+        ("Engines", "engines-4"),
+        ("Analytical Engines", "analytical-engines-2"),
+        (x.as_str(), x.as_str()),
+        (x.as_str(), &format!("{}-2", "x".repeat(38))),
+    ] {
+        let new = new_organization(&scene, name, &ada);
+        let added = add(&scene, &new).await.expect("added");
+        assert_eq!(added, slug, "{name}");
+        let stored = organizations(&scene).await;
+        let stored = stored.iter().find(|other| other.id == new.organization.id);
+        assert_eq!(stored.map(|stored| stored.slug.as_str()), Some(slug));
+    }
+}
+
+pub async fn of_many_concurrent_organizations_with_one_name_each_gets_a_slug_of_its_own(stores: Stores) {
+    const CROWD: usize = 64;
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let attempts = (0..CROWD).map(|_| {
+        let (scene, new) = (scene.clone(), new_organization(&scene, "Engines", &ada));
+        let task: BoxFuture<'static, _> = Box::pin(async move { add(&scene, &new).await });
+        task
+    });
+    let added: Result<Vec<String>, _> = scene.in_parallel(attempts).await.into_iter().collect();
+    let mut added = added.expect("every one succeeds");
+    added.sort_by_key(|slug| (slug.len(), slug.clone()));
+
+    let mut expected = vec!["engines".to_owned()];
+    expected.extend((2..=CROWD).map(|number| format!("engines-{number}")));
+    assert_eq!(added, expected);
+    assert_eq!(organizations(&scene).await.len(), CROWD + 1);
+}
+
+pub async fn an_organization_whose_events_cannot_be_written_is_not_added(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let new = new_organization(&scene, "Difference Engines", &ada);
+    let mut events = creation(&scene, &new);
+    if let Some(last) = events.pop() {
+        events.push(scene.unwritable(last).await);
+    }
+    let failed = scene.stores.accounts.add_organization(new, events).await;
+
+    assert!(failed.is_err(), "{failed:?}");
+    assert_eq!(
+        organizations(&scene).await,
+        std::slice::from_ref(&ada.organization)
+    );
+    let of_ada = scene.stores.keys.memberships.organizations_of(ada.user.id).await;
+    assert_eq!(of_ada.expect("the store answers"), [ada.organization]);
+}
+
+pub async fn an_organization_is_added_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let new = new_organization(&scene, "Difference Engines", &ada);
+    abandon(add(&scene, &new)).await;
+
+    eventually("the abandoned organization is added", async || {
+        organizations(&scene).await.contains(&new.organization)
+    })
+    .await;
+    let of_ada = scene.stores.keys.memberships.organizations_of(ada.user.id).await;
+    assert!(of_ada.expect("the store answers").contains(&new.organization));
+    assert_eq!(scene.events(Some(new.organization.id)).await.len(), 2);
+}
+
+fn new_organization(scene: &SignInScene, name: &str, owner: &Member) -> NewOrganization {
+    let organization = scene.make.organization(name);
+    NewOrganization {
+        owner: scene.make.membership(&organization, &owner.user, Role::Owner),
+        organization,
+    }
+}
+
+fn creation(scene: &SignInScene, new: &NewOrganization) -> Vec<AuditEvent> {
+    let id = new.organization.id;
+    let act = scene.act_as(Actor::Administrator, Some(id));
+    vec![
+        act.event(Action::CreateOrganization, Subject::Organization(id)),
+        act.event(Action::CreateMembership, Subject::Membership(new.owner.id)),
+    ]
+}
+
+async fn add(scene: &SignInScene, new: &NewOrganization) -> Result<String, StorageError> {
+    let events = creation(scene, new);
+    let added = scene.stores.accounts.add_organization(new.clone(), events).await;
+    added.map(|slug| slug.to_string())
+}
+
+async fn organizations(scene: &SignInScene) -> Vec<Organization> {
+    let organizations = scene.stores.accounts.organizations().await;
+    organizations.expect("the store answers")
+}
