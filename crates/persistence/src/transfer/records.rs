@@ -36,6 +36,7 @@ records! {
         display_name: Words,
         password_hash: Words,
         created_at: Moment,
+        search_text: Option<Words>,
     }
 
     Membership of memberships {
@@ -45,6 +46,36 @@ records! {
         role: Words,
         joined_at: Moment,
         ended_at: Option<Moment>,
+    }
+
+    Invitation of invitations {
+        id: Id,
+        organization_id: Id,
+        digest: Bytes,
+        invitee: Words,
+        role: Words,
+        invited_by_kind: Words,
+        invited_by_id: Option<Id>,
+        created_at: Moment,
+        expires_at: Moment,
+        accepted_at: Option<Moment>,
+        accepted_membership_id: Option<Id>,
+        revoked_at: Option<Moment>,
+    }
+
+    Project of projects {
+        id: Id,
+        organization_id: Id,
+        name: Words,
+        search_text: Words,
+        created_at: Moment,
+        archived_at: Option<Moment>,
+    }
+
+    ProjectMember of project_members {
+        membership_id: Id,
+        project_id: Id,
+        added_at: Moment,
     }
 
     ApiKey of api_keys {
@@ -63,6 +94,9 @@ records! {
         revoked_by_kind: Option<Words>,
         revoked_by_id: Option<Id>,
         revoked_reason: Option<Words>,
+        last_used_at: Option<Moment>,
+        last_used_from: Option<Words>,
+        revoked_note: Option<Words>,
     }
 
     AuditEvent of audit_events {
@@ -77,6 +111,8 @@ records! {
         outcome: Words,
         source_address: Option<Words>,
         request_id: Option<Words>,
+        object_kind: Option<Words>,
+        object_id: Option<Id>,
     }
 
     Session of sessions {
@@ -85,6 +121,8 @@ records! {
         digest: Bytes,
         started_at: Moment,
         last_seen_at: Moment,
+        started_from: Option<Words>,
+        user_agent: Option<Words>,
     }
 
     Throttle of sign_in_throttle {
