@@ -5,8 +5,10 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, join_all};
+use keyward_domain::administration::ports::{EndMembershipError, MemberStore};
 use keyward_domain::api_key::RevocationReason;
-use keyward_domain::audit::{Action, Subject};
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::membership::Role;
 use keyward_domain::ports::{AddKeyError, ApiKeys, DescendantKeys, KeyLimit, RevokeKeyError};
 use keyward_persistence::postgres::PostgresStore;
 
@@ -131,5 +133,54 @@ async fn no_key_is_born_to_a_parent_that_is_being_revoked() {
         count(&fixture.client, "api_keys WHERE revoked_at IS NULL").await,
         0,
         "whatever was added before the revocation was revoked with it, and nothing was added after"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_owners_who_remove_each_other_on_several_replicas_one_stays() {
+    let fixture = Fixture::new().await;
+    let organization = fixture.owner.organization.id;
+    let bob = fixture.make.user("bob");
+    let his = fixture
+        .make
+        .membership(&fixture.owner.organization, &bob, Role::Owner);
+    fixture
+        .execute(&format!(
+            "INSERT INTO users (id, username, display_name, password_hash, created_at)
+             VALUES ('{}', 'bob', 'bob', 'x', now());
+             INSERT INTO memberships (id, organization_id, user_id, role, joined_at)
+             VALUES ('{}', '{organization}', '{}', 'owner', now())",
+            bob.id, his.id, bob.id
+        ))
+        .await;
+    let (ada, hers) = (fixture.owner.user.id, fixture.owner.membership.id);
+    let changes = (0..64)
+        .map(|number| {
+            let (actor, other) = if number % 2 == 0 {
+                (ada, his.id)
+            } else {
+                (bob.id, hers)
+            };
+            let act = fixture.make.act(Actor::User(actor));
+            let event = act.event(Action::RemoveMember, Subject::Membership(other));
+            change(move |store| async move { MemberStore::end(&store, organization, other, event).await })
+        })
+        .collect();
+    let results = at_once(&fixture, changes).await;
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+    for refusal in results.into_iter().filter_map(Result::err) {
+        assert!(
+            matches!(
+                refusal,
+                EndMembershipError::NotAllowed | EndMembershipError::NotFound
+            ),
+            "{refusal:?}"
+        );
+    }
+    let owners = "memberships WHERE role = 'owner' AND ended_at IS NULL";
+    assert_eq!(count(&fixture.client, owners).await, 1);
+    assert_eq!(
+        count(&fixture.client, "audit_events WHERE action = 'membership.remove'").await,
+        1
     );
 }

@@ -12,6 +12,7 @@ mod crowds;
 mod faults;
 mod fixture;
 mod interruptions;
+mod leaving;
 mod lineage;
 mod migrations;
 mod proxy;

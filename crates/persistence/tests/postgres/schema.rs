@@ -171,6 +171,41 @@ async fn every_frequent_question_is_answered_by_an_index() {
             format!("DELETE FROM sessions WHERE user_id = {id}"),
             "sessions_user_id_idx",
         ),
+        (
+            format!(
+                "SELECT * FROM memberships WHERE organization_id = {id} AND ended_at IS NULL AND id < {id}
+                 ORDER BY id DESC LIMIT 51"
+            ),
+            "memberships_organization_id_id_idx",
+        ),
+        (
+            "SELECT * FROM invitations WHERE digest = sha256('x')".to_owned(),
+            "invitations_digest_key",
+        ),
+        (
+            format!(
+                "SELECT * FROM invitations WHERE organization_id = {id} AND accepted_at IS NULL
+                 AND revoked_at IS NULL ORDER BY id DESC LIMIT 51"
+            ),
+            "invitations_pending_idx",
+        ),
+        (
+            format!("SELECT * FROM projects WHERE organization_id = {id} ORDER BY id DESC LIMIT 51"),
+            "projects_organization_id_id_idx",
+        ),
+        (
+            format!(
+                "SELECT project_id FROM project_members WHERE membership_id = {id} ORDER BY project_id DESC LIMIT 51"
+            ),
+            "project_members_pkey",
+        ),
+        (
+            format!(
+                "SELECT membership_id FROM project_members WHERE project_id = {id}
+                 ORDER BY membership_id DESC LIMIT 51"
+            ),
+            "project_members_project_id_idx",
+        ),
     ] {
         let plan = fixture
             .client

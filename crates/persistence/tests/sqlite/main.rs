@@ -12,6 +12,7 @@ mod corrupt_rows;
 mod durability;
 mod fixture;
 mod interruptions;
+mod leaving;
 mod lineage;
 mod migrations;
 mod moved_file;

@@ -244,6 +244,32 @@ async fn every_frequent_question_is_answered_by_an_index() {
             "DELETE FROM sessions WHERE user_id = x'00'",
             "sessions_user_id_idx",
         ),
+        (
+            "SELECT * FROM memberships WHERE organization_id = x'00' AND ended_at IS NULL AND id < x'00'
+             ORDER BY id DESC LIMIT 51",
+            "memberships_organization_id_id_idx",
+        ),
+        (
+            "SELECT * FROM invitations WHERE digest = x'00'",
+            "sqlite_autoindex_invitations_2",
+        ),
+        (
+            "SELECT * FROM invitations WHERE organization_id = x'00' AND accepted_at IS NULL
+             AND revoked_at IS NULL ORDER BY id DESC LIMIT 51",
+            "invitations_pending_idx",
+        ),
+        (
+            "SELECT * FROM projects WHERE organization_id = x'00' ORDER BY id DESC LIMIT 51",
+            "projects_organization_id_id_idx",
+        ),
+        (
+            "SELECT project_id FROM project_members WHERE membership_id = x'00' ORDER BY project_id DESC LIMIT 51",
+            "USING PRIMARY KEY",
+        ),
+        (
+            "SELECT membership_id FROM project_members WHERE project_id = x'00' ORDER BY membership_id DESC LIMIT 51",
+            "project_members_project_id_idx",
+        ),
     ] {
         let plan = fixture.directory.plan(question);
         assert!(plan.contains(index), "{question}\n{plan}");

@@ -1,0 +1,53 @@
+//! What is left of a membership that has ended.
+
+use keyward_domain::administration::ports::{MemberStore, ProjectStore};
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::membership::Role;
+use keyward_domain::project::{Project, ProjectName};
+
+use crate::fixture::{Fixture, blob};
+
+#[tokio::test]
+async fn no_row_says_that_whoever_left_is_in_a_project() {
+    let fixture = Fixture::new().await;
+    let (organization, make) = (&fixture.owner.organization, &fixture.make);
+    let act = make.act(Actor::Administrator);
+    let project = Project {
+        id: make.ids.next(),
+        organization_id: organization.id,
+        name: ProjectName::parse("Notes").expect("a name"),
+        created_at: act.at,
+        archived_at: None,
+    };
+    let bob = make.user("bob");
+    let membership = make.membership(organization, &bob, Role::Member);
+    let ids = [
+        bob.id.as_uuid(),
+        membership.id.as_uuid(),
+        organization.id.as_uuid(),
+    ];
+    let [user, id, of] = ids.map(blob);
+    fixture.directory.execute(&format!(
+        "INSERT INTO users (id, username, display_name, password_hash, created_at)
+         VALUES ({user}, 'bob', 'bob', 'x', 0);
+         INSERT INTO memberships (id, organization_id, user_id, role, joined_at)
+         VALUES ({id}, {of}, {user}, 'member', 0)"
+    ));
+    let event = |action| act.event(action, Subject::Membership(membership.id));
+    ProjectStore::add(&fixture.store, project.clone(), event(Action::CreateProject))
+        .await
+        .expect("a project");
+    for member in [membership.id, fixture.owner.membership.id] {
+        let added = event(Action::AddProjectMember);
+        let added = fixture
+            .store
+            .add_member(organization.id, project.id, member, added);
+        added.await.expect("a member of it");
+    }
+    assert_eq!(fixture.directory.count("project_members"), 2);
+
+    let removed = event(Action::RemoveMember);
+    let removed = MemberStore::end(&fixture.store, organization.id, membership.id, removed);
+    removed.await.expect("removed");
+    assert_eq!(fixture.directory.count("project_members"), 1);
+}
