@@ -62,6 +62,11 @@ async fn main() {
         sign_in: installation.sign_in(),
         memberships: Arc::new(installation.store.clone()),
         keys: installation.keys(),
+        held_keys: Arc::new(installation.store.clone()),
+        reachable_projects: Arc::new(installation.store.clone()),
+        members: installation.members(),
+        invitations: installation.invitations(),
+        joining: installation.joining(),
         public_url,
     };
     let ids = Arc::clone(&installation.builder.ids);

@@ -1,4 +1,4 @@
-//! Keyward's web console: first-run setup, sign-in, and Organization Settings → API Keys.
+//! Keyward's web console: first-run setup, sign-in, joining, and Organization Settings.
 //!
 //! Server-rendered pages with plain forms: everything works without JavaScript, which adds comfort only. The console
 //! calls the use cases of the domain, never Keyward's own API, and knows no database. It stands behind the front door,
@@ -20,6 +20,7 @@ mod headers;
 mod links;
 mod local_path;
 mod pages;
+mod path_id;
 mod public_url;
 mod refusal;
 mod request_source;
@@ -30,9 +31,10 @@ mod viewer;
 
 use std::sync::Arc;
 
+use keyward_domain::administration::{Invitations, Members};
 use keyward_domain::keys::PersonalKeys;
-use keyward_domain::ports::Memberships;
-use keyward_domain::sign_in::{Setup, SignIn};
+use keyward_domain::ports::{ApiKeys, Memberships, ReachableProjects};
+use keyward_domain::sign_in::{Joining, Setup, SignIn};
 use poem::Endpoint;
 
 pub use pages::error::error_page;
@@ -49,6 +51,16 @@ pub struct Console {
     pub memberships: Arc<dyn Memberships>,
     /// Personal keys.
     pub keys: PersonalKeys,
+    /// The keys of any member, to say which of them end with the membership.
+    pub held_keys: Arc<dyn ApiKeys>,
+    /// What a member works on.
+    pub reachable_projects: Arc<dyn ReachableProjects>,
+    /// Members, as owners manage them, and leaving.
+    pub members: Members,
+    /// Invitations, as owners make them.
+    pub invitations: Invitations,
+    /// Joining with an invitation.
+    pub joining: Joining,
     /// Where people reach this installation.
     pub public_url: PublicUrl,
 }

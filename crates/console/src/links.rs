@@ -1,6 +1,7 @@
 //! The addresses of the console's pages.
 
-use keyward_domain::id::ApiKeyId;
+use keyward_domain::id::{ApiKeyId, InvitationId, MembershipId};
+use keyward_domain::invitation::InvitationToken;
 use keyward_domain::organization::Slug;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -17,11 +18,49 @@ pub(crate) const HOME: &str = "/";
 pub(crate) const SETUP: &str = "/setup";
 pub(crate) const SIGN_IN: &str = "/sign-in";
 pub(crate) const SIGN_OUT: &str = "/sign-out";
+pub(crate) const JOIN: &str = "/join";
 /// Not the console's page, but at the same address for everyone.
 pub(crate) const API_REFERENCE: &str = "/docs";
 
+/// The page of an invitation.
+pub(crate) fn join(token: &InvitationToken) -> String {
+    with_query(JOIN, [("token", Some(token.expose()))])
+}
+
 pub(crate) fn general(organization: &Slug) -> String {
     format!("/organizations/{organization}/settings/general")
+}
+
+pub(crate) fn leave(organization: &Slug) -> String {
+    format!("{}/leave", general(organization))
+}
+
+pub(crate) fn members(organization: &Slug) -> String {
+    format!("/organizations/{organization}/settings/members")
+}
+
+pub(crate) fn member(organization: &Slug, member: MembershipId) -> String {
+    format!("{}/{member}", members(organization))
+}
+
+pub(crate) fn change_role(organization: &Slug, member: MembershipId) -> String {
+    format!("{}/{member}/role", members(organization))
+}
+
+pub(crate) fn remove_member(organization: &Slug, member: MembershipId) -> String {
+    format!("{}/{member}/remove", members(organization))
+}
+
+pub(crate) fn invite(organization: &Slug) -> String {
+    format!("{}/invite", members(organization))
+}
+
+pub(crate) fn invitations(organization: &Slug) -> String {
+    format!("{}/invitations", members(organization))
+}
+
+pub(crate) fn take_back_invitation(organization: &Slug, invitation: InvitationId) -> String {
+    format!("{}/{invitation}/take-back", invitations(organization))
 }
 
 pub(crate) fn api_keys(organization: &Slug) -> String {

@@ -4,8 +4,11 @@ use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
+use keyward_domain::invitation::InvitationToken;
 use keyward_domain::sign_in::setup::SetupToken;
 use poem::http::Uri;
+
+use crate::links;
 
 /// The address at which people reach this installation: `https://…`, or `http://…` on this machine only, because
 /// passwords and tokens travel over it. It is an origin (RFC 6454 §4): scheme, host and port, in the form in which
@@ -116,6 +119,12 @@ impl PublicUrl {
     #[must_use]
     pub fn setup_link(&self, token: &SetupToken) -> String {
         format!("{self}/setup?token={}", token.expose())
+    }
+
+    /// The one-time link of an invitation. Whoever opens it first may join.
+    #[must_use]
+    pub fn invitation_link(&self, token: &InvitationToken) -> String {
+        format!("{self}{}", links::join(token))
     }
 
     /// Whether an `Origin` header names this installation. On a local one, `localhost` and `127.0.0.1` are the same.
@@ -296,6 +305,16 @@ mod tests {
         assert_eq!(
             url.setup_link(&token),
             format!("https://keys.example.com/setup?token={}", token.expose())
+        );
+    }
+
+    #[test]
+    fn the_invitation_link_carries_the_token() {
+        let token = InvitationToken::generate(&SeededRandom::new(1));
+        let url = PublicUrl::parse("https://keys.example.com/").expect("a URL");
+        assert_eq!(
+            url.invitation_link(&token),
+            format!("https://keys.example.com/join?token={}", token.expose())
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyward_domain::administration::Authority;
 use keyward_domain::membership::Member;
 use keyward_domain::organization::{Organization, Slug};
 use keyward_domain::sign_in::session::SignedIn;
@@ -83,6 +84,22 @@ impl<'a> FromRequest<'a> for Insider {
             member,
             organizations,
         })
+    }
+}
+
+/// An insider who runs the organization. To plain members, an owner's pages do not exist.
+pub(crate) struct Owner {
+    /// The viewer in this organization.
+    pub(crate) insider: Insider,
+    /// What lets them run it.
+    pub(crate) authority: Authority,
+}
+
+impl<'a> FromRequest<'a> for Owner {
+    async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
+        let insider = Insider::from_request(request, body).await?;
+        let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
+        Ok(Self { insider, authority })
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use keyward_console::{Console, PublicUrl};
 use keyward_domain::access::Authenticate;
+use keyward_domain::administration::{Invitations, Members};
 use keyward_domain::clock::Clock;
 use keyward_domain::id::{AuditEventId, IdGenerator};
 use keyward_domain::keys::PersonalKeys;
@@ -12,7 +13,7 @@ use keyward_domain::ports::KeyLimit;
 use keyward_domain::random::Random;
 use keyward_domain::sign_in::password::PasswordHasher;
 use keyward_domain::sign_in::session::SignInPorts;
-use keyward_domain::sign_in::{Accounts, Setup, SignIn};
+use keyward_domain::sign_in::{Accounts, Joining, Setup, SignIn};
 use keyward_front_door::RequestIds;
 use keyward_http_api::HttpApi;
 
@@ -100,6 +101,7 @@ impl Composition {
         HttpApi {
             authenticate: self.authenticate(),
             keys: self.keys(limit),
+            projects: self.store.clone(),
         }
     }
 
@@ -110,6 +112,11 @@ impl Composition {
             sign_in: self.sign_in(),
             memberships: self.store.clone(),
             keys: self.keys(limit),
+            held_keys: self.store.clone(),
+            reachable_projects: self.store.clone(),
+            members: self.members(),
+            invitations: self.invitations(),
+            joining: self.joining(),
             public_url,
         }
     }
@@ -123,6 +130,30 @@ impl Composition {
     pub(crate) fn keys(&self, limit: KeyLimit) -> PersonalKeys {
         let Sources { clock, random, ids } = self.sources.clone();
         PersonalKeys::new(self.store.clone(), clock, random, ids, limit)
+    }
+
+    /// Members.
+    pub(crate) fn members(&self) -> Members {
+        let Sources {
+            clock,
+            random: _,
+            ids,
+        } = self.sources.clone();
+        Members::new(self.store.clone(), clock, ids)
+    }
+
+    fn invitations(&self) -> Invitations {
+        let Sources { clock, random, ids } = self.sources.clone();
+        Invitations::new(self.store.clone(), clock, random, ids)
+    }
+
+    fn joining(&self) -> Joining {
+        let Sources {
+            clock,
+            random: _,
+            ids,
+        } = self.sources.clone();
+        Joining::new(self.store.clone(), Arc::clone(&self.hasher), clock, ids)
     }
 
     fn sign_in(&self) -> SignIn {

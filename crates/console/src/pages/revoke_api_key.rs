@@ -9,13 +9,14 @@ use keyward_domain::keys::{ReadKeyError, RevokeKeyError};
 use keyward_domain::ports::DescendantKeys;
 use poem::http::StatusCode;
 use poem::web::Data;
-use poem::{FromRequest, Request, RequestBody, Response, handler};
+use poem::{Response, handler};
 
 use crate::forms::Form;
 use crate::pages::api_keys::after_revocation;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
+use crate::path_id::PathId;
 use crate::refusal::Refusal;
 use crate::request_source::Source;
 use crate::viewer::Insider;
@@ -42,21 +43,11 @@ struct KeyInQuestion {
     revoked: Option<Moment>,
 }
 
-/// The key that the path names. What is no id names no key.
-struct KeyInPath(ApiKeyId);
-
-impl<'a> FromRequest<'a> for KeyInPath {
-    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let id = request.raw_path_param("id").and_then(|id| id.parse().ok());
-        Ok(Self(id.ok_or(Refusal::NotFound)?))
-    }
-}
-
 #[handler]
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
     insider: Insider,
-    KeyInPath(id): KeyInPath,
+    PathId(id): PathId<ApiKeyId>,
 ) -> Result<Response, Refusal> {
     let page = page(console, &insider, id).await?;
     html(StatusCode::OK, &page)
@@ -65,7 +56,7 @@ pub(crate) async fn show(
 #[handler]
 pub(crate) async fn submit(
     Data(console): Data<&Arc<Console>>,
-    KeyInPath(id): KeyInPath,
+    PathId(id): PathId<ApiKeyId>,
     Source(source): Source,
     Form(form): Form,
     // After the form, which may be long on its way: who sends it must still be signed in when it is here.

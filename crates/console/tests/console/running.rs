@@ -56,6 +56,11 @@ impl Running {
             sign_in: installation.sign_in(),
             memberships: Arc::new(installation.store.clone()),
             keys: installation.keys(),
+            held_keys: Arc::new(installation.store.clone()),
+            reachable_projects: Arc::new(installation.store.clone()),
+            members: installation.members(),
+            invitations: installation.invitations(),
+            joining: installation.joining(),
             public_url: public_url.clone(),
         };
         change(&mut console);
