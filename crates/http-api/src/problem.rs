@@ -16,6 +16,8 @@ pub use answer::problem_response;
 pub(crate) use code::{Code, Facts};
 pub(crate) use page::problem_page;
 
+use crate::resources::PROJECTS;
+
 /// The media type of problems.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
@@ -88,6 +90,21 @@ impl Problem {
     /// The answer for a key that does not exist, or belongs to somebody else: nobody can tell these apart.
     pub(crate) fn no_such_key() -> Self {
         Self::with_detail(Code::NotFound, "There is no such API key.")
+    }
+
+    /// The answer for a project that does not exist, or that the calling key does not reach: nobody can tell these
+    /// apart.
+    pub(crate) fn no_such_project() -> Self {
+        Self::with_detail(Code::NotFound, "There is no such project.")
+    }
+
+    /// The answer for an identifier in a path that names nothing, not even in its form.
+    pub(crate) fn nothing_named(path: &str) -> Self {
+        if path.starts_with(PROJECTS) {
+            Self::no_such_project()
+        } else {
+            Self::no_such_key()
+        }
     }
 
     pub(crate) fn document(&self, request_id: &str) -> ProblemDocument {

@@ -1,7 +1,10 @@
 //! The API as one endpoint.
 
+use std::sync::Arc;
+
 use keyward_domain::access::Authenticate;
 use keyward_domain::keys::PersonalKeys;
+use keyward_domain::ports::ReachableProjects;
 use poem::http::{HeaderValue, header};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
 
@@ -19,6 +22,8 @@ pub struct HttpApi {
     pub authenticate: Authenticate,
     /// What callers can do with their keys.
     pub keys: PersonalKeys,
+    /// Which projects callers reach.
+    pub projects: Arc<dyn ReachableProjects>,
 }
 
 impl HttpApi {
@@ -29,6 +34,7 @@ impl HttpApi {
         let operations = document::service()
             .data(self.authenticate)
             .data(self.keys)
+            .data(self.projects)
             .map_to_response()
             .after(|answer| async { answer.map(never_cached) });
         let reference_page = ReferencePage::new();

@@ -22,7 +22,7 @@ pub(super) fn add_problems(document: &mut Value) {
         for operation in operations.values_mut() {
             let codes = codes_of(path, operation);
             if let Some(Value::Object(responses)) = operation.get_mut("responses") {
-                add_responses(responses, &codes);
+                add_responses(responses, path, &codes);
             }
         }
     }
@@ -53,7 +53,7 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
         .collect()
 }
 
-fn add_responses(responses: &mut Map<String, Value>, codes: &[Code]) {
+fn add_responses(responses: &mut Map<String, Value>, path: &str, codes: &[Code]) {
     for code in codes {
         let status = code.facts().status.as_str().to_owned();
         let response = responses
@@ -67,7 +67,7 @@ fn add_responses(responses: &mut Map<String, Value>, codes: &[Code]) {
         media_type["schema"] = json!({"$ref": "#/components/schemas/Problem"});
         media_type["examples"][code.facts().word] = json!({
             "summary": code.facts().title,
-            "value": example(*code).to_json(EXAMPLE_REQUEST_ID),
+            "value": example(path, *code).to_json(EXAMPLE_REQUEST_ID),
         });
     }
     responses.sort_keys();
@@ -106,7 +106,7 @@ fn headers_of(code: Code) -> Vec<(&'static str, Value)> {
     }
 }
 
-fn example(code: Code) -> Problem {
+fn example(path: &str, code: Code) -> Problem {
     match code {
         Code::InvalidFields => Problem::invalid_fields(vec![
             FieldError {
@@ -118,7 +118,7 @@ fn example(code: Code) -> Problem {
                 detail: "is not a field of this request".to_owned(),
             },
         ]),
-        Code::NotFound => Problem::no_such_key(),
+        Code::NotFound => Problem::nothing_named(path),
         other => other.into(),
     }
 }

@@ -46,7 +46,7 @@ impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
         let allow = error
             .is::<MethodNotAllowedError>()
             .then(|| self.routes.allowed_methods(&path));
-        let problem = Problem::from_framework(error);
+        let problem = Problem::from_framework(error, &path);
         problem.log(&request_id);
         let mut answer = problem.into_answer(&request_id);
         if let Some(Ok(allow)) = allow.as_deref().map(HeaderValue::from_str) {
@@ -57,14 +57,14 @@ impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
 }
 
 impl Problem {
-    fn from_framework(error: poem::Error) -> Self {
+    fn from_framework(error: poem::Error, path: &str) -> Self {
         let error = match error.downcast::<Self>() {
             Ok(problem) => return problem,
             Err(error) => error,
         };
         if error.is::<ParseOperationPathError>() {
-            // The only path parameter is a key's identifier. A malformed one is as unknown as any other.
-            return Self::no_such_key();
+            // The only path parameters are identifiers. A malformed one is as unknown as any other.
+            return Self::nothing_named(path);
         }
         if error.is::<NotFoundError>() || error.is::<ParsePathError>() {
             return Self::from(Code::NotFound);

@@ -117,7 +117,7 @@ impl Code {
                 title: "Not found",
                 meaning: "There is nothing at this address.",
                 advice: "Check the path and the identifier. Only the keys of the calling key's own consumer can be \
-                         reached.",
+                         reached, and the projects that its user is a member of and that are not archived.",
             },
             Self::MethodNotAllowed => Facts {
                 word: "method_not_allowed",

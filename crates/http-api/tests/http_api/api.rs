@@ -16,6 +16,7 @@ use crate::answer::Answer;
 use crate::documented;
 
 pub(crate) const API_KEYS: &str = "/api/v1/user/api-keys";
+pub(crate) const PROJECTS: &str = "/api/v1/user/projects";
 pub(crate) const USER: &str = "/api/v1/user";
 
 pub(crate) struct Api {

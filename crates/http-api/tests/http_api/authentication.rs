@@ -189,6 +189,7 @@ async fn a_malformed_token_touches_no_storage() {
     let api = Api::start(HttpApi {
         authenticate: Authenticate::new(Arc::new(credentials)),
         keys: installation.keys(),
+        projects: Arc::new(installation.store.clone()),
     })
     .await;
     let token = Token::generate(&*installation.builder.random);

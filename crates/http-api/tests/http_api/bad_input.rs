@@ -1,5 +1,6 @@
 //! What a request cannot be, and how it is refused.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_http_api::HttpApi;
@@ -195,6 +196,7 @@ async fn every_operation_refuses_a_body_that_is_announced_as_too_large() {
     let api = HttpApi {
         authenticate: scene.installation.authenticate(),
         keys: scene.installation.keys(),
+        projects: Arc::new(scene.installation.store.clone()),
     };
     let api = Api::start_with(api, |config| config.limits.body_bytes = 64 * 1024).await;
     for operation in operations() {
@@ -228,6 +230,7 @@ async fn a_body_that_does_not_arrive_in_time_is_given_up() {
     let api = HttpApi {
         authenticate: scene.installation.authenticate(),
         keys: scene.installation.keys(),
+        projects: Arc::new(scene.installation.store.clone()),
     };
     let api = Api::start_with(api, |config| config.deadlines.body = Duration::from_millis(50)).await;
     let request = format!(

@@ -82,6 +82,8 @@ fn every_operation_is_there_under_its_name() {
             "getApiKey GET /api/v1/user/api-keys/{id}",
             "updateApiKey PATCH /api/v1/user/api-keys/{id}",
             "deleteApiKey DELETE /api/v1/user/api-keys/{id}",
+            "listProjects GET /api/v1/user/projects",
+            "getProject GET /api/v1/user/projects/{id}",
             "getUser GET /api/v1/user",
         ]
     );

@@ -23,9 +23,14 @@ impl Operation {
         self.facts["operationId"].as_str().unwrap()
     }
 
-    /// Its path, with some text in the place of parameters.
+    /// Its path, with something that can be there in the place of parameters.
     pub(crate) fn path(&self) -> String {
-        self.template.replace("{id}", "current")
+        let id = if self.template.contains("api-keys") {
+            "current"
+        } else {
+            "019b76da-b3b8-7d05-9a6e-7f8091a2b3c4"
+        };
+        self.template.replace("{id}", id)
     }
 
     /// The example of its request body, if it has one.

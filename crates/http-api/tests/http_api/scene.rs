@@ -1,11 +1,15 @@
 //! Two members of one organization, each with a key from the console.
 
+use std::sync::Arc;
+
+use keyward_domain::administration::Authority;
 use keyward_domain::api_key::{KeyDescription, KeyName};
 use keyward_domain::audit::{AuditEvent, RequestSource};
 use keyward_domain::keys::KeyDraft;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
 use keyward_domain::ports::KeyLimit;
+use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::testing::TestInstallation;
 use keyward_http_api::HttpApi;
 use serde_json::{Value, json};
@@ -49,6 +53,7 @@ impl Scene {
         let api = Api::start(HttpApi {
             authenticate: installation.authenticate(),
             keys: installation.keys(),
+            projects: Arc::new(installation.store.clone()),
         })
         .await;
         Self {
@@ -76,6 +81,37 @@ impl Scene {
         let keys = self.installation.keys();
         let issued = keys.issue(&holder, draft, None, RequestSource::default()).await;
         issued.unwrap().key.id.to_string()
+    }
+
+    /// Whoever may change projects.
+    pub(crate) const fn authority(&self) -> Authority {
+        Authority::of_administrator(self.organization.id)
+    }
+
+    /// A project that nobody is a member of.
+    pub(crate) async fn project(&self, name: &str) -> Project {
+        let name = ProjectName::parse(name).unwrap();
+        let projects = self.installation.projects();
+        projects
+            .create(&self.authority(), name, RequestSource::default())
+            .await
+            .unwrap()
+    }
+
+    /// A project that one person is a member of.
+    pub(crate) async fn project_of(&self, person: &Person, name: &str) -> Project {
+        let project = self.project(name).await;
+        self.installation
+            .projects()
+            .add_member(
+                &self.authority(),
+                project.id,
+                person.member.membership.id,
+                RequestSource::default(),
+            )
+            .await
+            .unwrap();
+        project
     }
 
     pub(crate) fn last_event(&self) -> AuditEvent {

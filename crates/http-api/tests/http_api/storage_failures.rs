@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{
-    AddKeyError, ApiKeys, EditKeyError, KeyLimit, MockApiKeys, RevokeKeyError, StorageError,
+    AddKeyError, ApiKeys, EditKeyError, KeyLimit, MockApiKeys, MockReachableProjects, ReachableProjects,
+    RevokeKeyError, StorageError,
 };
 use keyward_domain::random::Random;
 use keyward_domain::testing::TestInstallation;
@@ -23,6 +24,11 @@ const SECRET: &str = "host=10.0.0.5 password=hunter2";
 
 /// An API whose callers are known but whose keys fail, and the token of one of them.
 async fn api_over(keys: MockApiKeys) -> (Api, String) {
+    api_over_all(keys, MockReachableProjects::new()).await
+}
+
+/// The same, with projects that fail, too.
+async fn api_over_all(keys: MockApiKeys, projects: MockReachableProjects) -> (Api, String) {
     let installation = TestInstallation::new();
     let organization = installation.organization("Analytical Engines");
     let role = keyward_domain::membership::Role::Member;
@@ -37,7 +43,13 @@ async fn api_over(keys: MockApiKeys) -> (Api, String) {
         KeyLimit::default(),
     );
     let authenticate = installation.authenticate();
-    let api = Api::start(HttpApi { authenticate, keys }).await;
+    let projects = Arc::new(projects) as Arc<dyn ReachableProjects>;
+    let api = Api::start(HttpApi {
+        authenticate,
+        keys,
+        projects,
+    })
+    .await;
     (api, issued.token.expose().to_owned())
 }
 
@@ -55,9 +67,17 @@ fn failing(error: fn() -> StorageError) -> MockApiKeys {
     keys
 }
 
-/// What every operation on keys answers, to a request that is right.
-async fn answers_of(keys: MockApiKeys) -> Vec<(reqwest::Method, Answer)> {
-    let (api, token) = api_over(keys).await;
+/// Projects of which everything fails.
+fn failing_projects(error: fn() -> StorageError) -> MockReachableProjects {
+    let mut projects = MockReachableProjects::new();
+    projects.expect_list().returning(move |_, _| Err(error()));
+    projects.expect_find().returning(move |_, _| Err(error()));
+    projects
+}
+
+/// What every operation on keys and projects answers, to a request that is right.
+async fn answers_when_failing(error: fn() -> StorageError) -> Vec<(reqwest::Method, Answer)> {
+    let (api, token) = api_over_all(failing(error), failing_projects(error)).await;
     let mut answers = Vec::new();
     for operation in operations()
         .into_iter()
@@ -69,14 +89,13 @@ async fn answers_of(keys: MockApiKeys) -> Vec<(reqwest::Method, Answer)> {
         }
         answers.push((operation.method, api.send(request).await));
     }
-    assert_eq!(answers.len(), 5);
+    assert_eq!(answers.len(), 7);
     answers
 }
 
 #[tokio::test]
 async fn every_operation_says_that_storage_is_unavailable() {
-    let keys = failing(|| StorageError::Unavailable(SECRET.into()));
-    for (_, answer) in answers_of(keys).await {
+    for (_, answer) in answers_when_failing(|| StorageError::Unavailable(SECRET.into())).await {
         let problem = answer.refusal(503, "unavailable");
         assert_eq!(answer.header("retry-after"), Some("5"));
         assert!(!problem.to_string().contains("hunter2"));
@@ -102,14 +121,14 @@ async fn every_change_says_that_its_outcome_is_unknown() {
 
 #[tokio::test]
 async fn defects_are_internal_and_tell_nothing() {
-    let corrupt = || StorageError::Corrupt {
+    let corrupt: fn() -> StorageError = || StorageError::Corrupt {
         table: "api_keys",
         column: "hint",
         id: "7".to_owned(),
         problem: "not a hint".to_owned(),
     };
-    for keys in [failing(corrupt), failing(|| StorageError::Defect(SECRET.into()))] {
-        for (method, answer) in answers_of(keys).await {
+    for error in [corrupt, || StorageError::Defect(SECRET.into())] {
+        for (method, answer) in answers_when_failing(error).await {
             answer.refusal(500, "internal");
             assert_eq!(answer.header("retry-after"), None);
             let tells = |word: &str| answer.body.contains(word);

@@ -1,0 +1,47 @@
+//! `/api/v1/user/projects/{id}`
+
+use std::sync::Arc;
+
+use keyward_domain::id::ProjectId;
+use keyward_domain::ports::ReachableProjects;
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::{ApiResponse, OpenApi};
+
+use super::project_representations::ProjectItem;
+use super::{PREFIX, Tag};
+use crate::authentication::Authenticated;
+use crate::json::Json;
+use crate::problem::Problem;
+use crate::request::QueryNames;
+
+pub(crate) struct ProjectResource;
+
+#[derive(ApiResponse)]
+pub(crate) enum GotProject {
+    /// The project.
+    #[oai(status = 200)]
+    Found(Json<ProjectItem>),
+}
+
+#[OpenApi(prefix_path = PREFIX, tag = "Tag::Projects")]
+impl ProjectResource {
+    /// Get a project
+    ///
+    /// One of the projects that the calling key reaches. Any other answers like one that does not exist.
+    #[oai(path = "/user/projects/:id", method = "get", operation_id = "getProject")]
+    async fn get(
+        &self,
+        authenticated: Authenticated,
+        query: QueryNames,
+        Data(projects): Data<&Arc<dyn ReachableProjects>>,
+        /// The project's `id`.
+        id: Path<String>,
+    ) -> Result<GotProject, Problem> {
+        query.only(&[])?;
+        let id: ProjectId = id.parse().map_err(|_| Problem::no_such_project())?;
+        let found = projects.find(authenticated.0.consumer.id, id).await?;
+        let project = found.ok_or_else(Problem::no_such_project)?;
+        Ok(GotProject::Found(Json(ProjectItem::from(&project))))
+    }
+}

@@ -1,0 +1,66 @@
+//! What answers show of projects.
+
+use chrono::{DateTime, Utc};
+use keyward_domain::project::Project;
+use poem_openapi::Object;
+use poem_openapi::types::Example;
+
+use crate::json::moment;
+
+/// A project that the calling key reaches.
+#[derive(Object)]
+#[oai(rename = "Project", rename_all = "camelCase", example)]
+pub(crate) struct ProjectItem {
+    /// Identifies the project.
+    id: String,
+    /// The name given by an owner; not unique.
+    name: String,
+    /// When it was created.
+    #[oai(serialize_with = "moment")]
+    created_at: DateTime<Utc>,
+}
+
+impl From<&Project> for ProjectItem {
+    fn from(project: &Project) -> Self {
+        Self {
+            id: project.id.to_string(),
+            name: project.name.to_string(),
+            created_at: project.created_at,
+        }
+    }
+}
+
+/// A page of the projects that the calling key reaches, newest first.
+#[derive(Object)]
+#[oai(
+    rename = "ProjectPage",
+    rename_all = "camelCase",
+    skip_serializing_if_is_none,
+    example
+)]
+pub(crate) struct ProjectPage {
+    /// The projects, newest first.
+    pub(crate) items: Vec<ProjectItem>,
+    /// What to send as `cursor` to get the next page. Absent on the last page.
+    pub(crate) next_cursor: Option<String>,
+}
+
+impl Example for ProjectItem {
+    fn example() -> Self {
+        Self {
+            id: "019b76da-b3b8-7d05-9a6e-7f8091a2b3c4".to_owned(),
+            name: "Difference Engine".to_owned(),
+            // 2026-01-01T00:00:03.000Z
+            created_at: DateTime::from_timestamp_nanos(1_767_225_603_000_000_000),
+        }
+    }
+}
+
+impl Example for ProjectPage {
+    fn example() -> Self {
+        Self {
+            items: vec![ProjectItem::example()],
+            next_cursor: Some("MTpwcm9qZWN0czowMTliNzZkYS1iM2I4LTdkMDUtOWE2ZS03ZjgwOTFhMmIzYzQ".to_owned()),
+        }
+    }
+}

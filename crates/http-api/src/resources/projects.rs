@@ -1,0 +1,69 @@
+//! `/api/v1/user/projects`
+
+use std::sync::Arc;
+
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::ports::ReachableProjects;
+use poem::web::Data;
+use poem_openapi::{ApiResponse, OpenApi};
+
+use super::project_cursor::ProjectCursor;
+use super::project_representations::{ProjectItem, ProjectPage};
+use super::{PREFIX, PROJECTS, Tag};
+use crate::authentication::Authenticated;
+use crate::json::Json;
+use crate::problem::Problem;
+use crate::request::{QueryNames, QueryParameter};
+
+pub(crate) struct ProjectsResource;
+
+#[derive(ApiResponse)]
+pub(crate) enum ListedProjects {
+    /// A page of projects, newest first.
+    #[oai(status = 200)]
+    Page(
+        Json<ProjectPage>,
+        /// The path of the next page, with `rel="next"` (RFC 8288). Absent on the last page.
+        #[oai(header = "Link")]
+        Option<String>,
+    ),
+}
+
+#[OpenApi(prefix_path = PREFIX, tag = "Tag::Projects")]
+impl ProjectsResource {
+    /// List projects
+    ///
+    /// The projects that the calling key reaches at this moment, newest first: those of its organization that its user
+    /// is a member of and that are not archived. Repeated and unknown query parameters are refused.
+    #[oai(path = "/user/projects", method = "get", operation_id = "listProjects")]
+    async fn list(
+        &self,
+        authenticated: Authenticated,
+        query: QueryNames,
+        Data(projects): Data<&Arc<dyn ReachableProjects>>,
+        /// The most projects on the page.
+        limit: QueryParameter<PageSize>,
+        /// The `nextCursor` of the page before.
+        cursor: QueryParameter<ProjectCursor>,
+    ) -> Result<ListedProjects, Problem> {
+        query.only(&["limit", "cursor"])?;
+        let page = PageRequest {
+            size: limit.0.unwrap_or_default(),
+            after: cursor.0.map(|cursor| cursor.after),
+        };
+        let page = projects.list(authenticated.0.consumer.id, page).await?;
+
+        let next_cursor = page.next.map(|after| ProjectCursor { after }.encode());
+        let link = next_cursor.as_ref().map(|cursor| {
+            let limit = limit
+                .0
+                .map_or(String::new(), |size| format!("limit={}&", size.items()));
+            format!("<{PROJECTS}?{limit}cursor={cursor}>; rel=\"next\"")
+        });
+        let items = page.items.iter().map(ProjectItem::from).collect();
+        Ok(ListedProjects::Page(
+            Json(ProjectPage { items, next_cursor }),
+            link,
+        ))
+    }
+}
