@@ -25,6 +25,10 @@ addEventListener("pageshow", (event) => {
   if (event.persisted && document.querySelector("[data-forget]")) location.reload();
 });
 
+// To load the answer to a form again would send the form again; where the answer says so, it leads there instead.
+const answer = document.querySelector("[data-instead]");
+if (answer) history.replaceState(null, "", answer.dataset.instead);
+
 // Times as people say them; the exact one stays on hover, in their own time zone.
 const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
@@ -62,7 +66,7 @@ addEventListener("pageshow", (event) => {
 // What was announced once is not announced again by a reload.
 if (document.querySelector("[data-notice]")) {
   const address = new URL(location);
-  for (const name of ["revoked", "others", "already-created"]) address.searchParams.delete(name);
+  for (const name of ["revoked", "others", "already-created", "removed", "role", "notice"]) address.searchParams.delete(name);
   history.replaceState(null, "", address);
 }
 

@@ -80,6 +80,8 @@ pub(crate) fn revoke_api_key(organization: &Slug, key: ApiKeyId) -> String {
 pub(crate) enum SignInNotice {
     /// The first run is completed.
     SetUp,
+    /// They have an account now, and a place in an organization.
+    Joined,
     /// They have just signed out.
     SignedOut,
     /// They sent a form when their session had ended.
@@ -90,13 +92,14 @@ impl SignInNotice {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::SetUp => "set-up",
+            Self::Joined => "joined",
             Self::SignedOut => "signed-out",
             Self::FormNotSent => "form-not-sent",
         }
     }
 
     pub(crate) fn from_word(word: &str) -> Option<Self> {
-        [Self::SetUp, Self::SignedOut, Self::FormNotSent]
+        [Self::SetUp, Self::Joined, Self::SignedOut, Self::FormNotSent]
             .into_iter()
             .find(|notice| notice.as_str() == word)
     }

@@ -6,7 +6,10 @@ use poem::error::MethodNotAllowedError;
 use poem::{Endpoint, EndpointExt, Request, Response, Route, RouteMethod};
 
 use crate::pages::error::error_page;
-use crate::pages::{api_keys, general, home, new_api_key, revoke_api_key, setup, sign_in, sign_out};
+use crate::pages::{
+    api_keys, general, home, invitations, invite, join, leave, member, members, new_api_key, remove_member,
+    revoke_api_key, setup, sign_in, sign_out,
+};
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
 use crate::{Console, assets, headers, links, same_origin};
@@ -23,6 +26,10 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
         .at(
             links::SIGN_IN,
             form(RouteMethod::new().get(sign_in::show).post(sign_in::submit)),
+        )
+        .at(
+            links::JOIN,
+            form(RouteMethod::new().get(join::show).post(join::submit)),
         )
         .at(links::SIGN_OUT, action(RouteMethod::new().post(sign_out::submit)))
         .at(
@@ -47,6 +54,42 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
                 RouteMethod::new()
                     .get(revoke_api_key::show)
                     .post(revoke_api_key::submit),
+            ),
+        )
+        .at(
+            "/organizations/:slug/settings/general/leave",
+            form(RouteMethod::new().get(leave::show).post(leave::submit)),
+        )
+        .at(
+            "/organizations/:slug/settings/members",
+            page(RouteMethod::new().get(members::show)),
+        )
+        .at(
+            "/organizations/:slug/settings/members/invite",
+            form(RouteMethod::new().get(invite::show).post(invite::submit)),
+        )
+        .at(
+            "/organizations/:slug/settings/members/invitations",
+            page(RouteMethod::new().get(invitations::show)),
+        )
+        .at(
+            "/organizations/:slug/settings/members/invitations/:id/take-back",
+            action(RouteMethod::new().post(invitations::take_back)),
+        )
+        .at(
+            "/organizations/:slug/settings/members/:id",
+            page(RouteMethod::new().get(member::show)),
+        )
+        .at(
+            "/organizations/:slug/settings/members/:id/role",
+            action(RouteMethod::new().post(member::change_role)),
+        )
+        .at(
+            "/organizations/:slug/settings/members/:id/remove",
+            form(
+                RouteMethod::new()
+                    .get(remove_member::show)
+                    .post(remove_member::submit),
             ),
         )
         .at("/assets/:name", page(RouteMethod::new().get(assets::serve)))

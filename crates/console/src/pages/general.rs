@@ -1,9 +1,10 @@
-//! Organization Settings → General, for reading.
+//! Organization Settings → General: what the organization is called, who the viewer is there, and the way out.
 
 use askama::Template;
 use poem::http::StatusCode;
 use poem::{Response, handler};
 
+use crate::links;
 use crate::pages::html;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
@@ -18,6 +19,7 @@ struct GeneralPage {
     created: Moment,
     role: &'static str,
     joined: Moment,
+    leave: String,
 }
 
 #[handler]
@@ -29,6 +31,7 @@ pub(crate) async fn show(insider: Insider) -> Result<Response, Refusal> {
         created: Moment(member.organization.created_at),
         role: member.membership.role.as_str(),
         joined: Moment(member.membership.joined_at),
+        leave: links::leave(&member.organization.slug),
     };
     html(StatusCode::OK, &page)
 }

@@ -7,6 +7,8 @@ use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
 
+use crate::forms::Query;
+use crate::pages::settings::Link;
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::viewer::Visitor;
@@ -24,10 +26,25 @@ struct NoOrganization {
     username: String,
 }
 
+/// The user has just left an organization.
+#[derive(Template)]
+#[template(path = "left.html")]
+struct Left {
+    organizations: Vec<Link>,
+}
+
+/// Where the way leads on after leaving an organization.
+pub(super) fn after_leaving() -> String {
+    links::with_query(links::HOME, [("notice", Some(LEFT))])
+}
+
+const LEFT: &str = "left";
+
 #[handler]
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
     Visitor(visitor): Visitor,
+    Query(query): Query,
 ) -> Result<Response, Refusal> {
     let Some(viewer) = visitor else {
         return if console.setup.is_complete().await? {
@@ -37,6 +54,16 @@ pub(crate) async fn show(
         };
     };
     let organizations = console.memberships.organizations_of(viewer.user.id).await?;
+    if query.optional("notice") == Some(LEFT) {
+        let organizations = organizations.iter().map(|organization| Link {
+            label: organization.name.to_string(),
+            address: links::api_keys(&organization.slug),
+        });
+        let page = Left {
+            organizations: organizations.collect(),
+        };
+        return html(StatusCode::OK, &page);
+    }
     match organizations.first() {
         Some(organization) => Ok(redirect(&links::api_keys(&organization.slug))),
         None => html(

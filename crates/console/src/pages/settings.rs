@@ -1,5 +1,7 @@
 //! What all pages of Organization Settings have around them.
 
+use keyward_domain::membership::Role;
+
 use crate::links;
 use crate::viewer::Insider;
 
@@ -30,6 +32,7 @@ pub(super) struct SectionLink {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
     General,
+    Members,
     ApiKeys,
 }
 
@@ -42,6 +45,12 @@ impl Settings {
             address,
             is_current: section == current,
         };
+        let is_owner = member.membership.role == Role::Owner;
+        let sections = [
+            Some(section(Section::General, "General", links::general(slug))),
+            is_owner.then(|| section(Section::Members, "Members", links::members(slug))),
+            Some(section(Section::ApiKeys, "API Keys", links::api_keys(slug))),
+        ];
         let others = insider
             .organizations
             .iter()
@@ -56,10 +65,7 @@ impl Settings {
                     address: links::api_keys(&organization.slug),
                 })
                 .collect(),
-            sections: vec![
-                section(Section::General, "General", links::general(slug)),
-                section(Section::ApiKeys, "API Keys", links::api_keys(slug)),
-            ],
+            sections: sections.into_iter().flatten().collect(),
         }
     }
 }

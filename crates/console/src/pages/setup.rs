@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::audit::RequestSource;
 use keyward_domain::organization::OrganizationName;
-use keyward_domain::sign_in::password::{Password, WeakPassword};
-use keyward_domain::sign_in::session::{SignInAttempt, SignInError};
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::session::SignInAttempt;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices, SetupToken};
-use keyward_domain::user::{DisplayName, Username};
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
@@ -16,11 +14,11 @@ use poem::{Response, handler};
 use crate::forms::{Fields, Form, Query};
 use crate::links::SignInNotice;
 use crate::pages::field::{Field, focus_first_error};
-use crate::pages::sign_in::with_session;
-use crate::pages::{html, redirect};
+use crate::pages::html;
+use crate::pages::newcomer_fields::NewcomerFields;
+use crate::pages::sign_in::sign_in_newcomer;
 use crate::refusal::Refusal;
 use crate::request_source::Source;
-use crate::session_cookie::SessionCookie;
 use crate::{Console, links};
 
 #[derive(Template)]
@@ -28,9 +26,7 @@ use crate::{Console, links};
 struct SetupPage {
     token: String,
     organization: Field,
-    display_name: Field,
-    username: Field,
-    password: Field,
+    owner: NewcomerFields,
     has_errors: bool,
 }
 
@@ -74,39 +70,19 @@ pub(crate) async fn complete(
     };
     let username = choices.username.clone();
     match console.setup.complete(&token, choices, source.clone()).await {
-        Ok(_) => sign_owner_in(console, &username, password, source).await,
+        Ok(_) => {
+            let attempt = SignInAttempt {
+                username: username.as_str(),
+                password: Password::attempt(password),
+                previous: None,
+                source,
+            };
+            sign_in_newcomer(console, attempt, links::HOME, SignInNotice::SetUp).await
+        }
         Err(CompleteSetupError::LinkInvalid) => dead_link(false),
         Err(CompleteSetupError::AlreadySetUp) => dead_link(true),
         Err(CompleteSetupError::Hashing(error)) => Err(error.into()),
         Err(CompleteSetupError::Storage(error)) => Err(error.into()),
-    }
-}
-
-/// Nobody else can have chosen another password since, but an attempt may be refused for now: then they sign in
-/// themselves.
-async fn sign_owner_in(
-    console: &Console,
-    username: &Username,
-    password: &str,
-    source: RequestSource,
-) -> Result<Response, Refusal> {
-    let attempt = SignInAttempt {
-        username: username.as_str(),
-        password: Password::attempt(password),
-        previous: None,
-        source,
-    };
-    match console.sign_in.sign_in(attempt).await {
-        Ok(token) => {
-            let cookie = SessionCookie::of(&console.public_url);
-            Ok(with_session(redirect(links::HOME), cookie, &token))
-        }
-        Err(
-            SignInError::WrongCredentials
-            | SignInError::Throttled(_)
-            | SignInError::Hashing(_)
-            | SignInError::Storage(_),
-        ) => Ok(redirect(&links::sign_in(None, Some(SignInNotice::SetUp)))),
     }
 }
 
@@ -124,9 +100,7 @@ impl SetupPage {
         Self {
             token: token.expose().to_owned(),
             organization: Field::default(),
-            display_name: Field::default(),
-            username: Field::default(),
-            password: Field::default(),
+            owner: NewcomerFields::default(),
             has_errors: false,
         }
     }
@@ -134,8 +108,7 @@ impl SetupPage {
     fn filled_in(token: &SetupToken, form: &Fields) -> Result<Self, Refusal> {
         Ok(Self {
             organization: Field::with_value(form.required("organization")?),
-            display_name: Field::with_value(form.required("display_name")?),
-            username: Field::with_value(form.required("username")?),
+            owner: NewcomerFields::filled_in(form)?,
             ..Self::empty(token)
         })
     }
@@ -144,28 +117,19 @@ impl SetupPage {
     fn choices(&mut self, typed_password: &str) -> Option<SetupChoices> {
         let organization = OrganizationName::parse(&self.organization.value);
         let organization = self.organization.check("Organization name", organization);
-        let display_name = DisplayName::parse(&self.display_name.value);
-        let display_name = self.display_name.check("Your name", display_name);
-        let username = Username::parse(self.username.value.trim());
-        let username = self.username.check("Username", username);
-        // A password is judged together with the username; while that is wrong, only its length can be.
-        let password = match &username {
-            Some(username) => Password::choose(typed_password, username).map(Some),
-            None if typed_password.chars().count() < Password::MIN => Err(WeakPassword::TooShort),
-            None => Ok(None),
-        };
-        let password = self.password.check("Password", password).flatten();
+        let owner = self.owner.choices(typed_password);
         focus_first_error(&mut [
             &mut self.organization,
-            &mut self.display_name,
-            &mut self.username,
-            &mut self.password,
+            &mut self.owner.display_name,
+            &mut self.owner.username,
+            &mut self.owner.password,
         ]);
+        let (organization, owner) = (organization?, owner?);
         Some(SetupChoices {
-            organization: organization?,
-            username: username?,
-            display_name: display_name?,
-            password: password?,
+            organization,
+            username: owner.username,
+            display_name: owner.display_name,
+            password: owner.password,
         })
     }
 }

@@ -92,8 +92,31 @@ pub(crate) async fn submit(
     }
 }
 
+/// Signs somebody in who has just chosen their password, and leads them on.
+///
+/// Nobody else can have chosen another since, but an attempt may be refused for now: then they sign in themselves.
+pub(super) async fn sign_in_newcomer(
+    console: &Console,
+    attempt: SignInAttempt<'_>,
+    next: &str,
+    notice: SignInNotice,
+) -> Result<Response, Refusal> {
+    match console.sign_in.sign_in(attempt).await {
+        Ok(token) => {
+            let cookie = SessionCookie::of(&console.public_url);
+            Ok(with_session(redirect(next), cookie, &token))
+        }
+        Err(
+            SignInError::WrongCredentials
+            | SignInError::Throttled(_)
+            | SignInError::Hashing(_)
+            | SignInError::Storage(_),
+        ) => Ok(redirect(&links::sign_in(None, Some(notice)))),
+    }
+}
+
 /// Gives the browser a new session.
-pub(super) fn with_session(mut response: Response, cookie: SessionCookie, token: &SessionToken) -> Response {
+fn with_session(mut response: Response, cookie: SessionCookie, token: &SessionToken) -> Response {
     response
         .headers_mut()
         .insert(header::SET_COOKIE, cookie.set(token));
@@ -111,6 +134,7 @@ fn lead_on(next: Option<&LocalPath>) -> Response {
 fn words(notice: SignInNotice) -> &'static str {
     match notice {
         SignInNotice::SetUp => "Keyward is set up. Sign in with the username and password you chose.",
+        SignInNotice::Joined => "You have joined. Sign in with the username and password you chose.",
         SignInNotice::SignedOut => "You are signed out.",
         SignInNotice::FormNotSent => {
             "You were signed out, so the form you sent was not saved. Sign in, then fill it in and send it again."

@@ -10,7 +10,7 @@ async fn what_is_not_there_is_a_page_with_a_way_on() {
         "/nowhere",
         "/organizations",
         "/sign-in/",
-        "/organizations/acme/settings/members",
+        "/organizations/acme/settings/pets",
     ] {
         let answer = running.visitor().get(path).await;
         assert_eq!(answer.status, 404, "{path}");

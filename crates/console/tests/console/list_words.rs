@@ -31,7 +31,7 @@ async fn thousands_of_keys_page_through_to_the_last() {
         let page = browser.get(&address).await;
         let names: Vec<&str> = page
             .body
-            .split("class=\"key-name\"><bdi>")
+            .split("class=\"row-name\"><bdi>")
             .skip(1)
             .map(|rest| rest.split_once('<').unwrap().0)
             .collect();

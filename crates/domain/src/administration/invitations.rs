@@ -102,6 +102,12 @@ impl Invitations {
         self.invitations.pending(authority.organization_id(), page).await
     }
 
+    /// Whether the link of an invitation works now.
+    #[must_use]
+    pub fn is_open(&self, invitation: &Invitation) -> bool {
+        invitation.is_open(self.clock.now())
+    }
+
     /// Takes an invitation back. One that was taken back before stays so.
     ///
     /// # Errors

@@ -1,0 +1,252 @@
+//! `/join`: taking the place that an invitation offers, from its one-time link.
+
+use std::sync::Arc;
+
+use askama::Template;
+use keyward_domain::administration::ports::OpenInvitation;
+use keyward_domain::audit::RequestSource;
+use keyward_domain::invitation::{Invitation, InvitationToken};
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::sign_in::joining::JoinError;
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::session::{SessionToken, SignInAttempt, SignedIn};
+use poem::http::StatusCode;
+use poem::web::Data;
+use poem::{Request, Response, handler};
+
+use crate::forms::{Fields, Form, Query};
+use crate::links::SignInNotice;
+use crate::local_path::LocalPath;
+use crate::pages::moment::Moment;
+use crate::pages::newcomer_fields::NewcomerFields;
+use crate::pages::sign_in::sign_in_newcomer;
+use crate::pages::{html, redirect};
+use crate::refusal::Refusal;
+use crate::request_source::Source;
+use crate::session_cookie::SessionCookie;
+use crate::viewer::Visitor;
+use crate::{Console, links};
+
+/// The invitation, for somebody who is not signed in.
+#[derive(Template)]
+#[template(path = "join.html")]
+struct JoinPage {
+    offer: Offer,
+    /// Leads to sign-in and back here.
+    sign_in: String,
+    fields: NewcomerFields,
+    /// They wanted to join as somebody who is not signed in any more.
+    was_signed_out: bool,
+}
+
+/// The invitation, for somebody who is signed in.
+#[derive(Template)]
+#[template(path = "join_signed_in.html")]
+struct JoinSignedInPage {
+    offer: Offer,
+    name: String,
+    username: String,
+}
+
+/// The link is for somebody who is not a member yet.
+#[derive(Template)]
+#[template(path = "join_as_member.html")]
+struct AlreadyMemberPage {
+    offer: Offer,
+    username: String,
+    organization_page: String,
+}
+
+/// The link cannot be used. Why is told to nobody.
+#[derive(Template)]
+#[template(path = "join_link_dead.html")]
+struct LinkDead {
+    lifetime_days: i64,
+}
+
+/// What an invitation offers, as its page tells.
+struct Offer {
+    token: String,
+    organization: String,
+    invitee: String,
+    role: Role,
+    expires: Moment,
+}
+
+#[handler]
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    Visitor(visitor): Visitor,
+    Query(query): Query,
+) -> Result<Response, Refusal> {
+    let Some(token) = query.optional("token").and_then(InvitationToken::parse) else {
+        return dead_link();
+    };
+    let Some(open) = console.joining.invitation(&token).await? else {
+        return dead_link();
+    };
+    match visitor {
+        None => {
+            let page = JoinPage::new(&open, &token, NewcomerFields::default());
+            html(StatusCode::OK, &page)
+        }
+        Some(viewer) if is_member(console, &viewer, &open).await? => {
+            already_member(StatusCode::OK, &open, &token, &viewer)
+        }
+        Some(viewer) => {
+            let page = JoinSignedInPage {
+                offer: Offer::new(&open, &token),
+                name: viewer.user.display_name.to_string(),
+                username: viewer.user.username.to_string(),
+            };
+            html(StatusCode::OK, &page)
+        }
+    }
+}
+
+#[handler]
+pub(crate) async fn submit(
+    Data(console): Data<&Arc<Console>>,
+    Source(source): Source,
+    request: &Request,
+    Form(form): Form,
+    // After the form, which may be long on its way: who sends it must still be signed in when it is here.
+    Visitor(visitor): Visitor,
+) -> Result<Response, Refusal> {
+    let Some(token) = InvitationToken::parse(form.required("token")?) else {
+        return dead_link();
+    };
+    let Some(open) = console.joining.invitation(&token).await? else {
+        return dead_link();
+    };
+    match (form.required("as")?, visitor) {
+        ("user", Some(viewer)) => join_as_user(console, &open, &token, &viewer, source).await,
+        ("user", None) => {
+            let page = JoinPage {
+                was_signed_out: true,
+                ..JoinPage::new(&open, &token, NewcomerFields::default())
+            };
+            html(StatusCode::FORBIDDEN, &page)
+        }
+        ("newcomer", _) => {
+            let previous = SessionCookie::of(&console.public_url).read(request.headers());
+            join_as_newcomer(console, &open, &token, &form, previous, source).await
+        }
+        (_, _) => Err(Refusal::BadForm("The form does not say who joins.")),
+    }
+}
+
+async fn join_as_user(
+    console: &Console,
+    open: &OpenInvitation,
+    token: &InvitationToken,
+    viewer: &SignedIn,
+    source: RequestSource,
+) -> Result<Response, Refusal> {
+    match console.joining.join_as_user(token, &viewer.user, source).await {
+        Ok(member) => Ok(redirect(&first_page(&member))),
+        Err(JoinError::AlreadyMember) => already_member(StatusCode::CONFLICT, open, token, viewer),
+        // A user who joins chooses no username.
+        Err(JoinError::InvitationInvalid | JoinError::UsernameTaken) => dead_link(),
+        Err(JoinError::Hashing(error)) => Err(error.into()),
+        Err(JoinError::Storage(error)) => Err(error.into()),
+    }
+}
+
+async fn join_as_newcomer(
+    console: &Console,
+    open: &OpenInvitation,
+    token: &InvitationToken,
+    form: &Fields,
+    previous: Option<SessionToken>,
+    source: RequestSource,
+) -> Result<Response, Refusal> {
+    let password = form.required("password")?;
+    let mut fields = NewcomerFields::filled_in(form)?;
+    let Some(choices) = fields.choices(password) else {
+        let page = JoinPage::new(open, token, fields);
+        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    };
+    let joined = console.joining.join_as_newcomer(token, choices, source.clone());
+    match joined.await {
+        Ok(member) => {
+            let attempt = SignInAttempt {
+                username: member.user.username.as_str(),
+                password: Password::attempt(password),
+                previous,
+                source,
+            };
+            sign_in_newcomer(console, attempt, &first_page(&member), SignInNotice::Joined).await
+        }
+        Err(JoinError::UsernameTaken) => {
+            fields.say_that_username_is_taken();
+            html(StatusCode::CONFLICT, &JoinPage::new(open, token, fields))
+        }
+        // Nobody new is a member.
+        Err(JoinError::InvitationInvalid | JoinError::AlreadyMember) => dead_link(),
+        Err(JoinError::Hashing(error)) => Err(error.into()),
+        Err(JoinError::Storage(error)) => Err(error.into()),
+    }
+}
+
+fn first_page(member: &Member) -> String {
+    links::api_keys(&member.organization.slug)
+}
+
+async fn is_member(console: &Console, viewer: &SignedIn, open: &OpenInvitation) -> Result<bool, Refusal> {
+    let slug = &open.organization.slug;
+    Ok(console
+        .memberships
+        .find_live(viewer.user.id, slug)
+        .await?
+        .is_some())
+}
+
+fn already_member(
+    status: StatusCode,
+    open: &OpenInvitation,
+    token: &InvitationToken,
+    viewer: &SignedIn,
+) -> Result<Response, Refusal> {
+    let page = AlreadyMemberPage {
+        offer: Offer::new(open, token),
+        username: viewer.user.username.to_string(),
+        organization_page: links::api_keys(&open.organization.slug),
+    };
+    html(status, &page)
+}
+
+/// One answer for links that are used, taken back, expired, damaged or made up.
+fn dead_link() -> Result<Response, Refusal> {
+    let page = LinkDead {
+        lifetime_days: Invitation::LIFETIME.num_days(),
+    };
+    html(StatusCode::NOT_FOUND, &page)
+}
+
+impl JoinPage {
+    fn new(open: &OpenInvitation, token: &InvitationToken, mut fields: NewcomerFields) -> Self {
+        if fields.has_errors {
+            fields.focus();
+        }
+        let here = LocalPath::parse(&links::join(token));
+        Self {
+            offer: Offer::new(open, token),
+            sign_in: links::sign_in(here.as_ref(), None),
+            fields,
+            was_signed_out: false,
+        }
+    }
+}
+
+impl Offer {
+    fn new(open: &OpenInvitation, token: &InvitationToken) -> Self {
+        Self {
+            token: token.expose().to_owned(),
+            organization: open.organization.name.to_string(),
+            invitee: open.invitation.invitee.to_string(),
+            role: open.invitation.role,
+            expires: Moment(open.invitation.expires_at),
+        }
+    }
+}

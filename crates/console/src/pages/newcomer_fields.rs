@@ -1,0 +1,65 @@
+//! What somebody new types to get an account.
+
+use keyward_domain::sign_in::joining::NewcomerChoices;
+use keyward_domain::sign_in::password::{Password, WeakPassword};
+use keyward_domain::user::{DisplayName, Username};
+
+use crate::forms::Fields;
+use crate::pages::field::{Field, focus_first_error};
+use crate::refusal::Refusal;
+
+/// The fields of the form, as they are shown again.
+#[derive(Debug, Default)]
+pub(super) struct NewcomerFields {
+    pub(super) display_name: Field,
+    pub(super) username: Field,
+    pub(super) password: Field,
+    pub(super) has_errors: bool,
+}
+
+impl NewcomerFields {
+    pub(super) fn filled_in(form: &Fields) -> Result<Self, Refusal> {
+        Ok(Self {
+            display_name: Field::with_value(form.required("display_name")?),
+            username: Field::with_value(form.required("username")?),
+            ..Self::default()
+        })
+    }
+
+    /// What was chosen; if something is wrong with it, the fields say so.
+    pub(super) fn choices(&mut self, typed_password: &str) -> Option<NewcomerChoices> {
+        let display_name = DisplayName::parse(&self.display_name.value);
+        let display_name = self.display_name.check("Your name", display_name);
+        let username = Username::parse(self.username.value.trim());
+        let username = self.username.check("Username", username);
+        // A password is judged together with the username; while that is wrong, only its length can be.
+        let password = match &username {
+            Some(username) => Password::choose(typed_password, username).map(Some),
+            None if typed_password.chars().count() < Password::MIN => Err(WeakPassword::TooShort),
+            None => Ok(None),
+        };
+        let password = self.password.check("Password", password).flatten();
+        let choices = match (display_name, username, password) {
+            (Some(display_name), Some(username), Some(password)) => Some(NewcomerChoices {
+                username,
+                display_name,
+                password,
+            }),
+            (_, _, _) => None,
+        };
+        self.has_errors = choices.is_none();
+        choices
+    }
+
+    /// Puts the cursor into the first field that has an error, or else into the first.
+    pub(super) fn focus(&mut self) {
+        focus_first_error(&mut [&mut self.display_name, &mut self.username, &mut self.password]);
+    }
+
+    /// Somebody else has the username, or they themselves, who then need no new account.
+    pub(super) fn say_that_username_is_taken(&mut self) {
+        self.username.error =
+            Some("Username is taken. Choose another, or sign in above if it is yours.".to_owned());
+        self.has_errors = true;
+    }
+}
