@@ -1,0 +1,168 @@
+use chrono::TimeDelta;
+use keyward_domain::invitation::Invitation;
+use keyward_domain::membership::Role;
+
+use crate::browser::{Answer, Browser};
+use crate::running::Running;
+
+pub(crate) const INVITE: &str = "/organizations/acme/settings/members/invite";
+pub(crate) const INVITATIONS: &str = "/organizations/acme/settings/members/invitations";
+
+/// The answer to the form.
+async fn invite(owner: &Browser, invitee: &str, role: &str) -> Answer {
+    owner.post(INVITE, &[("invitee", invitee), ("role", role)]).await
+}
+
+/// The path that an owner's new link leads to.
+pub(crate) async fn invitation(owner: &Browser, invitee: &str, role: &str) -> String {
+    let page = invite(owner, invitee, role).await;
+    assert_eq!(page.status, 200, "{}", page.body);
+    let (_, link) = page
+        .body
+        .split_once("id=\"link\" class=\"mono\" value=\"")
+        .unwrap();
+    let link = link.split_once('"').unwrap().0;
+    let path = link.split_once("/join?").expect("a link").1;
+    format!("/join?{path}")
+}
+
+fn take_back_path(list: &Answer) -> String {
+    let (_, path) = list.body.split_once(&format!("action=\"{INVITATIONS}")).unwrap();
+    format!("{INVITATIONS}{}", path.split_once('"').unwrap().0)
+}
+
+#[tokio::test]
+async fn the_answer_shows_the_link_once_and_says_when_it_expires() {
+    let (running, _) = Running::with_ada().await;
+    let owner = running.signed_in("ada").await;
+    let page = invite(&owner, " Grace <script> ", "member").await;
+    assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
+    assert!(page.shows("Grace &#60;script&#62;</bdi>") && page.shows("It cannot be shown again."));
+    let expected = format!("value=\"{}/join?token=", running.public_url);
+    assert!(page.shows(&expected), "{}", page.body);
+    assert!(page.shows("It works once and expires <time datetime="));
+    assert!(page.shows(&format!("data-instead=\"{INVITATIONS}\"")));
+    let (_, secret) = page.body.split_once("/join?token=").unwrap();
+    let secret = secret.split_once('"').unwrap().0.to_owned();
+    for path in ["/organizations/acme/settings/members", INVITATIONS, INVITE] {
+        assert!(!owner.get(path).await.shows(&secret), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_form_without_its_words_is_said_so_beside_the_field_and_invites_nobody() {
+    let (running, _) = Running::with_ada().await;
+    let owner = running.signed_in("ada").await;
+    let page = invite(&owner, " ", "owner").await;
+    assert_eq!(page.status, 422);
+    assert!(page.shows("id=\"invitee-error\"") && page.shows("must not be empty."));
+    assert!(page.shows("value=\"owner\" checked") && page.shows("<title>Error: "));
+    assert_eq!(invite(&owner, "Grace", "king").await.status, 400);
+    assert!(owner.get(INVITATIONS).await.shows("Nobody is invited"));
+}
+
+#[tokio::test]
+async fn what_waits_is_listed_until_it_is_taken_back_and_then_its_link_is_dead() {
+    let (running, _) = Running::with_ada().await;
+    let owner = running.signed_in("ada").await;
+    let link = invitation(&owner, "Grace", "member").await;
+    let list = owner.get(INVITATIONS).await;
+    assert!(list.text().contains("Grace") && list.shows("badge on"));
+    assert_eq!(running.visitor().get(&link).await.status, 200);
+    let path = take_back_path(&list);
+    let answer = owner.post(&path, &[]).await;
+    let list = owner.follow(&answer).await;
+    assert!(list.shows("Its link does not work any more") && list.shows("Nobody is invited"));
+    assert_eq!(running.visitor().get(&link).await.status, 404);
+    let events = running.installation.store.events().len();
+    assert_eq!(owner.post(&path, &[]).await.status, 303, "twice is no mistake");
+    assert_eq!(running.installation.store.events().len(), events);
+}
+
+#[tokio::test]
+async fn an_expired_invitation_is_marked() {
+    let (running, _) = Running::with_ada().await;
+    let owner = running.signed_in("ada").await;
+    invitation(&owner, "Grace", "member").await;
+    running.installation.builder.clock.advance(Invitation::LIFETIME);
+    let owner = running.signed_in("ada").await;
+    let list = owner.get(INVITATIONS).await;
+    assert!(list.shows("Expired") && !list.shows("badge on"));
+}
+
+#[tokio::test]
+async fn an_invitation_that_was_used_cannot_be_taken_back() {
+    let (running, _) = Running::with_ada().await;
+    let owner = running.signed_in("ada").await;
+    running
+        .installation
+        .member(&running.installation.organization("Other"), "grace", Role::Member);
+    let link = invitation(&owner, "Grace", "member").await;
+    let path = take_back_path(&owner.get(INVITATIONS).await);
+    let grace = running.signed_in("grace").await;
+    let token = grace.get(&link).await.field("token").to_owned();
+    grace.post("/join", &[("token", &token), ("as", "user")]).await;
+    let answer = owner.post(&path, &[]).await;
+    let list = owner.follow(&answer).await;
+    assert!(list.shows("Somebody has joined with this invitation already"));
+}
+
+#[tokio::test]
+async fn many_invitations_come_page_by_page() {
+    let (running, _) = Running::with_ada().await;
+    let owner = running.signed_in("ada").await;
+    for number in 0..51 {
+        running.installation.builder.clock.advance(TimeDelta::seconds(1));
+        invitation(&owner, &format!("Person {number} of many"), "member").await;
+    }
+    let first = owner.get(INVITATIONS).await;
+    assert!(first.shows("Person 50 of many") && !first.shows("Person 0 of many"));
+    let (before, _) = first.body.split_once("\" rel=\"next\"").unwrap();
+    let older = before.rsplit_once("href=\"").unwrap().1;
+    let second = owner.get(older).await;
+    assert!(second.shows("Person 0 of many") && !second.shows("Person 1 of many"));
+    assert_eq!(owner.get(&format!("{INVITATIONS}?after=x")).await.status, 400);
+}
+
+/// S13, S18: whoever does not run the organization finds nothing there, and changes nothing.
+#[tokio::test]
+async fn only_owners_of_the_organization_invite_and_take_back() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    installation.member(&ada.organization, "grace", Role::Member);
+    installation.member(&installation.organization("Other"), "olga", Role::Owner);
+    let owner = running.signed_in("ada").await;
+    let link = invitation(&owner, "Somebody", "member").await;
+    let take_back = take_back_path(&owner.get(INVITATIONS).await);
+    // An owner of another organization, by that organization's own address.
+    let crossed = take_back.replace("/acme/", "/other/");
+    let events = installation.store.events().len();
+    for username in ["grace", "olga"] {
+        let browser = running.signed_in(username).await;
+        for path in [INVITE, INVITATIONS] {
+            assert_eq!(browser.get(path).await.status, 404, "{username} {path}");
+        }
+        let answer = invite(&browser, "Friend", "owner").await;
+        assert_eq!(answer.status, 404, "{username}");
+        for path in [&take_back, &crossed] {
+            assert_eq!(browser.post(path, &[]).await.status, 404, "{username} {path}");
+        }
+    }
+    let nobody = running.visitor();
+    assert!(
+        invite(&nobody, "Friend", "owner")
+            .await
+            .location()
+            .starts_with("/sign-in")
+    );
+    assert!(
+        nobody
+            .post(&take_back, &[])
+            .await
+            .location()
+            .starts_with("/sign-in")
+    );
+    let invited = installation.store.events().len() - events;
+    assert_eq!(invited, 2, "the two sign-ins only");
+    assert_eq!(running.visitor().get(&link).await.status, 200);
+}

@@ -1,0 +1,242 @@
+use keyward_domain::audit::Action;
+use keyward_domain::invitation::Invitation;
+use keyward_domain::membership::Role;
+use keyward_domain::testing::TestInstallation;
+use tokio::task::JoinSet;
+
+use crate::browser::{Answer, Browser};
+use crate::invitations::{INVITATIONS, invitation};
+use crate::running::{LIST, Running};
+
+const MEMBERS: &str = "/organizations/acme/settings/members";
+
+fn token(link: &str) -> &str {
+    link.split_once("token=").unwrap().1
+}
+
+async fn join_as_newcomer(browser: &Browser, link: &str, username: &str) -> Answer {
+    let fields = [
+        ("token", token(link)),
+        ("as", "newcomer"),
+        ("display_name", "Grace Hopper"),
+        ("username", username),
+        ("password", "seven lamps burn low"),
+    ];
+    browser.post("/join", &fields).await
+}
+
+async fn join_as_user(browser: &Browser, link: &str) -> Answer {
+    browser
+        .post("/join", &[("token", token(link)), ("as", "user")])
+        .await
+}
+
+/// With an owner who has invited somebody: their browser, and the link.
+async fn invited(role: &str) -> (Running, Browser, String) {
+    let (running, _) = Running::with_ada().await;
+    let owner = running.signed_in("ada").await;
+    let link = invitation(&owner, "The new colleague", role).await;
+    (running, owner, link)
+}
+
+#[tokio::test]
+async fn somebody_new_sees_the_offer_makes_an_account_and_is_signed_in() {
+    let (running, owner, link) = invited("member").await;
+    let browser = running.visitor();
+    let page = browser.get(&link).await;
+    assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
+    assert_eq!(page.header("referrer-policy"), "same-origin");
+    for word in ["Join Acme", "The new colleague", "member", "Create your account"] {
+        assert!(page.text().contains(word), "{word}: {}", page.text());
+    }
+    let answer = join_as_newcomer(&browser, &link, "grace").await;
+    assert_eq!((answer.status, answer.location()), (303, LIST));
+    let list = browser.follow(&answer).await;
+    assert!(list.shows("Grace Hopper") && list.shows("Create your first key"));
+    assert_eq!(browser.get(MEMBERS).await.status, 404, "a member is no owner");
+    assert!(owner.get(MEMBERS).await.shows("Grace Hopper"));
+    assert!(owner.get(INVITATIONS).await.shows("Nobody is invited"));
+}
+
+#[tokio::test]
+async fn an_owner_can_be_invited() {
+    let (running, _, link) = invited("owner").await;
+    let browser = running.visitor();
+    join_as_newcomer(&browser, &link, "grace").await;
+    assert_eq!(browser.get(MEMBERS).await.status, 200);
+}
+
+#[tokio::test]
+async fn errors_stand_beside_their_fields_and_what_was_typed_stays_but_the_password() {
+    let (running, _, link) = invited("member").await;
+    let fields = [
+        ("token", token(&link)),
+        ("as", "newcomer"),
+        ("display_name", " "),
+        ("username", "Grace H"),
+        ("password", "too short"),
+    ];
+    let page = running.visitor().post("/join", &fields).await;
+    assert_eq!(page.status, 422);
+    for name in ["display_name", "username", "password"] {
+        assert!(page.shows(&format!("id=\"{name}-error\"")), "{name}");
+    }
+    assert!(page.shows("value=\"Grace H\"") && !page.shows("too short") && page.shows("<title>Error: "));
+    assert_eq!(page.field("token"), token(&link), "the form can be sent again");
+    assert_eq!(page.body.matches("autofocus").count(), 1);
+}
+
+#[tokio::test]
+async fn a_taken_username_is_said_beside_its_field_and_uses_nothing_up() {
+    let (running, _, link) = invited("member").await;
+    let browser = running.visitor();
+    let page = join_as_newcomer(&browser, &link, "ada").await;
+    assert_eq!(page.status, 409);
+    assert!(page.shows("id=\"username-error\"") && page.shows("Username is taken."));
+    assert_eq!(browser.cookie(), None);
+    assert_eq!(join_as_newcomer(&browser, &link, "grace").await.status, 303);
+}
+
+#[tokio::test]
+async fn who_has_an_account_signs_in_and_comes_back_to_join_as_themselves() {
+    let (running, _, link) = invited("member").await;
+    let other = running.installation.organization("Other");
+    let grace = running.installation.member(&other, "grace", Role::Owner);
+    let browser = running.visitor();
+    let page = browser.get(&link).await;
+    let (_, sign_in) = page.body.split_once("href=\"/sign-in?").unwrap();
+    let sign_in = format!("/sign-in?{}", sign_in.split_once('"').unwrap().0);
+    let sign_in = browser.get(&sign_in).await;
+    assert_eq!(sign_in.field("next").replace("&#38;", "&"), link);
+    let fields = [
+        ("next", link.as_str()),
+        ("username", "grace"),
+        ("password", TestInstallation::PASSWORD),
+    ];
+    let answer = browser.post("/sign-in", &fields).await;
+    let page = browser.follow(&answer).await;
+    assert!(
+        page.text()
+            .contains(&format!("Join as {}", grace.user.display_name))
+    );
+    assert!(!page.shows("name=\"password\""));
+    let answer = join_as_user(&browser, &link).await;
+    assert_eq!((answer.status, answer.location()), (303, LIST));
+    assert_eq!(browser.get(LIST).await.status, 200);
+    assert_eq!(
+        browser.get("/organizations/other/settings/members").await.status,
+        200
+    );
+}
+
+#[tokio::test]
+async fn a_member_is_told_and_the_invitation_stays_for_somebody_else() {
+    let (running, owner, link) = invited("member").await;
+    for (answer, status) in [
+        (owner.get(&link).await, 200),
+        (join_as_user(&owner, &link).await, 409),
+    ] {
+        assert_eq!(answer.status, status);
+        assert!(answer.shows("You are a member already") && answer.shows(LIST));
+    }
+    assert_eq!(
+        join_as_newcomer(&running.visitor(), &link, "grace").await.status,
+        303
+    );
+}
+
+#[tokio::test]
+async fn links_that_are_used_expired_taken_back_damaged_or_made_up_look_alike() {
+    let (running, owner, used) = invited("member").await;
+    join_as_newcomer(&running.visitor(), &used, "grace").await;
+    let taken_back = invitation(&owner, "Somebody", "member").await;
+    let list = owner.get(INVITATIONS).await;
+    let (_, path) = list.body.split_once(&format!("action=\"{INVITATIONS}")).unwrap();
+    let path = format!("{INVITATIONS}{}", path.split_once('"').unwrap().0);
+    owner.post(&path, &[]).await;
+    let expired = invitation(&owner, "Somebody", "member").await;
+    running.installation.builder.clock.advance(Invitation::LIFETIME);
+    let unknown = format!("/join?token={}", "0".repeat(64));
+    let visitor = running.visitor();
+    let mut pages = Vec::new();
+    for link in [
+        used.as_str(),
+        &taken_back,
+        &expired,
+        &unknown,
+        "/join?token=abc",
+        "/join?token=",
+    ] {
+        for answer in [
+            visitor.get(link).await,
+            join_as_newcomer(&visitor, link, "olga").await,
+            join_as_user(&visitor, link).await,
+        ] {
+            assert_eq!(answer.status, 404, "{link}");
+            pages.push(answer.body);
+        }
+    }
+    pages.push(visitor.get("/join").await.body);
+    assert!(pages[0].contains("Ask whoever sent it to you for a new one"));
+    assert!(pages.iter().all(|page| *page == pages[0]));
+}
+
+#[tokio::test]
+async fn of_many_who_open_one_link_exactly_one_joins() {
+    let (running, _, link) = invited("member").await;
+    let mut joining = JoinSet::new();
+    for number in 0..8 {
+        let browser = running.visitor();
+        let link = link.clone();
+        joining.spawn(async move {
+            let answer = join_as_newcomer(&browser, &link, &format!("grace-{number}")).await;
+            (answer.status, browser.get(LIST).await.status)
+        });
+    }
+    let mut answers = joining.join_all().await;
+    answers.sort_unstable();
+    let mut expected = vec![(404, 303); 7];
+    expected.insert(0, (303, 200));
+    assert_eq!(answers, expected);
+    let joined = running.installation.store.events();
+    let joined = joined
+        .iter()
+        .filter(|event| event.action == Action::CreateMembership);
+    assert_eq!(joined.count(), 1);
+}
+
+#[tokio::test]
+async fn who_was_signed_out_meanwhile_is_told_that_they_have_not_joined() {
+    let (running, _, link) = invited("member").await;
+    let page = join_as_user(&running.visitor(), &link).await;
+    assert_eq!(page.status, 403);
+    assert!(page.shows("you have not joined yet") && page.shows("Sign in and join"));
+}
+
+#[tokio::test]
+async fn no_address_after_a_form_carries_the_secret() {
+    let (running, _, link) = invited("member").await;
+    let browser = running.visitor();
+    for answer in [
+        join_as_newcomer(&browser, &link, "No Name").await,
+        join_as_newcomer(&browser, &link, "grace").await,
+        join_as_newcomer(&browser, &link, "grace").await,
+    ] {
+        assert!(!answer.location().contains(token(&link)), "{}", answer.location());
+    }
+}
+
+#[tokio::test]
+async fn another_site_cannot_make_anybody_join() {
+    let (running, _, link) = invited("member").await;
+    let other = running.installation.organization("Other");
+    running.installation.member(&other, "grace", Role::Member);
+    let grace = running.signed_in("grace").await;
+    let request = grace
+        .request(reqwest::Method::POST, "/join")
+        .header("sec-fetch-site", "cross-site")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(format!("token={}&as=user", token(&link)));
+    assert_eq!(grace.send(request).await.status, 403);
+    assert_eq!(grace.get(LIST).await.status, 404);
+}

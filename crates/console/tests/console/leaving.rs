@@ -1,0 +1,108 @@
+use keyward_domain::membership::{Member, Role};
+
+use crate::browser::Browser;
+use crate::running::{LIST, Running};
+
+const GENERAL: &str = "/organizations/acme/settings/general";
+const LEAVE: &str = "/organizations/acme/settings/general/leave";
+const CONFIRM: [(&str, &str); 1] = [("confirm", "yes")];
+
+/// With the member `grace`, in her browser.
+async fn grace() -> (Running, Browser, Member) {
+    let (running, ada) = Running::with_ada().await;
+    let grace = running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let browser = running.signed_in("grace").await;
+    (running, browser, grace)
+}
+
+#[tokio::test]
+async fn who_leaves_sees_what_stops_and_loses_keys_and_pages_at_once() {
+    let (running, browser, grace) = grace().await;
+    let key = running.installation.issue(&grace.as_holder(), "Laptop").await;
+    assert!(browser.get(GENERAL).await.shows(&format!("href=\"{LEAVE}\"")));
+    let page = browser.get(LEAVE).await;
+    assert!(page.text().contains("1 key stops working"), "{}", page.text());
+    assert!(page.shows(key.key.hint.as_str()) && page.shows(&format!("href=\"{GENERAL}\">Cancel")));
+    let answer = browser.post(LEAVE, &CONFIRM).await;
+    let page = browser.follow(&answer).await;
+    assert!(page.shows("You have left the organization") && page.shows("action=\"/sign-out\""));
+    let authenticate = running.installation.authenticate();
+    assert!(authenticate.caller(key.token.expose()).await.is_err());
+    for path in [LIST, GENERAL, LEAVE] {
+        assert_eq!(browser.get(path).await.status, 404, "{path}");
+    }
+    assert!(
+        browser
+            .get("/")
+            .await
+            .shows("You do not belong to an organization")
+    );
+}
+
+#[tokio::test]
+async fn other_organizations_go_on() {
+    let (running, browser, grace) = grace().await;
+    let installation = &running.installation;
+    let other = installation.organization("Other");
+    let second = installation.builder.membership(&other, &grace.user, Role::Member);
+    installation.store.put_membership(second.clone());
+    let there = Member {
+        membership: second,
+        organization: other,
+        ..grace.clone()
+    };
+    let key = installation.issue(&there.as_holder(), "There").await;
+    assert!(!browser.get(LEAVE).await.shows("There"), "another consumer's key");
+    let answer = browser.post(LEAVE, &CONFIRM).await;
+    let page = browser.follow(&answer).await;
+    let list = "/organizations/other/settings/api-keys";
+    assert!(page.shows(&format!("href=\"{list}\"")));
+    assert!(browser.get(list).await.shows("There"));
+    assert_eq!(browser.get("/").await.location(), list);
+    assert!(
+        installation
+            .authenticate()
+            .caller(key.token.expose())
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn without_the_tick_nobody_leaves() {
+    let (_running, browser, _) = grace().await;
+    let page = browser.post(LEAVE, &[]).await;
+    assert!(page.status == 422 && page.shows("Tick the box to leave. Nothing was changed."));
+    assert_eq!(browser.get(LIST).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_last_owner_is_told_why_not_beside_the_button() {
+    let (running, _, _) = grace().await;
+    let owner = running.signed_in("ada").await;
+    let page = owner.post(LEAVE, &CONFIRM).await;
+    assert_eq!(page.status, 409);
+    assert!(page.shows("You are the only owner") && page.shows("aria-describedby=\"confirm-error\""));
+    assert!(page.shows("href=\"/organizations/acme/settings/members\""));
+    assert_eq!(owner.get(LIST).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_owner_leaves_if_another_stays() {
+    let (running, _, grace) = grace().await;
+    running
+        .installation
+        .member(&grace.organization, "olga", Role::Owner);
+    let owner = running.signed_in("ada").await;
+    assert_eq!(owner.post(LEAVE, &CONFIRM).await.status, 303);
+    assert_eq!(owner.get(LIST).await.status, 404);
+}
+
+#[tokio::test]
+async fn who_is_not_signed_in_is_not_told_that_they_left() {
+    let (running, _, _) = grace().await;
+    let answer = running.visitor().get("/?notice=left").await;
+    assert_eq!((answer.status, answer.location()), (303, "/sign-in"));
+}

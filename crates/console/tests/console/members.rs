@@ -1,0 +1,273 @@
+use chrono::TimeDelta;
+use keyward_domain::clock::Clock;
+use keyward_domain::membership::{Member, Role};
+
+use crate::browser::Browser;
+use crate::running::{LIST, Running};
+
+const MEMBERS: &str = "/organizations/acme/settings/members";
+const CONFIRM: [(&str, &str); 1] = [("confirm", "yes")];
+
+fn path(member: &Member) -> String {
+    format!("{MEMBERS}/{}", member.membership.id)
+}
+
+fn role_path(member: &Member) -> String {
+    format!("{}/role", path(member))
+}
+
+fn remove_path(member: &Member) -> String {
+    format!("{}/remove", path(member))
+}
+
+/// With the owner `ada`, in her browser, and the member `grace`.
+async fn ada_and_grace() -> (Running, Browser, Member, Member) {
+    let (running, ada) = Running::with_ada().await;
+    let grace = running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let browser = running.signed_in("ada").await;
+    (running, browser, ada, grace)
+}
+
+#[tokio::test]
+async fn owners_see_who_belongs_with_role_keys_and_projects() {
+    let (running, browser, _, grace) = ada_and_grace().await;
+    running.installation.issue(&grace.as_holder(), "Laptop").await;
+    let page = browser.get(MEMBERS).await;
+    assert_eq!(page.status, 200);
+    let (_, row) = page.body.split_once("<bdi>grace</bdi>").expect("a row");
+    let row = row.split_once("</tr>").unwrap().0;
+    assert!(row.contains("data-label=\"Role\">member") && row.contains("data-label=\"Valid keys\">1<"));
+    assert!(page.text().contains("2 members, who joined last first") && page.text().contains("(you)"));
+    assert!(browser.get(LIST).await.shows(&format!("href=\"{MEMBERS}\"")));
+    let member = running.signed_in("grace").await;
+    assert!(!member.get(LIST).await.shows(&format!("href=\"{MEMBERS}\"")));
+}
+
+#[tokio::test]
+async fn members_are_found_by_name_and_come_page_by_page() {
+    let (running, browser, ada, _) = ada_and_grace().await;
+    for number in 0..60 {
+        running.installation.builder.clock.advance(TimeDelta::seconds(1));
+        let username = format!("person-{number:02}");
+        running
+            .installation
+            .member(&ada.organization, &username, Role::Member);
+    }
+    let first = browser.get(MEMBERS).await;
+    assert!(first.shows("The 50 newest members") && first.shows("person-59") && !first.shows("person-09"));
+    let (before, _) = first.body.split_once("\" rel=\"next\"").unwrap();
+    let second = browser.get(before.rsplit_once("href=\"").unwrap().1).await;
+    assert!(second.shows("person-09") && second.shows("<bdi>grace</bdi>") && !second.shows("person-10"));
+    let found = browser.get(&format!("{MEMBERS}?search=PERSON-07")).await;
+    assert!(found.shows("person-07") && !found.shows("person-08"));
+    let none = browser.get(&format!("{MEMBERS}?search=%3Cscript%3E")).await;
+    assert!(none.shows("No member matches") && !none.shows("<script>"));
+    assert_eq!(browser.get(&format!("{MEMBERS}?after=x")).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_role_is_changed_there_and_back_and_takes_effect_at_once() {
+    let (running, browser, _, grace) = ada_and_grace().await;
+    let member = running.signed_in("grace").await;
+    for (role, said, status) in [("owner", "an owner now", 200), ("member", "a member now", 404)] {
+        let answer = browser.post(&role_path(&grace), &[("role", role)]).await;
+        let page = browser.follow(&answer).await;
+        assert!(page.text().contains(said), "{}", page.text());
+        assert_eq!(member.get(MEMBERS).await.status, status);
+    }
+    let events = running.installation.store.events().len();
+    browser.post(&role_path(&grace), &[("role", "member")]).await;
+    assert_eq!(
+        running.installation.store.events().len(),
+        events,
+        "nothing changed"
+    );
+    assert_eq!(
+        browser.post(&role_path(&grace), &[("role", "king")]).await.status,
+        400
+    );
+}
+
+#[tokio::test]
+async fn an_owner_may_step_back_if_another_is_there_and_else_is_told_why_not() {
+    let (running, browser, ada, grace) = ada_and_grace().await;
+    let refused = browser.post(&role_path(&ada), &[("role", "member")]).await;
+    assert_eq!(refused.status, 409);
+    let (before, _) = refused.body.split_once("Make member</button>").unwrap();
+    let beside = before.rsplit_once("<form").unwrap().1;
+    assert!(beside.contains("You are the only owner") && beside.contains("aria-describedby=\"role-error\""));
+    browser.post(&role_path(&grace), &[("role", "owner")]).await;
+    let answer = browser.post(&role_path(&ada), &[("role", "member")]).await;
+    assert_eq!(browser.follow(&answer).await.status, 200);
+    assert_eq!(browser.get(MEMBERS).await.status, 404);
+    assert_eq!(running.signed_in("grace").await.get(MEMBERS).await.status, 200);
+}
+
+#[tokio::test]
+async fn before_a_removal_the_owner_sees_the_keys_with_their_families_that_stop() {
+    let (running, browser, _, grace) = ada_and_grace().await;
+    let installation = &running.installation;
+    let parent = installation.issue(&grace.as_holder(), "Parent").await;
+    let parent_caller = installation.caller(&parent).await;
+    installation.issue(&grace.as_holder(), "Newer").await;
+    let child = installation.issue(&parent_caller.as_holder(), "<b>Child").await;
+    let revoked = installation.issue(&grace.as_holder(), "Gone").await;
+    let orphan = {
+        let caller = installation.caller(&revoked).await;
+        installation.issue(&caller.as_holder(), "Orphan").await
+    };
+    let keys = installation.keys();
+    let keep = keyward_domain::ports::DescendantKeys::Keep;
+    let source = keyward_domain::audit::RequestSource::default();
+    keys.revoke(&grace.as_holder(), revoked.key.id, keep, source)
+        .await
+        .unwrap();
+    let page = browser.get(&remove_path(&grace)).await;
+    assert_eq!(page.status, 200);
+    let text = page.text();
+    assert!(text.contains("4 keys stop working"), "{text}");
+    for key in [&parent.key, &child.key, &orphan.key] {
+        assert!(text.contains(key.hint.as_str()), "{text}");
+    }
+    let parent_at = text.find("Parent").unwrap();
+    let child_at = text.find(&format!("by key Parent {}", parent.key.hint)).unwrap();
+    let newer_at = text.find("Newer").unwrap();
+    assert!(newer_at < parent_at && parent_at < child_at, "{text}");
+    assert!(text.contains(&format!("by key Gone {}", revoked.key.hint)));
+    assert!(page.shows("&#60;b&#62;Child") && page.tokens().is_empty());
+    assert!(page.shows(&format!("href=\"{}\">Cancel", path(&grace))));
+    assert!(
+        installation
+            .authenticate()
+            .caller(child.token.expose())
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn a_removal_needs_a_deliberate_act_and_then_ends_keys_and_pages_at_once() {
+    let (running, browser, _, grace) = ada_and_grace().await;
+    let installation = &running.installation;
+    let key = installation.issue(&grace.as_holder(), "Laptop").await;
+    let other = installation.organization("Other");
+    let second = installation.builder.membership(&other, &grace.user, Role::Owner);
+    installation.store.put_membership(second);
+    let member = running.signed_in("grace").await;
+    let page = browser.post(&remove_path(&grace), &[]).await;
+    assert!(page.status == 422 && page.shows("Tick the box to remove them."));
+    assert_eq!(member.get(LIST).await.status, 200);
+
+    let answer = browser.post(&remove_path(&grace), &CONFIRM).await;
+    let list = browser.follow(&answer).await;
+    assert!(list.shows("The member was removed.") && !list.shows("<bdi>grace</bdi>"));
+    assert!(
+        installation
+            .authenticate()
+            .caller(key.token.expose())
+            .await
+            .is_err()
+    );
+    assert_eq!(member.get(LIST).await.status, 404);
+    assert_eq!(
+        member.get("/organizations/other/settings/members").await.status,
+        200
+    );
+    for answer in [
+        browser.get(&path(&grace)).await,
+        browser.get(&remove_path(&grace)).await,
+        browser.post(&remove_path(&grace), &CONFIRM).await,
+        browser.post(&role_path(&grace), &[("role", "owner")]).await,
+    ] {
+        assert_eq!(answer.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn a_link_cannot_claim_that_somebody_was_removed() {
+    let (_running, browser, _, grace) = ada_and_grace().await;
+    let list = browser
+        .get(&format!("{MEMBERS}?removed={}", grace.membership.id))
+        .await;
+    assert!(!list.shows("was removed"));
+    assert_eq!(browser.get(&format!("{MEMBERS}?removed=x")).await.status, 200);
+}
+
+#[tokio::test]
+async fn to_remove_oneself_is_to_leave() {
+    let (_running, browser, ada, _) = ada_and_grace().await;
+    let leave = "/organizations/acme/settings/general/leave";
+    assert!(browser.get(&path(&ada)).await.shows(leave));
+    for answer in [
+        browser.get(&remove_path(&ada)).await,
+        browser.post(&remove_path(&ada), &CONFIRM).await,
+    ] {
+        assert_eq!((answer.status, answer.location()), (303, leave));
+    }
+    assert_eq!(browser.get(MEMBERS).await.status, 200);
+}
+
+/// S13, S14, S18: for a member, an owner of another organization, a former owner and nobody alike.
+#[tokio::test]
+async fn only_owners_of_the_organization_see_and_change_its_members() {
+    let (running, _, ada, grace) = ada_and_grace().await;
+    let installation = &running.installation;
+    let other = installation.organization("Other");
+    installation.member(&other, "olga", Role::Owner);
+    let former = installation.member(&ada.organization, "former", Role::Owner);
+    let former_browser = running.signed_in("former").await;
+    installation
+        .store
+        .end_membership(former.membership.id, installation.builder.clock.now());
+    let key = installation.issue(&grace.as_holder(), "Laptop").await;
+    let browsers = [
+        running.signed_in("grace").await,
+        running.signed_in("olga").await,
+        former_browser,
+    ];
+    let events = installation.store.events().len();
+    let unknown: keyward_domain::id::MembershipId = installation.builder.ids.next();
+    for browser in &browsers {
+        let mut pages = Vec::new();
+        for slug in ["acme", "other"] {
+            for id in [
+                grace.membership.id.to_string(),
+                ada.membership.id.to_string(),
+                unknown.to_string(),
+                "x".to_owned(),
+            ] {
+                let member = format!("/organizations/{slug}/settings/members/{id}");
+                for answer in [
+                    browser.get(&member).await,
+                    browser.get(&format!("{member}/remove")).await,
+                    browser.post(&format!("{member}/remove"), &CONFIRM).await,
+                    browser
+                        .post(&format!("{member}/role"), &[("role", "owner")])
+                        .await,
+                    browser
+                        .post(&format!("{member}/role"), &[("role", "member")])
+                        .await,
+                ] {
+                    assert_eq!(answer.status, 404, "{member}");
+                    pages.push(answer.body.replace(answer.header("x-request-id"), ""));
+                }
+            }
+        }
+        assert!(pages.iter().all(|page| *page == pages[0]));
+        assert_eq!(browser.get(MEMBERS).await.status, 404);
+    }
+    for path in [role_path(&grace), remove_path(&grace)] {
+        let answer = running.visitor().post(&path, &CONFIRM).await;
+        assert!(answer.location().starts_with("/sign-in"));
+    }
+    assert_eq!(installation.store.events().len(), events, "nothing was changed");
+    assert!(
+        installation
+            .authenticate()
+            .caller(key.token.expose())
+            .await
+            .is_ok()
+    );
+}
