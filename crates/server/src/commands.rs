@@ -1,7 +1,9 @@
 //! One module per command.
 
 pub(crate) mod admin_bootstrap;
+pub(crate) mod admin_create_organization;
 pub(crate) mod admin_create_user;
+pub(crate) mod admin_remove_member;
 pub(crate) mod admin_reset_password;
 pub(crate) mod admin_setup_link;
 pub(crate) mod export;

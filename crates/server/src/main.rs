@@ -40,8 +40,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use commands::{
-    Failure, admin_bootstrap, admin_create_user, admin_reset_password, admin_setup_link, export, import,
-    migrate, openapi, serve, token_check,
+    Failure, admin_bootstrap, admin_create_organization, admin_create_user, admin_remove_member,
+    admin_reset_password, admin_setup_link, export, import, migrate, openapi, serve, token_check,
 };
 use demo::Demo;
 use logging::LogFilter;
@@ -91,6 +91,10 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
                 AdminCommand::Bootstrap(options) => wait_for(admin_bootstrap::run(options))?,
                 AdminCommand::SetupLink(options) => wait_for(admin_setup_link::run(options))?,
                 AdminCommand::CreateUser(options) => wait_for(admin_create_user::run(options))?,
+                AdminCommand::CreateOrganization(options) => {
+                    wait_for(admin_create_organization::run(options))?
+                }
+                AdminCommand::RemoveMember(options) => wait_for(admin_remove_member::run(options))?,
                 AdminCommand::ResetPassword(options) => wait_for(admin_reset_password::run(options))?,
             }
         }

@@ -18,8 +18,8 @@ use crate::logging::{LogFilter, LogFormat};
 use crate::secret::Secret;
 
 pub(crate) use admin::{
-    AdminCommand, BootstrapOptions, CreateUserOptions, PasswordOptions, ResetPasswordOptions,
-    SetupLinkOptions,
+    AdminCommand, BootstrapOptions, CreateOrganizationOptions, CreateUserOptions, PasswordOptions,
+    RemoveMemberOptions, ResetPasswordOptions, SetupLinkOptions,
 };
 pub(crate) use environment::unknown_variables;
 pub(crate) use serve::{LimitOptions, ProxyOptions, ServeOptions};

@@ -10,8 +10,9 @@ use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::id::{IdGenerator, MembershipId};
 use crate::membership::{Member, Role};
-use crate::page::{Page, PageRequest};
+use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::StorageError;
+use crate::user::Username;
 
 /// What an owner can do with members, and a member with their own membership.
 #[derive(Clone)]
@@ -51,6 +52,35 @@ impl Members {
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError> {
         self.members.find(authority.organization_id(), id).await
+    }
+
+    /// The live member who signs in with this name.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn find_by_username(
+        &self,
+        authority: &Authority,
+        username: &Username,
+    ) -> Result<Option<MemberOverview>, StorageError> {
+        let filter = MemberFilter::new(Some(username.as_str()));
+        let mut after = None;
+        loop {
+            let page = PageRequest {
+                size: PageSize::DEFAULT,
+                after,
+            };
+            let found = self.list(authority, filter.clone(), page).await?;
+            // The search also finds longer names with this one in them.
+            let mut members = found.items.into_iter();
+            if let Some(member) = members.find(|member| member.user.username == *username) {
+                return Ok(Some(member));
+            }
+            after = found.next;
+            if after.is_none() {
+                return Ok(None);
+            }
+        }
     }
 
     /// Makes a member an owner, or an owner a plain member. Who is that already stays so.

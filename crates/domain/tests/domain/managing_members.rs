@@ -8,6 +8,7 @@ use keyward_domain::membership::{Member, Role};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::Memberships;
 use keyward_domain::testing::TestInstallation;
+use keyward_domain::user::Username;
 
 fn from_somewhere() -> RequestSource {
     RequestSource {
@@ -190,4 +191,31 @@ async fn an_authority_of_a_page_that_was_opened_before_is_worth_nothing_after_th
         "{refused:?}"
     );
     assert!(is_member(&installation, &bob).await);
+}
+
+#[tokio::test]
+async fn a_live_member_is_found_by_their_whole_username_among_many_with_longer_ones() {
+    let (installation, ada, bob) = ada_and_bob();
+    for number in 0..120 {
+        installation.member(&ada.organization, &format!("bob-{number}"), Role::Member);
+    }
+    let other = installation.organization("Other");
+    installation.member(&other, "olga", Role::Member);
+    let (members, authority) = (installation.members(), authority(&ada));
+    let find = async |username: &str| {
+        let username = Username::parse(username).expect("a username");
+        let found = members.find_by_username(&authority, &username).await;
+        found
+            .expect("the store answers")
+            .map(|member| member.membership.id)
+    };
+    assert_eq!(find("bob").await, Some(bob.membership.id));
+    for nobody in ["bo", "olga", "nobody"] {
+        assert_eq!(find(nobody).await, None, "{nobody}");
+    }
+    members
+        .remove(&authority, bob.membership.id, from_somewhere())
+        .await
+        .expect("removed");
+    assert_eq!(find("bob").await, None);
 }

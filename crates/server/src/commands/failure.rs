@@ -73,6 +73,12 @@ pub(crate) enum Failure {
     UserUnknown(Username),
     #[error("there is no organization {asked}: --organization can be {}", listed(.existing))]
     OrganizationUnknown { asked: Slug, existing: Vec<Slug> },
+    #[error("{username} is not a member of {organization}")]
+    NotAMember { username: Username, organization: Slug },
+    #[error(
+        "{username} is the only owner of {organization}, which needs one: make somebody else an owner in the console first"
+    )]
+    LastOwner { username: Username, organization: Slug },
     #[error("the organization {0} is gone")]
     OrganizationGone(Slug),
     #[error("there are several organizations: say which with --organization, one of {}", listed(.existing))]

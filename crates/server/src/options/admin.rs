@@ -19,6 +19,12 @@ pub(crate) enum AdminCommand {
     SetupLink(SetupLinkOptions),
     /// Create a user who is a member of an organization
     CreateUser(CreateUserOptions),
+    /// Create a further organization, which a user who exists runs
+    CreateOrganization(CreateOrganizationOptions),
+    /// Remove a member from an organization; their keys there stop working
+    ///
+    /// It ends at once and for good: invited again, they start anew. Their account and their other organizations stay.
+    RemoveMember(RemoveMemberOptions),
     /// Replace a user's password and end all their sessions; their keys stay valid
     ResetPassword(ResetPasswordOptions),
 }
@@ -30,6 +36,8 @@ impl AdminCommand {
             Self::Bootstrap(options) => &options.storage,
             Self::SetupLink(options) => &options.storage,
             Self::CreateUser(options) => &options.storage,
+            Self::CreateOrganization(options) => &options.storage,
+            Self::RemoveMember(options) => &options.storage,
             Self::ResetPassword(options) => &options.storage,
         };
         &storage.logging
@@ -79,6 +87,32 @@ pub(crate) struct CreateUserOptions {
     pub(crate) role: RoleOption,
     #[command(flatten)]
     pub(crate) password: PasswordOptions,
+    #[command(flatten)]
+    pub(crate) storage: StorageOptions,
+}
+
+/// What it is called, and whose it is.
+#[derive(Debug, Args)]
+pub(crate) struct CreateOrganizationOptions {
+    /// The organization's name
+    #[arg(long, value_name = "NAME", value_parser = OrganizationName::parse)]
+    pub(crate) name: OrganizationName,
+    /// The name to sign in with of the user who becomes its owner
+    #[arg(long, value_name = "USERNAME", value_parser = Username::parse)]
+    pub(crate) owner: Username,
+    #[command(flatten)]
+    pub(crate) storage: StorageOptions,
+}
+
+/// Who, and where.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveMemberOptions {
+    /// The slug of the organization, as in console addresses
+    #[arg(long, value_name = "SLUG", value_parser = Slug::parse)]
+    pub(crate) organization: Slug,
+    /// The member's name to sign in with
+    #[arg(long, value_name = "NAME", value_parser = Username::parse)]
+    pub(crate) username: Username,
     #[command(flatten)]
     pub(crate) storage: StorageOptions,
 }

@@ -18,6 +18,7 @@ mod moving;
 mod needing_a_database;
 mod newer_databases;
 mod offline;
+mod organizations;
 mod refusals;
 mod refused_addresses;
 mod refused_data_directories;

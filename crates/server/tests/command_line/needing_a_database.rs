@@ -11,7 +11,7 @@ use crate::keyward::Keyward;
 pub(crate) const NOBODY: &str = "postgres://keyward:s3cret@127.0.0.1:1/keyward";
 
 /// All of them, as somebody types them. A test holds this against what `keyward help` tells.
-pub(crate) const NEEDING_A_DATABASE: [&[&str]; 8] = [
+pub(crate) const NEEDING_A_DATABASE: [&[&str]; 10] = [
     &["serve", "--listen=127.0.0.1:0"],
     &["migrate"],
     &["export"],
@@ -25,6 +25,8 @@ pub(crate) const NEEDING_A_DATABASE: [&[&str]; 8] = [
         "--generate-password",
     ],
     &["admin", "create-user", "--username=ada", "--generate-password"],
+    &["admin", "create-organization", "--name=Acme", "--owner=ada"],
+    &["admin", "remove-member", "--organization=acme", "--username=ada"],
     &["admin", "reset-password", "--username=ada", "--generate-password"],
 ];
 

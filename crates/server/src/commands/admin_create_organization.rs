@@ -1,0 +1,32 @@
+//! `keyward admin create-organization`: one more tenant.
+
+use keyward_domain::sign_in::accounts::CreateOrganizationError;
+
+use super::Failure;
+use crate::composition::{Composition, Sources};
+use crate::options::CreateOrganizationOptions;
+use crate::output;
+use crate::storage;
+
+/// Creates an organization that a user who exists runs.
+pub(crate) async fn run(options: CreateOrganizationOptions) -> Result<(), Failure> {
+    let store = storage::open(&options.storage.database).await?;
+    let accounts = Composition::new(Sources::of_this_machine(), store).accounts();
+    if accounts.organizations().await?.is_empty() {
+        return Err(Failure::NotSetUp);
+    }
+    let owner = options.owner;
+    let organization =
+        accounts
+            .create_organization(options.name, &owner)
+            .await
+            .map_err(|error| match error {
+                CreateOrganizationError::OwnerUnknown => Failure::UserUnknown(owner.clone()),
+                CreateOrganizationError::Storage(error) => Failure::Storage(error),
+            })?;
+    output::tell(&format!(
+        "Created the organization {}, which {owner} runs and finds in the console now.",
+        organization.slug
+    ));
+    Ok(())
+}

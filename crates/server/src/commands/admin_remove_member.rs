@@ -1,0 +1,67 @@
+//! `keyward admin remove-member`: the end of somebody's stay in an organization.
+
+use keyward_domain::administration::Authority;
+use keyward_domain::administration::ports::EndMembershipError;
+use keyward_domain::audit::RequestSource;
+
+use super::Failure;
+use crate::composition::{Composition, Sources};
+use crate::options::RemoveMemberOptions;
+use crate::output;
+use crate::storage;
+
+/// Ends a membership and all access by its keys.
+pub(crate) async fn run(options: RemoveMemberOptions) -> Result<(), Failure> {
+    let RemoveMemberOptions {
+        organization: slug,
+        username,
+        storage,
+    } = options;
+    let store = storage::open(&storage.database).await?;
+    let composition = Composition::new(Sources::of_this_machine(), store);
+    let organizations = composition.accounts().organizations().await?;
+    let Some(organization) = organizations
+        .iter()
+        .find(|organization| organization.slug == slug)
+    else {
+        let existing: Vec<_> = organizations
+            .into_iter()
+            .map(|organization| organization.slug)
+            .collect();
+        return Err(if existing.is_empty() {
+            Failure::NotSetUp
+        } else {
+            Failure::OrganizationUnknown {
+                asked: slug,
+                existing,
+            }
+        });
+    };
+    let authority = Authority::of_administrator(organization.id);
+    let members = composition.members();
+    let not_a_member = || Failure::NotAMember {
+        username: username.clone(),
+        organization: slug.clone(),
+    };
+    let member = members
+        .find_by_username(&authority, &username)
+        .await?
+        .ok_or_else(not_a_member)?;
+    let id = member.membership.id;
+    members
+        .remove(&authority, id, RequestSource::default())
+        .await
+        .map_err(|error| match error {
+            EndMembershipError::LastOwner => Failure::LastOwner {
+                username: username.clone(),
+                organization: slug.clone(),
+            },
+            // An administrator always may, so only the member can be gone.
+            EndMembershipError::NotAllowed | EndMembershipError::NotFound => not_a_member(),
+            EndMembershipError::Storage(error) => Failure::Storage(error),
+        })?;
+    output::tell(&format!(
+        "Removed {username} from {slug}; their keys there are refused from now on."
+    ));
+    Ok(())
+}
