@@ -66,6 +66,7 @@ async fn main() {
         reachable_projects: Arc::new(installation.store.clone()),
         members: installation.members(),
         invitations: installation.invitations(),
+        projects: installation.projects(),
         joining: installation.joining(),
         public_url,
     };

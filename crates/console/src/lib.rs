@@ -31,7 +31,7 @@ mod viewer;
 
 use std::sync::Arc;
 
-use keyward_domain::administration::{Invitations, Members};
+use keyward_domain::administration::{Invitations, Members, Projects};
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{ApiKeys, Memberships, ReachableProjects};
 use keyward_domain::sign_in::{Joining, Setup, SignIn};
@@ -59,6 +59,8 @@ pub struct Console {
     pub members: Members,
     /// Invitations, as owners make them.
     pub invitations: Invitations,
+    /// Projects, as owners run them.
+    pub projects: Projects,
     /// Joining with an invitation.
     pub joining: Joining,
     /// Where people reach this installation.

@@ -1,6 +1,6 @@
 //! The addresses of the console's pages.
 
-use keyward_domain::id::{ApiKeyId, InvitationId, MembershipId};
+use keyward_domain::id::{ApiKeyId, InvitationId, MembershipId, ProjectId};
 use keyward_domain::invitation::InvitationToken;
 use keyward_domain::organization::Slug;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -61,6 +61,34 @@ pub(crate) fn invitations(organization: &Slug) -> String {
 
 pub(crate) fn take_back_invitation(organization: &Slug, invitation: InvitationId) -> String {
     format!("{}/{invitation}/take-back", invitations(organization))
+}
+
+pub(crate) fn projects(organization: &Slug) -> String {
+    format!("/organizations/{organization}/settings/projects")
+}
+
+pub(crate) fn new_project(organization: &Slug) -> String {
+    format!("{}/new", projects(organization))
+}
+
+pub(crate) fn project(organization: &Slug, project: ProjectId) -> String {
+    format!("{}/{project}", projects(organization))
+}
+
+pub(crate) fn archive_project(organization: &Slug, id: ProjectId) -> String {
+    format!("{}/archive", project(organization, id))
+}
+
+pub(crate) fn restore_project(organization: &Slug, id: ProjectId) -> String {
+    format!("{}/restore", project(organization, id))
+}
+
+pub(crate) fn add_project_members(organization: &Slug, id: ProjectId) -> String {
+    format!("{}/add-members", project(organization, id))
+}
+
+pub(crate) fn remove_project_member(organization: &Slug, id: ProjectId) -> String {
+    format!("{}/remove-member", project(organization, id))
 }
 
 pub(crate) fn api_keys(organization: &Slug) -> String {

@@ -1,6 +1,7 @@
 //! The pages: one file each, with its template of the same name in `templates/`.
 
 pub(crate) mod api_keys;
+pub(crate) mod archive_project;
 pub(crate) mod error;
 mod field;
 pub(crate) mod general;
@@ -15,7 +16,14 @@ pub(crate) mod member;
 pub(crate) mod members;
 mod moment;
 pub(crate) mod new_api_key;
+pub(crate) mod new_project;
 mod newcomer_fields;
+mod own_projects;
+pub(crate) mod project;
+mod project_listing;
+pub(crate) mod project_members;
+mod project_roster;
+pub(crate) mod projects;
 pub(crate) mod remove_member;
 pub(crate) mod revoke_api_key;
 mod settings;

@@ -7,8 +7,8 @@ use poem::{Endpoint, EndpointExt, Request, Response, Route, RouteMethod};
 
 use crate::pages::error::error_page;
 use crate::pages::{
-    api_keys, general, home, invitations, invite, join, leave, member, members, new_api_key, remove_member,
-    revoke_api_key, setup, sign_in, sign_out,
+    api_keys, archive_project, general, home, invitations, invite, join, leave, member, members, new_api_key,
+    new_project, project, project_members, projects, remove_member, revoke_api_key, setup, sign_in, sign_out,
 };
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
@@ -91,6 +91,46 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
                     .get(remove_member::show)
                     .post(remove_member::submit),
             ),
+        )
+        .at(
+            "/organizations/:slug/settings/projects",
+            page(RouteMethod::new().get(projects::show)),
+        )
+        .at(
+            "/organizations/:slug/settings/projects/new",
+            form(
+                RouteMethod::new()
+                    .get(new_project::show)
+                    .post(new_project::submit),
+            ),
+        )
+        .at(
+            "/organizations/:slug/settings/projects/:id",
+            form(RouteMethod::new().get(project::show).post(project::rename)),
+        )
+        .at(
+            "/organizations/:slug/settings/projects/:id/archive",
+            form(
+                RouteMethod::new()
+                    .get(archive_project::show)
+                    .post(archive_project::submit),
+            ),
+        )
+        .at(
+            "/organizations/:slug/settings/projects/:id/restore",
+            action(RouteMethod::new().post(archive_project::restore)),
+        )
+        .at(
+            "/organizations/:slug/settings/projects/:id/add-members",
+            form(
+                RouteMethod::new()
+                    .get(project_members::show)
+                    .post(project_members::add),
+            ),
+        )
+        .at(
+            "/organizations/:slug/settings/projects/:id/remove-member",
+            action(RouteMethod::new().post(project_members::remove)),
         )
         .at("/assets/:name", page(RouteMethod::new().get(assets::serve)))
         .data(Arc::clone(&console))

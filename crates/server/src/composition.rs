@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use keyward_console::{Console, PublicUrl};
 use keyward_domain::access::Authenticate;
-use keyward_domain::administration::{Invitations, Members};
+use keyward_domain::administration::{Invitations, Members, Projects};
 use keyward_domain::clock::Clock;
 use keyward_domain::id::{AuditEventId, IdGenerator};
 use keyward_domain::keys::PersonalKeys;
@@ -116,6 +116,7 @@ impl Composition {
             reachable_projects: self.store.clone(),
             members: self.members(),
             invitations: self.invitations(),
+            projects: self.projects(),
             joining: self.joining(),
             public_url,
         }
@@ -154,6 +155,16 @@ impl Composition {
             ids,
         } = self.sources.clone();
         Joining::new(self.store.clone(), Arc::clone(&self.hasher), clock, ids)
+    }
+
+    /// Projects.
+    pub(crate) fn projects(&self) -> Projects {
+        let Sources {
+            clock,
+            random: _,
+            ids,
+        } = self.sources.clone();
+        Projects::new(self.store.clone(), clock, ids)
     }
 
     fn sign_in(&self) -> SignIn {

@@ -33,6 +33,7 @@ pub(super) struct SectionLink {
 pub(super) enum Section {
     General,
     Members,
+    Projects,
     ApiKeys,
 }
 
@@ -49,6 +50,7 @@ impl Settings {
         let sections = [
             Some(section(Section::General, "General", links::general(slug))),
             is_owner.then(|| section(Section::Members, "Members", links::members(slug))),
+            Some(section(Section::Projects, "Projects", links::projects(slug))),
             Some(section(Section::ApiKeys, "API Keys", links::api_keys(slug))),
         ];
         let others = insider

@@ -160,6 +160,13 @@ impl Answer {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
+    /// The address of the next page of a list, if there is one.
+    pub(crate) fn next_page(&self) -> Option<String> {
+        let (before, _) = self.body.split_once("\" rel=\"next\"")?;
+        let (_, address) = before.rsplit_once("href=\"")?;
+        Some(address.replace("&#38;", "&"))
+    }
+
     /// What a field of the page's form holds.
     pub(crate) fn field(&self, name: &str) -> &str {
         let begin = format!("name=\"{name}\" value=\"");

@@ -18,6 +18,8 @@ mod leaving;
 mod list_words;
 mod members;
 mod membership;
+mod project;
+mod projects;
 mod revoke_key;
 mod running;
 mod same_origin;

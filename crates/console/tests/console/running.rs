@@ -60,6 +60,7 @@ impl Running {
             reachable_projects: Arc::new(installation.store.clone()),
             members: installation.members(),
             invitations: installation.invitations(),
+            projects: installation.projects(),
             joining: installation.joining(),
             public_url: public_url.clone(),
         };

@@ -1,0 +1,199 @@
+//! Adding members of the organization to a project, and removing them from it.
+
+use std::sync::Arc;
+
+use askama::Template;
+use keyward_domain::administration::ports::{ChangeProjectMembersError, MemberFilter};
+use keyward_domain::id::{MembershipId, ProjectId};
+use keyward_domain::page::{PageRequest, PageSize};
+use poem::http::StatusCode;
+use poem::web::Data;
+use poem::{Response, handler};
+
+use crate::forms::{Fields, Form, Query};
+use crate::pages::project::{after_adding, after_removal, find};
+use crate::pages::project_roster::members_among;
+use crate::pages::settings::{Section, Settings};
+use crate::pages::{html, redirect};
+use crate::path_id::PathId;
+use crate::refusal::Refusal;
+use crate::request_source::Source;
+use crate::viewer::Owner;
+use crate::{Console, links};
+
+#[derive(Template)]
+#[template(path = "add_project_members.html")]
+struct AddProjectMembersPage<'a> {
+    settings: Settings,
+    /// The project's own page.
+    project: String,
+    name: String,
+    /// The address of this page without its query.
+    list: String,
+    /// The address of this very page.
+    address: String,
+    search: &'a str,
+    caption: String,
+    rows: Vec<Row>,
+    added: Option<String>,
+    newest: Option<String>,
+    older: Option<String>,
+}
+
+/// A member of the organization in the table.
+struct Row {
+    id: String,
+    name: String,
+    username: String,
+    is_inside: bool,
+}
+
+/// Which members of the organization the page shows.
+struct Listing<'a> {
+    search: &'a str,
+    /// The last member of the page before.
+    after: Option<MembershipId>,
+}
+
+#[handler]
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    Owner { insider, authority }: Owner,
+    PathId(id): PathId<ProjectId>,
+    Query(query): Query,
+) -> Result<Response, Refusal> {
+    let listing = Listing::parse(&query)?;
+    let overview = find(console, &authority, id).await?;
+    let request = PageRequest {
+        size: PageSize::DEFAULT,
+        after: listing.after,
+    };
+    let filter = MemberFilter::new(Some(listing.search));
+    let found = console.members.list(&authority, filter, request).await?;
+    let ids: Vec<MembershipId> = found.items.iter().map(|member| member.membership.id).collect();
+    let inside = members_among(&console.projects, &authority, id, &ids).await?;
+    let added = query.optional("added").and_then(|id| id.parse().ok());
+    let slug = &insider.member.organization.slug;
+    let list = links::add_project_members(slug, id);
+    let page = AddProjectMembersPage {
+        settings: Settings::new(&insider, Section::Projects),
+        project: links::project(slug, id),
+        name: overview.project.name.to_string(),
+        address: listing.address(&list, listing.after, None),
+        search: listing.search,
+        caption: listing.caption(found.items.len(), found.next.is_some()),
+        // Whoever was added is on this page and in the project, so that no link can claim it.
+        added: found
+            .items
+            .iter()
+            .find(|member| Some(member.membership.id) == added && inside.contains(&member.membership.id))
+            .map(|member| member.user.display_name.to_string()),
+        newest: listing.after.map(|_| listing.address(&list, None, None)),
+        older: found.next.map(|next| listing.address(&list, Some(next), None)),
+        rows: found
+            .items
+            .iter()
+            .map(|member| Row {
+                id: member.membership.id.to_string(),
+                name: member.user.display_name.to_string(),
+                username: member.user.username.to_string(),
+                is_inside: inside.contains(&member.membership.id),
+            })
+            .collect(),
+        list,
+    };
+    html(StatusCode::OK, &page)
+}
+
+#[handler]
+pub(crate) async fn add(
+    Data(console): Data<&Arc<Console>>,
+    PathId(id): PathId<ProjectId>,
+    Source(source): Source,
+    Query(query): Query,
+    Form(form): Form,
+    // After the form, which may be long on its way: who sends it must still run the organization when it is here.
+    Owner { insider, authority }: Owner,
+) -> Result<Response, Refusal> {
+    let member = member_in(&form)?;
+    let listing = Listing::parse(&query)?;
+    let added = console.projects.add_member(&authority, id, member, source).await;
+    added.map_err(not_changed)?;
+    let slug = &insider.member.organization.slug;
+    // An owner who adds themselves does so on the project's page; others are looked for, one after the other, here.
+    if query.optional("then") == Some("project") {
+        return Ok(redirect(&after_adding(slug, id, member)));
+    }
+    let list = links::add_project_members(slug, id);
+    Ok(redirect(&listing.address(&list, listing.after, Some(member))))
+}
+
+#[handler]
+pub(crate) async fn remove(
+    Data(console): Data<&Arc<Console>>,
+    PathId(id): PathId<ProjectId>,
+    Source(source): Source,
+    Form(form): Form,
+    // After the form, which may be long on its way: who sends it must still run the organization when it is here.
+    Owner { insider, authority }: Owner,
+) -> Result<Response, Refusal> {
+    let member = member_in(&form)?;
+    let removed = console
+        .projects
+        .remove_member(&authority, id, member, source)
+        .await;
+    removed.map_err(not_changed)?;
+    let slug = &insider.member.organization.slug;
+    Ok(redirect(&after_removal(slug, id, member)))
+}
+
+/// The member that a form names. What is no identifier names nobody.
+fn member_in(form: &Fields) -> Result<MembershipId, Refusal> {
+    form.required("member")?.parse().map_err(|_| Refusal::NotFound)
+}
+
+fn not_changed(error: ChangeProjectMembersError) -> Refusal {
+    match error {
+        ChangeProjectMembersError::NotAllowed
+        | ChangeProjectMembersError::ProjectNotFound
+        | ChangeProjectMembersError::MemberNotFound => Refusal::NotFound,
+        ChangeProjectMembersError::Storage(error) => error.into(),
+    }
+}
+
+impl<'a> Listing<'a> {
+    fn parse(query: &'a Fields) -> Result<Self, Refusal> {
+        let after = match query.optional("after") {
+            None => None,
+            Some(id) => Some(id.parse().map_err(|_| Refusal::BadAddress)?),
+        };
+        Ok(Self {
+            search: query.optional("search").unwrap_or_default().trim(),
+            after,
+        })
+    }
+
+    /// The address of this search on the page for a project, from a member on, saying who was added.
+    fn address(&self, page: &str, after: Option<MembershipId>, added: Option<MembershipId>) -> String {
+        let after = after.map(|id| id.to_string());
+        let added = added.map(|id| id.to_string());
+        links::with_query(
+            page,
+            [
+                ("search", (!self.search.is_empty()).then_some(self.search)),
+                ("after", after.as_deref()),
+                ("added", added.as_deref()),
+            ],
+        )
+    }
+
+    /// What the table holds: "3 members of the organization". The words of a search follow.
+    fn caption(&self, count: usize, has_older: bool) -> String {
+        let members = if count == 1 { "member" } else { "members" };
+        match (self.after, has_older) {
+            (None, false) => format!("{count} {members}"),
+            (None, true) => format!("The {count} newest {members}"),
+            (Some(_), _) => format!("{count} more {members}"),
+        }
+    }
+}

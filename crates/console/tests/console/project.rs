@@ -1,0 +1,306 @@
+//! One project: renaming, archiving and restoring it, and who is in it.
+
+use keyward_domain::keys::IssuedKey;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::ports::ReachableProjects;
+use keyward_domain::project::Project;
+
+use crate::browser::Browser;
+use crate::projects::{PROJECTS, archive, project, put_in};
+use crate::running::Running;
+
+/// The project `Robots` of ada's, who is signed in, and grace, who may get into it.
+async fn robots() -> (Running, Browser, Member, Member, Project) {
+    let (running, ada) = Running::with_ada().await;
+    let grace = running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let robots = project(&running, &ada, "Robots").await;
+    let browser = running.signed_in("ada").await;
+    (running, browser, ada, grace, robots)
+}
+
+fn path(project: &Project, page: &str) -> String {
+    format!("{PROJECTS}/{}{page}", project.id)
+}
+
+/// Whether a key reaches the project at this moment.
+async fn reaches(running: &Running, key: &IssuedKey, project: &Project) -> bool {
+    let caller = running.installation.caller(key).await;
+    let found = ReachableProjects::find(&running.installation.store, caller.consumer.id, project.id).await;
+    found.unwrap().is_some()
+}
+
+fn id(member: &Member) -> String {
+    member.membership.id.to_string()
+}
+
+#[tokio::test]
+async fn renaming_changes_the_name_and_says_so() {
+    let (_running, browser, _, _, robots) = robots().await;
+    let page = browser.get(&path(&robots, "")).await;
+    assert!(page.shows("<h1><bdi>Robots</bdi></h1>") && page.shows(&robots.id.to_string()));
+    let answer = browser.post(&path(&robots, ""), &[("name", "Arms")]).await;
+    let page = browser.follow(&answer).await;
+    assert!(page.text().contains("The project is called Arms now."));
+    assert!(page.shows("<h1><bdi>Arms</bdi></h1>"));
+}
+
+#[tokio::test]
+async fn a_name_that_cannot_be_is_explained_and_the_project_keeps_its_own() {
+    let (_running, browser, _, _, robots) = robots().await;
+    let page = browser.post(&path(&robots, ""), &[("name", " ")]).await;
+    assert_eq!(page.status, 422);
+    assert!(page.shows("id=\"name-error\"") && page.shows("<title>Error: Robots"));
+    assert!(page.shows("<h1><bdi>Robots</bdi></h1>"));
+}
+
+#[tokio::test]
+async fn archiving_says_what_stops_and_needs_a_deliberate_act() {
+    let (running, browser, ada, grace, robots) = robots().await;
+    put_in(&running, &ada, &robots, &grace).await;
+    let key = running.installation.issue(&grace.as_holder(), "Grace's").await;
+    let question = browser.get(&path(&robots, "/archive")).await;
+    let text = question.text();
+    assert!(text.contains("Archive “Robots”?") && text.contains("no key reaches an archived project"));
+    assert!(text.contains("its 1 member stop reaching it at once") && text.contains("you can restore it"));
+
+    let unconfirmed = browser.post(&path(&robots, "/archive"), &[]).await;
+    assert_eq!(unconfirmed.status, 422);
+    assert!(unconfirmed.shows("Tick the box to archive."));
+    assert!(reaches(&running, &key, &robots).await);
+
+    let answer = browser
+        .post(&path(&robots, "/archive"), &[("confirm", "yes")])
+        .await;
+    let page = browser.follow(&answer).await;
+    assert!(
+        page.text()
+            .contains("Robots was archived. No key reaches it any more.")
+    );
+    assert!(!reaches(&running, &key, &robots).await);
+    let again = browser.get(&path(&robots, "/archive")).await;
+    assert!(again.shows("This project is archived") && !again.shows("name=\"confirm\""));
+}
+
+#[tokio::test]
+async fn restoring_brings_a_project_back_with_its_members() {
+    let (running, browser, ada, grace, robots) = robots().await;
+    put_in(&running, &ada, &robots, &grace).await;
+    let key = running.installation.issue(&grace.as_holder(), "Grace's").await;
+    archive(&running, &ada, &robots).await;
+    let answer = browser.post(&path(&robots, "/restore"), &[]).await;
+    let page = browser.follow(&answer).await;
+    assert!(page.text().contains("Robots was restored."));
+    assert!(page.shows(&id(&grace)));
+    assert!(reaches(&running, &key, &robots).await);
+}
+
+#[tokio::test]
+async fn changing_twice_is_no_mistake_and_leaves_one_event() {
+    let (running, browser, _, grace, robots) = robots().await;
+    let grace = id(&grace);
+    for (page, fields) in [
+        ("", [("name", "Arms")]),
+        ("/add-members", [("member", grace.as_str())]),
+        ("/archive", [("confirm", "yes")]),
+        ("/restore", [("", "")]),
+        ("/remove-member", [("member", grace.as_str())]),
+    ] {
+        let before = running.installation.store.events().len();
+        for _ in 0..2 {
+            let answer = browser.post(&path(&robots, page), &fields).await;
+            assert_eq!(browser.follow(&answer).await.status, 200, "{page}");
+        }
+        assert_eq!(running.installation.store.events().len(), before + 1, "{page}");
+    }
+}
+
+#[tokio::test]
+async fn members_of_the_organization_are_searched_and_added_one_after_the_other() {
+    let (running, browser, ada, grace, robots) = robots().await;
+    let installation = &running.installation;
+    let other = installation.organization("Other");
+    installation.member(&other, "mary", Role::Owner);
+    let key = installation.issue(&grace.as_holder(), "Grace's").await;
+    put_in(&running, &ada, &robots, &ada).await;
+
+    let all = browser.get(&path(&robots, "/add-members")).await;
+    assert!(all.shows(&id(&grace)) && !all.shows(">mary<"));
+    assert!(!all.shows(&id(&ada)) && all.shows("badge on"), "ada is in it");
+    let found = browser.get(&path(&robots, "/add-members?search=GRA")).await;
+    assert!(found.text().contains("1 member that matches “GRA”"));
+    let action = format!("action=\"{}\"", path(&robots, "/add-members?search=GRA"));
+    assert!(found.shows(&action), "{}", found.body);
+
+    let answer = browser
+        .post(
+            &path(&robots, "/add-members?search=GRA"),
+            &[("member", &id(&grace))],
+        )
+        .await;
+    let page = browser.follow(&answer).await;
+    assert!(page.shows("role=\"status\"") && page.shows("value=\"GRA\""));
+    assert!(!page.shows("name=\"member\""), "nobody is left to add");
+    assert!(reaches(&running, &key, &robots).await);
+
+    let nobody = browser.get(&path(&robots, "/add-members?search=mary")).await;
+    assert!(nobody.shows("No member matches"));
+}
+
+#[tokio::test]
+async fn who_is_removed_from_a_project_stays_in_the_organization_and_reaches_it_no_more() {
+    let (running, browser, ada, grace, robots) = robots().await;
+    put_in(&running, &ada, &robots, &grace).await;
+    let key = running.installation.issue(&grace.as_holder(), "Grace's").await;
+    let answer = browser
+        .post(&path(&robots, "/remove-member"), &[("member", &id(&grace))])
+        .await;
+    let page = browser.follow(&answer).await;
+    assert!(
+        page.text()
+            .contains("was removed. Their keys do not reach the project any more.")
+    );
+    assert!(!reaches(&running, &key, &robots).await);
+    assert!(
+        browser
+            .get(&path(&robots, "/add-members"))
+            .await
+            .shows(&id(&grace))
+    );
+}
+
+/// Running an organization is no membership of its projects.
+#[tokio::test]
+async fn an_owner_outside_a_project_is_told_that_their_keys_do_not_reach_it() {
+    let (running, browser, ada, _, robots) = robots().await;
+    let key = running.installation.issue(&ada.as_holder(), "Ada's").await;
+    let page = browser.get(&path(&robots, "")).await;
+    assert!(page.text().contains("do not reach it: you run the organization"));
+    assert!(!reaches(&running, &key, &robots).await);
+    let answer = browser
+        .post(
+            &path(&robots, "/add-members?then=project"),
+            &[("member", page.field("member"))],
+        )
+        .await;
+    let page = browser.follow(&answer).await;
+    assert!(
+        page.text().contains("was added.") && page.text().contains("reach it, as you are a member of it")
+    );
+    assert!(reaches(&running, &key, &robots).await);
+}
+
+#[tokio::test]
+async fn hundreds_of_members_page_through_and_are_known_to_be_in_the_project() {
+    const COUNT: usize = 130;
+    let (running, browser, ada, _, robots) = robots().await;
+    for number in 0..COUNT {
+        let username = format!("member{number}");
+        let member = running
+            .installation
+            .member(&ada.organization, &username, Role::Member);
+        // All but every tenth.
+        if number % 10 != 0 {
+            put_in(&running, &ada, &robots, &member).await;
+        }
+    }
+    let mut rows = 0;
+    let mut next = Some(path(&robots, ""));
+    while let Some(address) = next {
+        let page = browser.get(&address).await;
+        assert!(page.shows("117 members"));
+        rows += page.body.matches("role=\"rowheader\"").count();
+        next = page.next_page();
+    }
+    assert_eq!(rows, 117);
+
+    let (mut inside, mut outside) = (0, 0);
+    let mut next = Some(path(&robots, "/add-members"));
+    while let Some(address) = next {
+        let page = browser.get(&address).await;
+        inside += page.body.matches("badge on").count();
+        outside += page.body.matches("name=\"member\"").count();
+        next = page.next_page();
+    }
+    assert_eq!((inside, outside), (117, 15), "13, ada and grace");
+}
+
+#[tokio::test]
+async fn projects_and_members_of_another_organization_are_unknown_here() {
+    let (running, browser, _, grace, robots) = robots().await;
+    let installation = &running.installation;
+    let other = installation.organization("Other");
+    let mary = installation.member(&other, "mary", Role::Owner);
+    let foreign = project(&running, &mary, "Foreign").await;
+    let events = installation.store.events().len();
+    let mut answers = Vec::new();
+    for id in [foreign.id.to_string(), "not-an-id".to_owned(), "%ff".to_owned()] {
+        for page in ["", "/archive", "/add-members"] {
+            answers.push(browser.get(&format!("{PROJECTS}/{id}{page}")).await);
+        }
+        let grace = grace.membership.id.to_string();
+        let fields = [("name", "Ours"), ("confirm", "yes"), ("member", grace.as_str())];
+        for page in ["", "/archive", "/restore", "/add-members", "/remove-member"] {
+            answers.push(browser.post(&format!("{PROJECTS}/{id}{page}"), &fields).await);
+        }
+    }
+    for member in [id(&mary), "nobody".to_owned()] {
+        for page in ["/add-members", "/remove-member"] {
+            let fields = [("member", member.as_str())];
+            answers.push(browser.post(&path(&robots, page), &fields).await);
+        }
+    }
+    let pages: Vec<String> = answers
+        .iter()
+        .map(|answer| {
+            assert_eq!(answer.status, 404, "{}", answer.body);
+            answer.body.replace(answer.header("x-request-id"), "")
+        })
+        .collect();
+    assert!(pages.iter().all(|page| *page == pages[0]));
+    assert_eq!(installation.store.events().len(), events);
+}
+
+#[tokio::test]
+async fn a_link_cannot_claim_what_did_not_happen() {
+    let (running, browser, ada, grace, robots) = robots().await;
+    put_in(&running, &ada, &robots, &grace).await;
+    let grace = id(&grace);
+    for query in [
+        "?notice=created",
+        "?notice=archived",
+        "?notice=strange",
+        &format!("?added={}", id(&ada)),
+        &format!("?removed={grace}"),
+        "?added=x&removed=y",
+    ] {
+        let page = browser.get(&path(&robots, query)).await;
+        assert_eq!(page.status, 200);
+        assert!(!page.shows("data-notice"), "{query}");
+    }
+    let page = browser
+        .get(&path(&robots, &format!("/add-members?added={}", id(&ada))))
+        .await;
+    assert!(!page.shows("data-notice"));
+}
+
+#[tokio::test]
+async fn names_run_in_their_own_direction() {
+    let (running, ada) = Running::with_ada().await;
+    let name = "مرصد الخليج";
+    let project = project(&running, &ada, name).await;
+    let browser = running.signed_in("ada").await;
+    for page in ["", "/archive", "/add-members"] {
+        let page = browser.get(&path(&project, page)).await;
+        for (start, _) in page.body.match_indices(name) {
+            let before = &page.body[..start];
+            let isolated = ["<bdi>", "value=\"", "<title>", ", "];
+            assert!(
+                isolated.iter().any(|isolated| before.ends_with(isolated)),
+                "{}",
+                &before[before.len() - 60..]
+            );
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! The list of projects, for owners and for members, and the form that creates one.
+
+use std::collections::HashSet;
+
+use keyward_domain::audit::RequestSource;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::project::{Project, ProjectName};
+use reqwest::Method;
+
+use crate::browser::Answer;
+use crate::running::Running;
+
+pub(crate) const PROJECTS: &str = "/organizations/acme/settings/projects";
+const NEW_PROJECT: &str = "/organizations/acme/settings/projects/new";
+
+/// A project of an owner's organization.
+pub(crate) async fn project(running: &Running, owner: &Member, name: &str) -> Project {
+    let authority = owner.as_authority().unwrap();
+    let name = ProjectName::parse(name).unwrap();
+    let projects = running.installation.projects();
+    projects
+        .create(&authority, name, RequestSource::default())
+        .await
+        .unwrap()
+}
+
+pub(crate) async fn put_in(running: &Running, owner: &Member, project: &Project, member: &Member) {
+    let authority = owner.as_authority().unwrap();
+    let projects = running.installation.projects();
+    let member = member.membership.id;
+    projects
+        .add_member(&authority, project.id, member, RequestSource::default())
+        .await
+        .unwrap();
+}
+
+pub(crate) async fn archive(running: &Running, owner: &Member, project: &Project) {
+    let authority = owner.as_authority().unwrap();
+    let projects = running.installation.projects();
+    projects
+        .archive(&authority, project.id, RequestSource::default())
+        .await
+        .unwrap();
+}
+
+/// The names in the table, from its first row to its last.
+fn names(list: &Answer) -> Vec<String> {
+    let rows = list.body.split("<th role=\"rowheader\"").skip(1);
+    rows.map(|row| {
+        let (_, name) = row.split_once("<bdi>").unwrap();
+        name.split_once("</bdi>").unwrap().0.to_owned()
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn who_has_no_project_learns_what_one_is_and_where_to_begin() {
+    let (running, ada) = Running::with_ada().await;
+    running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let list = running.signed_in("ada").await.get(PROJECTS).await;
+    assert!(list.shows("Create the first project") && list.shows(&format!("href=\"{NEW_PROJECT}\"")));
+    let example = format!("{}/api/v1/user/projects</code>", running.public_url);
+    assert!(list.shows("Bearer $KEYWARD_API_KEY") && list.shows(&example));
+    assert!(!list.shows("<table") && !list.shows("id=\"search\""));
+    let own = running.signed_in("grace").await.get(PROJECTS).await;
+    assert!(own.shows("You are not in a project yet") && own.shows(&example));
+    assert!(!own.shows(NEW_PROJECT) && !own.shows("button primary"));
+}
+
+#[tokio::test]
+async fn an_owner_sees_all_projects_of_the_organization_with_the_number_of_their_members() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = installation.member(&ada.organization, "grace", Role::Member);
+    let other = installation.organization("Other");
+    let mary = installation.member(&other, "mary", Role::Owner);
+    project(&running, &mary, "Foreign").await;
+    let robots = project(&running, &ada, "Robots").await;
+    project(&running, &ada, "Empty").await;
+    for member in [&ada, &grace] {
+        put_in(&running, &ada, &robots, member).await;
+    }
+    let list = running.signed_in("ada").await.get(PROJECTS).await;
+    assert_eq!(names(&list), ["Empty", "Robots"]);
+    let members: Vec<&str> = list
+        .body
+        .split("data-label=\"Members\">")
+        .skip(1)
+        .map(|rest| rest.split_once('<').unwrap().0)
+        .collect();
+    assert_eq!(members, ["0", "2"]);
+    assert!(list.shows(&format!("href=\"{PROJECTS}/{}\"", robots.id)));
+    assert!(list.shows("aria-current=\"page\">Projects</a>"));
+}
+
+#[tokio::test]
+async fn search_and_status_narrow_the_list_and_keep_each_other() {
+    let (running, ada) = Running::with_ada().await;
+    for name in ["Warehouse robots", "Nightly export"] {
+        project(&running, &ada, name).await;
+    }
+    let old = project(&running, &ada, "Old robots").await;
+    archive(&running, &ada, &old).await;
+    let browser = running.signed_in("ada").await;
+    let found = async |query: &str| {
+        let list = browser.get(&format!("{PROJECTS}{query}")).await;
+        assert_eq!(list.status, 200, "{query}");
+        names(&list)
+    };
+    assert_eq!(found("").await, ["Nightly export", "Warehouse robots"]);
+    assert_eq!(found("?status=archived").await, ["Old robots"]);
+    assert_eq!(found("?status=all").await.len(), 3);
+    assert_eq!(found("?search=ROBOTS").await, ["Warehouse robots"]);
+    assert_eq!(
+        found("?search=robots&status=all").await,
+        ["Old robots", "Warehouse robots"]
+    );
+    assert!(found("?search=100%25").await.is_empty());
+    let nothing = browser
+        .get(&format!("{PROJECTS}?search=a%26b&status=archived"))
+        .await;
+    assert!(nothing.shows("No archived project matches") && nothing.shows("status=all&#38;search=a%26b"));
+    let archived = browser.get(&format!("{PROJECTS}?status=archived")).await;
+    assert!(archived.shows("<title>Archived projects · Acme · Keyward</title>"));
+    assert!(archived.shows("1 archived project") && archived.shows("badge off"));
+}
+
+#[tokio::test]
+async fn thousands_of_projects_page_through_to_the_last() {
+    const COUNT: usize = 1_234;
+    const PER_PAGE: usize = 50;
+    let (running, ada) = Running::with_ada().await;
+    for number in 0..COUNT {
+        project(&running, &ada, &format!("Project {number}")).await;
+    }
+    let browser = running.signed_in("ada").await;
+    let mut seen = HashSet::new();
+    let mut pages = 0;
+    let mut next = Some(PROJECTS.to_owned());
+    while let Some(address) = next {
+        let page = browser.get(&address).await;
+        for name in names(&page) {
+            assert!(seen.insert(name.clone()), "{name} twice");
+        }
+        pages += 1;
+        next = page.next_page();
+    }
+    assert_eq!((seen.len(), pages), (COUNT, COUNT.div_ceil(PER_PAGE)));
+}
+
+#[tokio::test]
+async fn a_member_sees_what_their_keys_reach_and_nothing_to_change_it() {
+    let (running, ada) = Running::with_ada().await;
+    let grace = running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let mut own = Vec::new();
+    for number in 0..55 {
+        let project = project(&running, &ada, &format!("Own {number}")).await;
+        put_in(&running, &ada, &project, &grace).await;
+        own.push(project);
+    }
+    project(&running, &ada, "Ada's").await;
+    archive(&running, &ada, &own[54]).await;
+    let browser = running.signed_in("grace").await;
+    let first = browser.get(PROJECTS).await;
+    let second = browser.get(&first.next_page().unwrap()).await;
+    let expected: Vec<String> = (0..54).rev().map(|number| format!("Own {number}")).collect();
+    assert_eq!([names(&first), names(&second)].concat(), expected);
+    assert!(first.shows(&own[53].id.to_string()));
+    for page in [&first, &second] {
+        let (_, main) = page.body.split_once("<main").unwrap();
+        assert!(!main.contains("<form") && !main.contains("/projects/") && !main.contains("button primary"));
+    }
+}
+
+#[tokio::test]
+async fn creating_a_project_leads_to_its_page_which_says_so() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let form = browser.get(NEW_PROJECT).await;
+    assert!(form.shows("name=\"name\"") && form.shows("dir=\"auto\""));
+    let answer = browser.post(NEW_PROJECT, &[("name", "  مشروع 🛰️ ")]).await;
+    assert!(
+        answer.location().starts_with(&format!("{PROJECTS}/")),
+        "{}",
+        answer.location()
+    );
+    let page = browser.follow(&answer).await;
+    assert!(page.shows("role=\"status\"") && page.shows("<strong><bdi>مشروع 🛰️</bdi></strong> was created"));
+    assert!(page.shows("Nobody is in this project yet"));
+    assert_eq!(names(&browser.get(PROJECTS).await), ["مشروع 🛰️"]);
+}
+
+#[tokio::test]
+async fn a_name_that_cannot_be_is_explained_beside_its_field_and_kept() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for (name, error) in [
+        (" ", "Name must not be empty."),
+        (
+            &*"w".repeat(101),
+            "Name must be at most 100 characters long, not 101.",
+        ),
+        ("a\u{202e}b", "Name must not contain the character U+202E."),
+    ] {
+        let page = browser.post(NEW_PROJECT, &[("name", name)]).await;
+        assert_eq!(page.status, 422);
+        assert!(page.shows("id=\"name-error\"") && page.shows("aria-invalid"));
+        assert!(page.shows(error), "{}", page.text());
+        assert!(page.shows(&format!("value=\"{name}\"")));
+    }
+    assert!(browser.get(PROJECTS).await.shows("Create the first project"));
+}
+
+#[tokio::test]
+async fn an_address_that_was_mistyped_says_so() {
+    let (running, ada) = Running::with_ada().await;
+    running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let owner = running.signed_in("ada").await;
+    for query in ["?status=lost", "?after=1", "?search=a&search=b", "?search=%ff"] {
+        let page = owner.get(&format!("{PROJECTS}{query}")).await;
+        assert_eq!(page.status, 400, "{query}");
+    }
+    let member = running.signed_in("grace").await;
+    assert_eq!(member.get(&format!("{PROJECTS}?after=1")).await.status, 400);
+}
+
+/// Members and strangers cannot tell an owner's pages from pages that do not exist.
+#[tokio::test]
+async fn an_owners_pages_do_not_exist_for_anybody_else() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = installation.member(&ada.organization, "grace", Role::Member);
+    let other = installation.organization("Other");
+    installation.member(&other, "mary", Role::Owner);
+    let robots = project(&running, &ada, "Robots").await;
+    put_in(&running, &ada, &robots, &grace).await;
+    let one = format!("{PROJECTS}/{}", robots.id);
+    let events = installation.store.events().len();
+    for username in ["grace", "mary"] {
+        let browser = running.signed_in(username).await;
+        let page_of = |answer: Answer| {
+            assert_eq!(answer.status, 404);
+            answer.body.replace(answer.header("x-request-id"), "")
+        };
+        let nowhere = page_of(browser.get(&format!("{PROJECTS}/no/such/page")).await);
+        let ada = ada.membership.id.to_string();
+        for path in ["", "/archive", "/add-members"] {
+            assert_eq!(page_of(browser.get(&format!("{one}{path}")).await), nowhere);
+        }
+        assert_eq!(page_of(browser.get(NEW_PROJECT).await), nowhere);
+        for path in ["", "/archive", "/restore", "/add-members", "/remove-member"] {
+            let fields = [("name", "Mine"), ("confirm", "yes"), ("member", ada.as_str())];
+            let answer = browser.post(&format!("{one}{path}"), &fields).await;
+            assert_eq!(page_of(answer), nowhere, "{username} {path}");
+        }
+        let answer = browser.post(NEW_PROJECT, &[("name", "Mine")]).await;
+        assert_eq!(page_of(answer), nowhere);
+    }
+    let signed_in = 2;
+    assert_eq!(installation.store.events().len(), events + signed_in);
+    assert_eq!(
+        names(&running.signed_in("ada").await.get(PROJECTS).await),
+        ["Robots"]
+    );
+}
+
+#[tokio::test]
+async fn forms_of_other_sites_change_no_project() {
+    let (running, ada) = Running::with_ada().await;
+    let robots = project(&running, &ada, "Robots").await;
+    let browser = running.signed_in("ada").await;
+    for path in [
+        NEW_PROJECT.to_owned(),
+        format!("{PROJECTS}/{}", robots.id),
+        format!("{PROJECTS}/{}/archive", robots.id),
+    ] {
+        let request = browser
+            .request(Method::POST, &path)
+            .header("sec-fetch-site", "cross-site")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body("name=Theirs&confirm=yes");
+        assert_eq!(browser.send(request).await.status, 403, "{path}");
+    }
+    assert_eq!(names(&browser.get(PROJECTS).await), ["Robots"]);
+}
+
+/// Their role ended while the form was on its way.
+#[tokio::test]
+async fn who_runs_the_organization_no_longer_creates_nothing() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let mary = installation.member(&ada.organization, "mary", Role::Owner);
+    let browser = running.signed_in("ada").await;
+    let authority = mary.as_authority().unwrap();
+    let origin = running.public_url.to_string();
+    let answer = browser
+        .post_slowly(&origin, NEW_PROJECT, "name=Late", async {
+            installation
+                .members()
+                .change_role(
+                    &authority,
+                    ada.membership.id,
+                    Role::Member,
+                    RequestSource::default(),
+                )
+                .await
+                .unwrap();
+        })
+        .await;
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    let list = running.signed_in("mary").await.get(PROJECTS).await;
+    assert!(list.shows("Create the first project"));
+}
+
+#[tokio::test]
+async fn script_in_a_name_stays_text() {
+    let (running, ada) = Running::with_ada().await;
+    let script = "<script>alert(1)</script>\"'&";
+    let robots = project(&running, &ada, script).await;
+    put_in(&running, &ada, &robots, &ada).await;
+    let browser = running.signed_in("ada").await;
+    let one = format!("{PROJECTS}/{}", robots.id);
+    for path in [
+        PROJECTS.to_owned(),
+        format!("{PROJECTS}?search=%3Cscript%3Ealert(1)"),
+        format!("{one}?notice=renamed"),
+        format!("{one}/archive"),
+        format!("{one}/add-members?search=%22%3E%3Cscript%3Ealert(2)"),
+    ] {
+        let page = browser.get(&path).await;
+        assert_eq!(page.status, 200, "{path}");
+        assert!(!page.shows("<script>alert"), "{path}");
+    }
+    let page = browser
+        .post(&one, &[("name", &format!("{script}{}", "x".repeat(100)))])
+        .await;
+    assert_eq!(page.status, 422);
+    assert!(!page.shows("<script>alert"));
+}
