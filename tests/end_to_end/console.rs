@@ -69,6 +69,14 @@ impl PlainConsole {
         answer.text().await.expect("a page")
     }
 
+    /// Sends a form, and returns the address that the answer leads to.
+    pub(crate) async fn submit(&self, path: &str, fields: &[(&str, &str)]) -> String {
+        let answer = self.post(path, fields).await;
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{path}");
+        let location = answer.headers()[LOCATION].to_str().expect("text");
+        location.to_owned()
+    }
+
     /// Follows the way from the front page to the keys.
     async fn keys_page(&self) -> String {
         let mut path = "/".to_owned();
@@ -88,7 +96,8 @@ impl PlainConsole {
         panic!("the front page leads in circles: {path}");
     }
 
-    async fn get(&self, path: &str) -> String {
+    /// A page that is there.
+    pub(crate) async fn get(&self, path: &str) -> String {
         let answer = self
             .client
             .get(self.url(path))
@@ -100,7 +109,8 @@ impl PlainConsole {
         answer.text().await.expect("a page")
     }
 
-    async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+    /// Sends a form as a page of the console does.
+    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response {
         let request = self.client.post(self.url(path)).header(COOKIE, &self.cookie);
         request
             .header("sec-fetch-site", "same-origin")
@@ -125,7 +135,7 @@ pub(crate) fn token_in(page: &str) -> Option<String> {
 }
 
 /// The value of the hidden field with this name.
-fn hidden_value(page: &str, name: &str) -> Option<String> {
+pub(crate) fn hidden_value(page: &str, name: &str) -> Option<String> {
     let tag = page
         .split("<input type=\"hidden\" name=\"")
         .find(|tag| tag.starts_with(name))?;

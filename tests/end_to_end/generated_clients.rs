@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 
-use crate::console::PlainConsole;
+use crate::console::{PlainConsole, hidden_value};
 use crate::keyward::Keyward;
 use crate::others::{document, packages, run};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_generated_typescript_client_creates_lists_changes_and_revokes_keys() {
+async fn a_generated_typescript_client_uses_keys_and_projects() {
     let tools = packages("clients/typescript");
     let node = |script: &str| {
         let mut command = Command::new("node");
@@ -29,7 +29,7 @@ async fn a_generated_typescript_client_creates_lists_changes_and_revokes_keys() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_generated_python_client_creates_lists_changes_and_revokes_keys() {
+async fn a_generated_python_client_uses_keys_and_projects() {
     let tools = packages("clients/python");
     let programs = tools.join("venv/bin");
     let folder = fresh_folder(tools.join("program"));
@@ -51,15 +51,27 @@ async fn a_generated_python_client_creates_lists_changes_and_revokes_keys() {
 /// Runs a program with a key of its own, and fails unless it reaches its end.
 async fn works(program: &mut Command) {
     let keyward = Keyward::start_set_up().await;
-    let api = PlainConsole::sign_in_owner(&keyward)
-        .await
-        .api_with_first_key()
-        .await;
+    let owner = PlainConsole::sign_in_owner(&keyward).await;
+    let api = owner.api_with_first_key().await;
+    for name in ["差分機関", "Engine"] {
+        join_new_project(&owner, name).await;
+    }
     let output = run(program
         .env("KEYWARD_URL", keyward.base_url())
         .env("KEYWARD_KEY", api.token().expect("a token")))
     .await;
     assert_eq!(output.trim(), "OK");
+}
+
+/// Creates a project, of which its owner becomes a member.
+async fn join_new_project(owner: &PlainConsole, name: &str) {
+    let form = "/organizations/engines/settings/projects/new";
+    let project = owner.submit(form, &[("name", name)]).await;
+    let member = hidden_value(&owner.get(&project).await, "member").expect("a button that adds the owner");
+    let project = project.split('?').next().expect("an address");
+    owner
+        .submit(&format!("{project}/add-members"), &[("member", &member)])
+        .await;
 }
 
 /// The folder with the program in a language.

@@ -19,5 +19,6 @@ mod lifetime;
 mod narrow_pages;
 mod others;
 mod outage;
+mod projects;
 mod refusals;
 mod storage;

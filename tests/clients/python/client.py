@@ -1,4 +1,4 @@
-"""Creates, lists, reads, changes and revokes keys with the generated client, as a user's program would."""
+"""Uses keys and projects with the generated client, as a user's program would."""
 
 import os
 from http import HTTPStatus
@@ -12,6 +12,7 @@ from keyward_api_client.api.api_keys import (
     list_api_keys,
     update_api_key,
 )
+from keyward_api_client.api.projects import get_project, list_projects
 from keyward_api_client.api.user import get_user
 from keyward_api_client.models import (
     ApiKey,
@@ -20,6 +21,8 @@ from keyward_api_client.models import (
     CreateApiKeyRequest,
     CreatedApiKey,
     Problem,
+    Project,
+    ProjectPage,
     UpdateApiKeyRequest,
     User,
 )
@@ -71,6 +74,20 @@ renamed = answered(
 )
 assert renamed.name == "Hourly"
 assert get_api_key.sync(nightly.id, client=keyward) == renamed
+
+reached: list[Project] = []
+cursor = UNSET
+while True:
+    projects = answered(ProjectPage, list_projects.sync(client=keyward, limit=1, cursor=cursor))
+    assert len(projects.items) <= 1
+    reached += projects.items
+    if isinstance(projects.next_cursor, Unset):
+        break
+    cursor = projects.next_cursor
+assert [project.name for project in reached] == ["Engine", "差分機関"]
+assert get_project.sync(reached[1].id, client=keyward) == reached[1]
+unreached = answered(Problem, get_project.sync(nightly.id, client=keyward))
+assert unreached.code == "not_found"
 
 for key in created:
     assert delete_api_key.sync_detailed(key.id, client=keyward).status_code is HTTPStatus.NO_CONTENT

@@ -1,4 +1,4 @@
-// Creates, lists, reads, changes and revokes keys with the generated client, as a user's program would.
+// Uses keys and projects with the generated client, as a user's program would.
 
 import assert from "node:assert/strict";
 import createClient from "openapi-fetch";
@@ -6,6 +6,7 @@ import type { components, paths } from "./v1.js";
 
 type ApiKey = components["schemas"]["ApiKey"];
 type CreatedApiKey = components["schemas"]["CreatedApiKey"];
+type Project = components["schemas"]["Project"];
 type Problem = components["schemas"]["Problem"];
 
 function environment(name: string): string {
@@ -54,6 +55,24 @@ const renamed = answered(
 );
 assert.equal(renamed.name, "Hourly");
 assert.deepEqual(answered(await keyward.GET("/api/v1/user/api-keys/{id}", one(nightly.id))), renamed);
+
+const reached: Project[] = [];
+cursor = undefined;
+do {
+  const query: { limit: number; cursor?: string } = cursor === undefined ? { limit: 1 } : { limit: 1, cursor };
+  const page: components["schemas"]["ProjectPage"] = answered(
+    await keyward.GET("/api/v1/user/projects", { params: { query } }),
+  );
+  assert(page.items.length <= 1);
+  reached.push(...page.items);
+  cursor = page.nextCursor;
+} while (cursor !== undefined);
+assert.deepEqual(reached.map((project) => project.name), ["Engine", "差分機関"]);
+const [, last] = reached;
+assert(last);
+assert.deepEqual(answered(await keyward.GET("/api/v1/user/projects/{id}", one(last.id))), last);
+const unreached = await keyward.GET("/api/v1/user/projects/{id}", one(nightly.id));
+assert.equal(unreached.error?.code, "not_found");
 
 for (const { id } of created) {
   const { response } = await keyward.DELETE("/api/v1/user/api-keys/{id}", one(id));

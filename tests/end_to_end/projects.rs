@@ -1,0 +1,75 @@
+//! What keys reach follows what owners do, from one request to the next.
+
+use reqwest::{Method, StatusCode};
+
+use crate::api::{Api, text};
+use crate::console::{PlainConsole, hidden_value};
+use crate::keyward::Keyward;
+use crate::storage::Storage;
+
+const PROJECTS: &str = "/organizations/engines/settings/projects";
+const GRACE_PASSWORD: &str = "seven slow boats sail";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_members_key_reaches_a_project_exactly_as_long_as_its_owner_lets_it() {
+    reaches(Keyward::start_set_up().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_embedded_database_tells_the_same_of_projects() {
+    let keyward = Keyward::start_on(Storage::embedded()).await;
+    let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
+    keyward.command(bootstrap, crate::keyward::OWNER_PASSWORD).await;
+    reaches(keyward).await;
+}
+
+async fn reaches(keyward: Keyward) {
+    let create_user = "admin create-user --organization engines --username grace --password-stdin";
+    keyward.command(create_user, GRACE_PASSWORD).await;
+    let owner = PlainConsole::sign_in_owner(&keyward).await;
+    let owners_key = owner.api_with_first_key().await;
+    let grace = PlainConsole::sign_in(&keyward, "grace", GRACE_PASSWORD).await;
+    let key = grace.api_with_first_key().await;
+    assert_eq!(reached(&key).await, Vec::<String>::new());
+
+    let page = owner
+        .submit(&format!("{PROJECTS}/new"), &[("name", "Difference Engine")])
+        .await;
+    let project = page.split('?').next().expect("an address").to_owned();
+    let id = project.rsplit('/').next().expect("an identifier");
+    assert_eq!(reached(&key).await, Vec::<String>::new());
+
+    let found = owner.get(&format!("{project}/add-members?search=grace")).await;
+    let member = hidden_value(&found, "member").expect("grace is found");
+    let member = [("member", member.as_str())];
+    owner.submit(&format!("{project}/add-members"), &member).await;
+    assert_eq!(reached(&key).await, ["Difference Engine"]);
+    assert_eq!(text(&key.get(&format!("/user/projects/{id}")).await, "id"), id);
+    assert_eq!(
+        reached(&owners_key).await,
+        Vec::<String>::new(),
+        "an owner outside"
+    );
+    assert!(grace.get(PROJECTS).await.contains("Difference Engine"));
+
+    let confirmed = [("confirm", "yes")];
+    owner.submit(&format!("{project}/archive"), &confirmed).await;
+    assert_eq!(reached(&key).await, Vec::<String>::new());
+    let path = format!("/user/projects/{id}");
+    let answer = key.request(Method::GET, &path).send().await.expect("an answer");
+    assert_eq!(answer.status(), StatusCode::NOT_FOUND);
+
+    owner.submit(&format!("{project}/restore"), &[]).await;
+    assert_eq!(reached(&key).await, ["Difference Engine"]);
+
+    owner.submit(&format!("{project}/remove-member"), &member).await;
+    assert_eq!(reached(&key).await, Vec::<String>::new());
+    assert!(key.is_accepted().await, "the key itself works");
+}
+
+/// The names of the projects that a key reaches at this moment.
+async fn reached(key: &Api) -> Vec<String> {
+    let page = key.get("/user/projects").await;
+    let items = page["items"].as_array().expect("items");
+    items.iter().map(|item| text(item, "name").to_owned()).collect()
+}
