@@ -17,6 +17,7 @@ mod judged_document;
 mod keyward;
 mod lifetime;
 mod narrow_pages;
+mod organization_journey;
 mod others;
 mod outage;
 mod projects;
