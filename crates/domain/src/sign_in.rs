@@ -3,13 +3,17 @@
 pub mod accounts;
 pub mod joining;
 mod newcomer;
+pub mod own_account;
 pub mod password;
 pub mod ports;
 pub mod session;
 pub mod setup;
 pub mod throttle;
+mod user_agent;
 
 pub use accounts::Accounts;
 pub use joining::Joining;
+pub use own_account::OwnAccount;
 pub use session::SignIn;
 pub use setup::Setup;
+pub use user_agent::UserAgent;

@@ -171,6 +171,7 @@ async fn join_as_newcomer(
     match joined.await {
         Ok(member) => {
             let attempt = SignInAttempt {
+                user_agent: None,
                 username: member.user.username.as_str(),
                 password: Password::attempt(password),
                 previous,

@@ -72,6 +72,7 @@ pub(crate) async fn complete(
     match console.setup.complete(&token, choices, source.clone()).await {
         Ok(_) => {
             let attempt = SignInAttempt {
+                user_agent: None,
                 username: username.as_str(),
                 password: Password::attempt(password),
                 previous: None,

@@ -66,6 +66,7 @@ pub(crate) async fn submit(
     let username = form.required("username")?;
     let cookie = SessionCookie::of(&console.public_url);
     let attempt = SignInAttempt {
+        user_agent: None,
         username,
         password: Password::attempt(form.required("password")?),
         previous: cookie.read(request.headers()),

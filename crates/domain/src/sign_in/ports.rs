@@ -45,6 +45,39 @@ pub trait AccountStore: Send + Sync {
         password_hash: PasswordHash,
         event: AuditEvent,
     ) -> Result<(), ReplacePasswordError>;
+
+    /// Changes a user's password for themselves. MUST end all their other sessions in the same transaction.
+    ///
+    /// In that transaction, and so that no concurrent replacement comes between, it MUST check that the password hash
+    /// still is [`PasswordChange::verified_against`]; else [`ChangePasswordError::PasswordReplaced`].
+    async fn change_password(
+        &self,
+        user: UserId,
+        change: PasswordChange,
+        event: AuditEvent,
+    ) -> Result<(), ChangePasswordError>;
+}
+
+/// A user's new password.
+#[derive(Debug, Clone)]
+pub struct PasswordChange {
+    /// Its hash.
+    pub password_hash: PasswordHash,
+    /// The hash that the current password was verified against.
+    pub verified_against: PasswordHash,
+    /// The session in which they change it, which goes on.
+    pub keep: SessionId,
+}
+
+/// Why a user's own password was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangePasswordError {
+    /// The password that was verified is not the user's any more.
+    #[error("the password was replaced")]
+    PasswordReplaced,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 /// An organization to be stored.
@@ -101,6 +134,9 @@ pub trait SessionStore: Send + Sync {
     /// The session whose token has this digest and its user, unless it was ended. Whether it has expired is for the
     /// caller to say.
     async fn find(&self, digest: &SessionDigest) -> Result<Option<SignedIn>, StorageError>;
+
+    /// The user's sessions that were not ended, the latest first. Whether they have expired is for the caller to say.
+    async fn list(&self, user: UserId) -> Result<Vec<Session>, StorageError>;
 
     /// Notes when a session was last seen; only forward.
     async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError>;

@@ -11,6 +11,7 @@ use crate::id::{IdGenerator, SessionId, UserId};
 use crate::ports::{AuditLog, StorageError};
 use crate::random::Random;
 use crate::secret::secret_type;
+use crate::sign_in::UserAgent;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{AccountStore, NewSession, SessionStore, SignInThrottle, StartSessionError};
@@ -35,6 +36,10 @@ pub struct Session {
     pub started_at: DateTime<Utc>,
     /// When they were last seen, to [`Session::SEEN_EVERY`].
     pub last_seen_at: DateTime<Utc>,
+    /// From which address they signed in, if that is known.
+    pub started_from: Option<IpAddr>,
+    /// What their browser said that it is.
+    pub user_agent: Option<UserAgent>,
 }
 
 impl Session {
@@ -71,6 +76,8 @@ pub struct SignInAttempt<'a> {
     pub username: &'a str,
     /// The password as typed.
     pub password: Password,
+    /// What their browser says that it is.
+    pub user_agent: Option<UserAgent>,
     /// The session of the same browser, which ends with this sign-in.
     pub previous: Option<SessionToken>,
     /// From where.
@@ -187,7 +194,10 @@ impl SignIn {
         };
         self.throttle.clear(by_account).await?;
         let source = attempt.source.clone();
-        match self.start_session(account, now, attempt.previous, source).await {
+        match self
+            .start_session(account, now, attempt.user_agent, attempt.previous, source)
+            .await
+        {
             Ok(token) => Ok(token),
             Err(StartSessionError::PasswordReplaced) => self.refuse(tried, now, attempt.source).await,
             Err(StartSessionError::Storage(error)) => Err(error.into()),
@@ -228,6 +238,7 @@ impl SignIn {
         &self,
         account: Account,
         now: DateTime<Utc>,
+        user_agent: Option<UserAgent>,
         previous: Option<SessionToken>,
         source: RequestSource,
     ) -> Result<SessionToken, StartSessionError> {
@@ -238,6 +249,8 @@ impl SignIn {
             user_id,
             started_at: now,
             last_seen_at: now,
+            started_from: source.address,
+            user_agent,
         };
         let event = self
             .act(Actor::User(user_id), now, source)
@@ -304,6 +317,8 @@ mod tests {
             user_id: make.ids.next(),
             started_at: make.clock.now(),
             last_seen_at: make.clock.now(),
+            started_from: None,
+            user_agent: None,
         }
     }
 

@@ -13,9 +13,10 @@ use crate::membership::{Member, Role};
 use crate::organization::Organization;
 use crate::ports::KeyLimit;
 use crate::random::Random;
+use crate::sign_in::own_account::OwnAccountPorts;
 use crate::sign_in::password::Password;
 use crate::sign_in::session::SignInPorts;
-use crate::sign_in::{Accounts, Joining, Setup, SignIn};
+use crate::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use crate::testing::{Builder, MemoryStore, PlainHasher};
 
 /// A whole installation in memory, with a fixed clock and seeded randomness.
@@ -128,6 +129,19 @@ impl TestInstallation {
             self.random(),
             Arc::clone(&self.builder.ids),
         )
+    }
+
+    /// A user's own account.
+    #[must_use]
+    pub fn own_account(&self) -> OwnAccount {
+        let store = Arc::new(self.store.clone());
+        let ports = OwnAccountPorts {
+            accounts: Arc::clone(&store) as _,
+            sessions: Arc::clone(&store) as _,
+            throttle: store,
+            hasher: Arc::new(PlainHasher),
+        };
+        OwnAccount::new(ports, self.clock(), Arc::clone(&self.builder.ids))
     }
 
     /// Accounts.

@@ -51,6 +51,8 @@ async fn use_is_written_down_at_most_once_a_minute() {
         user_id: ada.user.id,
         started_at: clock.now(),
         last_seen_at: clock.now(),
+        started_from: None,
+        user_agent: None,
     };
     let found = SignedIn {
         session: session.clone(),

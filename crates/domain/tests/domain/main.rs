@@ -19,5 +19,6 @@ mod managing_keys;
 mod managing_members;
 mod managing_projects;
 mod memory_store;
+mod own_account;
 mod setting_up;
 mod signing_in;

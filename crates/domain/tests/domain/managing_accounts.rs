@@ -37,6 +37,7 @@ async fn sign_in(
     password: &str,
 ) -> Result<SessionToken, SignInError> {
     let attempt = SignInAttempt {
+        user_agent: None,
         username: name,
         password: Password::attempt(password),
         previous: None,

@@ -235,6 +235,7 @@ async fn a_busy_hasher_leaves_the_link_usable() {
 
 async fn assert_owner_can_sign_in(installation: &TestInstallation, organization: &Organization) {
     let attempt = SignInAttempt {
+        user_agent: None,
         username: "ada",
         password: Password::attempt(PASSWORD),
         previous: None,

@@ -30,8 +30,9 @@ pub(crate) fn source() -> RequestSource {
     }
 }
 
-fn attempt<'a>(username: &'a str, password: &str) -> SignInAttempt<'a> {
+pub(crate) fn attempt<'a>(username: &'a str, password: &str) -> SignInAttempt<'a> {
     SignInAttempt {
+        user_agent: None,
         username,
         password: Password::attempt(password),
         previous: None,

@@ -13,7 +13,8 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::Account;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::sign_in::ports::{
-    AccountStore, AddAccountError, NewAccount, NewOrganization, ReplacePasswordError,
+    AccountStore, AddAccountError, ChangePasswordError, NewAccount, NewOrganization, PasswordChange,
+    ReplacePasswordError,
 };
 use keyward_domain::user::Username;
 
@@ -58,6 +59,16 @@ impl AccountStore for PostgresStore {
         event: AuditEvent,
     ) -> Result<(), ReplacePasswordError> {
         self.change(move |connection| Box::pin(replace_password(connection, user, password_hash, event)))
+            .await
+    }
+
+    async fn change_password(
+        &self,
+        user: UserId,
+        change: PasswordChange,
+        event: AuditEvent,
+    ) -> Result<(), ChangePasswordError> {
+        self.change(move |connection| Box::pin(change_password(connection, user, change, event)))
             .await
     }
 }
@@ -165,6 +176,36 @@ async fn replace_password(
     diesel::delete(sessions::table.filter(sessions::user_id.eq(user.as_uuid())))
         .execute(connection)
         .await?;
+    write_event(connection, event).await?;
+    Ok(())
+}
+
+async fn change_password(
+    connection: &mut AsyncPgConnection,
+    user: UserId,
+    change: PasswordChange,
+    event: AuditEvent,
+) -> Result<(), Abort<ChangePasswordError>> {
+    let PasswordChange {
+        password_hash,
+        verified_against,
+        keep,
+    } = change;
+    let of_user = users::table.filter(users::id.eq(user.as_uuid()));
+    let changed = diesel::update(of_user.filter(users::password_hash.eq(verified_against.as_str())))
+        .set(users::password_hash.eq(password_hash.as_str()))
+        .execute(connection)
+        .await?;
+    if changed == 0 {
+        return Err(Abort::Refused(ChangePasswordError::PasswordReplaced));
+    }
+    diesel::delete(
+        sessions::table
+            .filter(sessions::user_id.eq(user.as_uuid()))
+            .filter(sessions::id.ne(keep.as_uuid())),
+    )
+    .execute(connection)
+    .await?;
     write_event(connection, event).await?;
     Ok(())
 }

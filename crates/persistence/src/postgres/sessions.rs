@@ -1,6 +1,7 @@
 //! Console sessions. One that has ended is deleted; the audit log remembers it.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -11,6 +12,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 use uuid::Uuid;
@@ -20,6 +22,7 @@ use super::people::UserRow;
 use super::schema::{sessions, users};
 use super::store::PostgresStore;
 use crate::abort::Abort;
+use crate::stored_row::StoredRow;
 
 #[async_trait]
 impl SessionStore for PostgresStore {
@@ -31,6 +34,11 @@ impl SessionStore for PostgresStore {
     async fn find(&self, digest: &SessionDigest) -> Result<Option<SignedIn>, StorageError> {
         let digest = *digest;
         self.read(move |connection| Box::pin(find(connection, digest)))
+            .await
+    }
+
+    async fn list(&self, user: UserId) -> Result<Vec<Session>, StorageError> {
+        self.read(move |connection| Box::pin(list(connection, user)))
             .await
     }
 
@@ -81,6 +89,8 @@ async fn start(
             sessions::digest.eq(digest.as_bytes().as_slice()),
             sessions::started_at.eq(session.started_at),
             sessions::last_seen_at.eq(session.last_seen_at),
+            sessions::started_from.eq(session.started_from.map(|address| address.to_string())),
+            sessions::user_agent.eq(session.user_agent.as_ref().map(UserAgent::as_str)),
         ))
         .execute(connection)
         .await?;
@@ -103,9 +113,20 @@ async fn find(
         return Ok(None);
     };
     Ok(Some(SignedIn {
-        session: session.into(),
+        session: session.try_into()?,
         user: user.try_into()?,
     }))
+}
+
+async fn list(connection: &mut AsyncPgConnection, user: UserId) -> Result<Vec<Session>, Abort<Infallible>> {
+    let rows: Vec<SessionRow> = sessions::table
+        .filter(sessions::user_id.eq(user.as_uuid()))
+        .order(sessions::id.desc())
+        .select(SessionRow::as_select())
+        .load(connection)
+        .await?;
+    let sessions: Result<_, StorageError> = rows.into_iter().map(Session::try_from).collect();
+    Ok(sessions?)
 }
 
 async fn seen(
@@ -145,15 +166,23 @@ struct SessionRow {
     user_id: Uuid,
     started_at: DateTime<Utc>,
     last_seen_at: DateTime<Utc>,
+    started_from: Option<String>,
+    user_agent: Option<String>,
 }
 
-impl From<SessionRow> for Session {
-    fn from(row: SessionRow) -> Self {
-        Self {
+impl TryFrom<SessionRow> for Session {
+    type Error = StorageError;
+
+    fn try_from(row: SessionRow) -> Result<Self, StorageError> {
+        let stored = StoredRow::new("sessions", row.id);
+        let address = row.started_from.map(|address| address.parse::<IpAddr>());
+        Ok(Self {
             id: SessionId::from_uuid(row.id),
             user_id: UserId::from_uuid(row.user_id),
             started_at: row.started_at,
             last_seen_at: row.last_seen_at,
-        }
+            started_from: stored.read("started_from", address.transpose())?,
+            user_agent: row.user_agent.as_deref().and_then(UserAgent::from_header),
+        })
     }
 }

@@ -12,7 +12,8 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::Account;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::sign_in::ports::{
-    AccountStore, AddAccountError, NewAccount, NewOrganization, ReplacePasswordError,
+    AccountStore, AddAccountError, ChangePasswordError, NewAccount, NewOrganization, PasswordChange,
+    ReplacePasswordError,
 };
 use keyward_domain::user::Username;
 
@@ -55,6 +56,16 @@ impl AccountStore for SqliteStore {
         event: AuditEvent,
     ) -> Result<(), ReplacePasswordError> {
         self.change(move |connection| replace_password(connection, user, password_hash, event))
+            .await
+    }
+
+    async fn change_password(
+        &self,
+        user: UserId,
+        change: PasswordChange,
+        event: AuditEvent,
+    ) -> Result<(), ChangePasswordError> {
+        self.change(move |connection| change_password(connection, user, change, event))
             .await
     }
 }
@@ -149,6 +160,34 @@ fn replace_password(
     }
     diesel::delete(sessions::table.filter(sessions::user_id.eq(StoredId(user.as_uuid()))))
         .execute(connection)?;
+    write_event(connection, event)?;
+    Ok(())
+}
+
+fn change_password(
+    connection: &mut SqliteConnection,
+    user: UserId,
+    change: PasswordChange,
+    event: AuditEvent,
+) -> Result<(), Abort<ChangePasswordError>> {
+    let PasswordChange {
+        password_hash,
+        verified_against,
+        keep,
+    } = change;
+    let of_user = users::table.filter(users::id.eq(StoredId(user.as_uuid())));
+    let changed = diesel::update(of_user.filter(users::password_hash.eq(verified_against.as_str())))
+        .set(users::password_hash.eq(password_hash.as_str()))
+        .execute(connection)?;
+    if changed == 0 {
+        return Err(Abort::Refused(ChangePasswordError::PasswordReplaced));
+    }
+    diesel::delete(
+        sessions::table
+            .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
+            .filter(sessions::id.ne(StoredId(keep.as_uuid()))),
+    )
+    .execute(connection)?;
     write_event(connection, event)?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Console sessions. One that has ended is deleted; the audit log remembers it.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -12,6 +13,7 @@ use diesel::sqlite::Sqlite;
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 
@@ -32,6 +34,10 @@ impl SessionStore for SqliteStore {
     async fn find(&self, digest: &SessionDigest) -> Result<Option<SignedIn>, StorageError> {
         let digest = *digest;
         self.read(move |connection| find(connection, digest)).await
+    }
+
+    async fn list(&self, user: UserId) -> Result<Vec<Session>, StorageError> {
+        self.read(move |connection| list(connection, user)).await
     }
 
     async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError> {
@@ -76,6 +82,8 @@ fn start(
             sessions::digest.eq(digest.as_bytes().as_slice()),
             sessions::started_at.eq(session.started_at.timestamp_millis()),
             sessions::last_seen_at.eq(session.last_seen_at.timestamp_millis()),
+            sessions::started_from.eq(session.started_from.map(|address| address.to_string())),
+            sessions::user_agent.eq(session.user_agent.as_ref().map(UserAgent::as_str)),
         ))
         .execute(connection)?;
     write_event(connection, event)?;
@@ -99,6 +107,16 @@ fn find(
         session: session.try_into()?,
         user: user.try_into()?,
     }))
+}
+
+fn list(connection: &mut SqliteConnection, user: UserId) -> Result<Vec<Session>, Abort<Infallible>> {
+    let rows: Vec<SessionRow> = sessions::table
+        .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
+        .order(sessions::id.desc())
+        .select(SessionRow::as_select())
+        .load(connection)?;
+    let sessions: Result<_, StorageError> = rows.into_iter().map(Session::try_from).collect();
+    Ok(sessions?)
 }
 
 fn seen(
@@ -136,6 +154,8 @@ struct SessionRow {
     user_id: StoredId,
     started_at: i64,
     last_seen_at: i64,
+    started_from: Option<String>,
+    user_agent: Option<String>,
 }
 
 impl TryFrom<SessionRow> for Session {
@@ -143,11 +163,14 @@ impl TryFrom<SessionRow> for Session {
 
     fn try_from(row: SessionRow) -> Result<Self, StorageError> {
         let stored = StoredRow::new("sessions", row.id.0);
+        let address = row.started_from.map(|address| address.parse::<IpAddr>());
         Ok(Self {
             id: SessionId::from_uuid(row.id.0),
             user_id: UserId::from_uuid(row.user_id.0),
             started_at: stored.read("started_at", moment(row.started_at))?,
             last_seen_at: stored.read("last_seen_at", moment(row.last_seen_at))?,
+            started_from: stored.read("started_from", address.transpose())?,
+            user_agent: row.user_agent.as_deref().and_then(UserAgent::from_header),
         })
     }
 }

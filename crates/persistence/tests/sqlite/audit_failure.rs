@@ -84,6 +84,8 @@ async fn no_change_to_people_and_sessions_happens_without_its_event() {
             user_id: user,
             started_at: fixture.act().at,
             last_seen_at: fixture.act().at,
+            started_from: None,
+            user_agent: None,
         },
         digest: token.digest(),
         verified_against: PasswordHash::from_phc_string(FIRST_HASH.to_owned()),

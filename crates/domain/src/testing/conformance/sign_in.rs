@@ -3,6 +3,7 @@
 pub(super) mod account_cases;
 pub(super) mod installation_cases;
 pub(super) mod organization_cases;
+pub(super) mod password_change_cases;
 mod scene;
 pub(super) mod session_cases;
 pub(super) mod throttle_cases;

@@ -231,6 +231,7 @@ suite! { $
             a_session_starts_in_full_even_if_the_caller_stops_waiting
             no_session_starts_with_a_password_that_was_replaced
             no_session_outlives_a_password_that_is_replaced_meanwhile
+            the_sessions_of_a_user_are_listed_latest_first
             a_session_is_seen_forward_only
             an_expired_session_is_still_found
             an_ended_session_is_gone
@@ -239,6 +240,12 @@ suite! { $
             a_session_ends_in_full_even_if_the_caller_stops_waiting
             of_many_concurrent_sightings_the_last_moment_stays
             a_session_whose_end_cannot_be_written_goes_on
+        }
+        password_change_cases {
+            a_changed_password_ends_the_users_other_sessions
+            a_password_that_was_replaced_meanwhile_is_not_changed
+            a_password_change_whose_event_cannot_be_written_does_not_happen
+            a_password_change_happens_in_full_even_if_the_caller_stops_waiting
         }
         throttle_cases {
             attempts_are_taken_as_the_rule_says

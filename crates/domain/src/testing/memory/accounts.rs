@@ -8,7 +8,8 @@ use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::{
-    AccountStore, AddAccountError, NewAccount, NewOrganization, ReplacePasswordError,
+    AccountStore, AddAccountError, ChangePasswordError, NewAccount, NewOrganization, PasswordChange,
+    ReplacePasswordError,
 };
 use crate::user::Username;
 
@@ -80,6 +81,32 @@ impl AccountStore for MemoryStore {
             account.password_hash = password_hash.clone();
         }
         state.sessions.retain(|stored| stored.session.user_id != user);
+        Ok(())
+    }
+
+    async fn change_password(
+        &self,
+        user: UserId,
+        change: PasswordChange,
+        event: AuditEvent,
+    ) -> Result<(), ChangePasswordError> {
+        let mut state = self.state()?;
+        let is_current =
+            |account: &Account| account.user.id == user && account.password_hash == change.verified_against;
+        if !state.accounts.iter().any(is_current) {
+            return Err(ChangePasswordError::PasswordReplaced);
+        }
+        state.write(vec![event])?;
+        for account in state
+            .accounts
+            .iter_mut()
+            .filter(|account| account.user.id == user)
+        {
+            account.password_hash = change.password_hash.clone();
+        }
+        state
+            .sessions
+            .retain(|stored| stored.session.user_id != user || stored.session.id == change.keep);
         Ok(())
     }
 }

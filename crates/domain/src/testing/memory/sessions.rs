@@ -1,13 +1,15 @@
+use std::cmp::Reverse;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, StoredSession};
 use crate::audit::AuditEvent;
-use crate::id::SessionId;
+use crate::id::{SessionId, UserId};
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::ports::{NewSession, SessionStore, StartSessionError};
-use crate::sign_in::session::{SessionDigest, SignedIn};
+use crate::sign_in::session::{Session, SessionDigest, SignedIn};
 
 #[async_trait]
 impl SessionStore for MemoryStore {
@@ -44,6 +46,18 @@ impl SessionStore for MemoryStore {
                 })
             });
         Ok(found)
+    }
+
+    async fn list(&self, user: UserId) -> Result<Vec<Session>, StorageError> {
+        let state = self.state()?;
+        let of_user = state
+            .sessions
+            .iter()
+            .map(|stored| &stored.session)
+            .filter(|session| session.user_id == user);
+        let mut sessions: Vec<Session> = of_user.cloned().collect();
+        sessions.sort_by_key(|session| Reverse(session.id));
+        Ok(sessions)
     }
 
     async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError> {

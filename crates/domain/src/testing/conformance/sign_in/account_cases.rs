@@ -283,7 +283,10 @@ async fn organizations(scene: &SignInScene) -> Vec<String> {
         .collect()
 }
 
-async fn session_exists(scene: &SignInScene, digest: &crate::sign_in::session::SessionDigest) -> bool {
+pub(super) async fn session_exists(
+    scene: &SignInScene,
+    digest: &crate::sign_in::session::SessionDigest,
+) -> bool {
     scene
         .stores
         .sessions

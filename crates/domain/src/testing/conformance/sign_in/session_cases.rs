@@ -7,6 +7,7 @@ use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::scene::{SignInScene, password_hash};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::sign_in::UserAgent;
 use crate::sign_in::ports::{NewSession, StartSessionError};
 use crate::sign_in::session::{Session, SessionDigest, SessionToken, SignedIn};
 use crate::user::User;
@@ -175,6 +176,26 @@ pub async fn no_session_outlives_a_password_that_is_replaced_meanwhile(stores: S
             assert_eq!(find(&scene, &new.digest).await, None);
         }
     }
+}
+
+pub async fn the_sessions_of_a_user_are_listed_latest_first(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
+    let first = start_session(&scene, &ada.user).await.session;
+    start_session(&scene, &bob.user).await;
+    scene.later(TimeDelta::days(30));
+    let second = start_session(&scene, &ada.user).await;
+    let third = start_session(&scene, &ada.user).await.session;
+    let event = sign_out(&scene, &second);
+    scene
+        .stores
+        .sessions
+        .end(second.session.id, event)
+        .await
+        .expect("ended");
+
+    let listed = scene.stores.sessions.list(ada.user.id).await.expect("a list");
+    assert_eq!(listed, [third, first]);
 }
 
 pub async fn a_session_is_seen_forward_only(stores: Stores) {
@@ -364,6 +385,8 @@ fn new_session(scene: &SignInScene, user: &User, replaces: Option<SessionDigest>
             user_id: user.id,
             started_at: scene.now(),
             last_seen_at: scene.now(),
+            started_from: Some([203, 0, 113, 7].into()),
+            user_agent: UserAgent::from_header("Mozilla/5.0 (X11; Linux x86_64)"),
         },
         digest: SessionToken::generate(&*scene.make.random).digest(),
         verified_against: password_hash(user.username.as_str()),

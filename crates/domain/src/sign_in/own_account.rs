@@ -1,0 +1,163 @@
+//! A user's own account: where they are signed in, and their password.
+
+use std::sync::Arc;
+
+use crate::audit::{Act, Action, Actor, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::id::{IdGenerator, SessionId};
+use crate::ports::StorageError;
+use crate::sign_in::password::{HashingError, Password, PasswordHasher};
+use crate::sign_in::ports::{
+    AccountStore, ChangePasswordError, PasswordChange, SessionStore, SignInThrottle,
+};
+use crate::sign_in::session::{Session, SignedIn};
+use crate::sign_in::throttle::{ThrottleBucket, Throttled};
+
+/// What a user does with their own account, signed in.
+#[derive(Clone)]
+pub struct OwnAccount {
+    ports: OwnAccountPorts,
+    clock: Arc<dyn Clock>,
+    ids: Arc<IdGenerator>,
+}
+
+/// What [`OwnAccount`] works with.
+#[derive(Clone)]
+pub struct OwnAccountPorts {
+    /// Accounts.
+    pub accounts: Arc<dyn AccountStore>,
+    /// Sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// The throttle, which counts guesses at the current password like attempts to sign in.
+    pub throttle: Arc<dyn SignInThrottle>,
+    /// Hashes passwords.
+    pub hasher: Arc<dyn PasswordHasher>,
+}
+
+/// The password somebody has, and the one they want.
+#[derive(Debug)]
+pub struct NewPassword {
+    /// What they typed as their current password.
+    pub current: Password,
+    /// Their new password.
+    pub new: Password,
+}
+
+/// Why a user's own password was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeOwnPasswordError {
+    /// That is not their current password.
+    #[error("that is not the current password")]
+    WrongPassword,
+    /// Too many guesses.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
+    /// A password could not be checked or hashed.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a session was not ended.
+#[derive(Debug, thiserror::Error)]
+pub enum EndSessionError {
+    /// The user has no such session, or has it no more.
+    #[error("no such session")]
+    NotFound,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl OwnAccount {
+    /// The use cases over these ports.
+    #[must_use]
+    pub fn new(ports: OwnAccountPorts, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Self {
+        Self { ports, clock, ids }
+    }
+
+    /// The sessions that let the user in, the latest first.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn sessions(&self, signed_in: &SignedIn) -> Result<Vec<Session>, StorageError> {
+        let now = self.clock.now();
+        let mut sessions = self.ports.sessions.list(signed_in.user.id).await?;
+        sessions.retain(|session| session.is_live(now));
+        Ok(sessions)
+    }
+
+    /// Ends one of the user's sessions.
+    ///
+    /// # Errors
+    /// See [`EndSessionError`].
+    pub async fn end_session(
+        &self,
+        signed_in: &SignedIn,
+        id: SessionId,
+        source: RequestSource,
+    ) -> Result<(), EndSessionError> {
+        let own = self.ports.sessions.list(signed_in.user.id).await?;
+        if !own.iter().any(|session| session.id == id) {
+            return Err(EndSessionError::NotFound);
+        }
+        let event = self
+            .act(signed_in, source)
+            .event(Action::EndSession, Subject::Session(id));
+        Ok(self.ports.sessions.end(id, event).await?)
+    }
+
+    /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid.
+    ///
+    /// # Errors
+    /// See [`ChangeOwnPasswordError`]; then nothing was changed.
+    pub async fn change_password(
+        &self,
+        signed_in: &SignedIn,
+        passwords: NewPassword,
+        source: RequestSource,
+    ) -> Result<(), ChangeOwnPasswordError> {
+        let bucket = ThrottleBucket::account(signed_in.user.username.as_str());
+        if let Some(throttled) = self.ports.throttle.take(bucket, self.clock.now()).await? {
+            return Err(throttled.into());
+        }
+        let account = self.ports.accounts.find(&signed_in.user.username).await?;
+        let Some(account) = account else {
+            return Err(ChangeOwnPasswordError::WrongPassword);
+        };
+        let hasher = &self.ports.hasher;
+        if !hasher.verify(&passwords.current, &account.password_hash).await? {
+            return Err(ChangeOwnPasswordError::WrongPassword);
+        }
+        self.ports.throttle.clear(bucket).await?;
+        let change = PasswordChange {
+            password_hash: hasher.hash(&passwords.new).await?,
+            verified_against: account.password_hash,
+            keep: signed_in.session.id,
+        };
+        let event = self
+            .act(signed_in, source)
+            .event(Action::ChangePassword, Subject::User(signed_in.user.id));
+        match self
+            .ports
+            .accounts
+            .change_password(signed_in.user.id, change, event)
+            .await
+        {
+            Ok(()) => Ok(()),
+            Err(ChangePasswordError::PasswordReplaced) => Err(ChangeOwnPasswordError::WrongPassword),
+            Err(ChangePasswordError::Storage(error)) => Err(error.into()),
+        }
+    }
+
+    fn act(&self, signed_in: &SignedIn, source: RequestSource) -> Act {
+        Act::new(
+            &self.ids,
+            self.clock.now(),
+            Actor::User(signed_in.user.id),
+            source,
+        )
+    }
+}

@@ -1,0 +1,117 @@
+//! What [`AccountStore::change_password`](crate::sign_in::ports::AccountStore::change_password) promises.
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::account_cases::session_exists;
+use super::scene::{SignInScene, password_hash};
+use super::session_cases::start_session;
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::membership::Member;
+use crate::sign_in::password::PasswordHash;
+use crate::sign_in::ports::{ChangePasswordError, NewSession, PasswordChange};
+
+pub async fn a_changed_password_ends_the_users_other_sessions(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
+    let here = start_session(&scene, &ada.user).await;
+    let elsewhere = start_session(&scene, &ada.user).await;
+    let his = start_session(&scene, &bob.user).await;
+    let event = change_event(&scene, &ada);
+    change(&scene, &ada, change_to("new", "ada", &here), event.clone())
+        .await
+        .expect("changed");
+
+    assert_eq!(hash_of(&scene, &ada).await, password_hash("new"));
+    assert!(session_exists(&scene, &here.digest).await, "this session goes on");
+    assert!(!session_exists(&scene, &elsewhere.digest).await, "the others end");
+    assert!(session_exists(&scene, &his.digest).await, "his session goes on");
+    assert_eq!(hash_of(&scene, &bob).await, password_hash("bob"));
+    let events = scene
+        .events_about(None, Action::ChangePassword, Subject::User(ada.user.id))
+        .await;
+    assert_eq!(events, [event]);
+}
+
+pub async fn a_password_that_was_replaced_meanwhile_is_not_changed(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let here = start_session(&scene, &ada.user).await;
+    let before = scene.events(None).await;
+    let event = change_event(&scene, &ada);
+    let refused = change(&scene, &ada, change_to("new", "the one before", &here), event).await;
+
+    assert!(
+        matches!(refused, Err(ChangePasswordError::PasswordReplaced)),
+        "{refused:?}"
+    );
+    assert_eq!(hash_of(&scene, &ada).await, password_hash("ada"));
+    assert!(session_exists(&scene, &here.digest).await);
+    assert_eq!(scene.events(None).await, before);
+}
+
+pub async fn a_password_change_whose_event_cannot_be_written_does_not_happen(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let here = start_session(&scene, &ada.user).await;
+    let elsewhere = start_session(&scene, &ada.user).await;
+    let event = scene.unwritable(change_event(&scene, &ada)).await;
+    let failed = change(&scene, &ada, change_to("new", "ada", &here), event).await;
+
+    assert!(
+        matches!(failed, Err(ChangePasswordError::Storage(_))),
+        "{failed:?}"
+    );
+    assert_eq!(hash_of(&scene, &ada).await, password_hash("ada"));
+    assert!(session_exists(&scene, &elsewhere.digest).await);
+}
+
+pub async fn a_password_change_happens_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let here = start_session(&scene, &ada.user).await;
+    let elsewhere = start_session(&scene, &ada.user).await;
+    let event = change_event(&scene, &ada);
+    let accounts = &scene.stores.accounts;
+    abandon(accounts.change_password(ada.user.id, change_to("new", "ada", &here), event)).await;
+
+    eventually("the abandoned password change happens", async || {
+        hash_of(&scene, &ada).await == password_hash("new")
+    })
+    .await;
+    assert!(!session_exists(&scene, &elsewhere.digest).await);
+}
+
+async fn change(
+    scene: &SignInScene,
+    member: &Member,
+    change: PasswordChange,
+    event: AuditEvent,
+) -> Result<(), ChangePasswordError> {
+    scene
+        .stores
+        .accounts
+        .change_password(member.user.id, change, event)
+        .await
+}
+
+fn change_to(new: &str, current: &str, keep: &NewSession) -> PasswordChange {
+    PasswordChange {
+        password_hash: password_hash(new),
+        verified_against: password_hash(current),
+        keep: keep.session.id,
+    }
+}
+
+fn change_event(scene: &SignInScene, member: &Member) -> AuditEvent {
+    scene
+        .act_as(Actor::User(member.user.id), None)
+        .event(Action::ChangePassword, Subject::User(member.user.id))
+}
+
+async fn hash_of(scene: &SignInScene, member: &Member) -> PasswordHash {
+    scene
+        .stores
+        .accounts
+        .find(&member.user.username)
+        .await
+        .expect("the store answers")
+        .expect("still there")
+        .password_hash
+}

@@ -1,0 +1,166 @@
+//! What a user does with their own account.
+
+use chrono::TimeDelta;
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, EndSessionError, NewPassword};
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::session::{Session, SessionToken, SignInError, SignedIn};
+use keyward_domain::testing::TestInstallation;
+
+use crate::signing_in::{attempt, installation_with_ada, is_signed_in, sign_in, source};
+
+const NEW: &str = "seven slow brown foxes";
+
+#[tokio::test]
+async fn a_user_sees_the_sessions_that_let_them_in_latest_first() {
+    let (installation, _) = installation_with_ada();
+    sign_in(&installation).await;
+    installation.builder.clock.advance(Session::IDLE);
+    let first = session(&installation, &sign_in(&installation).await).await;
+    let second = session(&installation, &sign_in(&installation).await).await;
+
+    let sessions = installation
+        .own_account()
+        .sessions(&second)
+        .await
+        .expect("a list");
+    assert_eq!(
+        sessions,
+        [second.session, first.session],
+        "the idle one has expired"
+    );
+}
+
+#[tokio::test]
+async fn a_user_ends_another_of_their_sessions() {
+    let (installation, ada) = installation_with_ada();
+    let elsewhere = sign_in(&installation).await;
+    let here = sign_in(&installation).await;
+    let signed_in = session(&installation, &here).await;
+    let ended = session(&installation, &elsewhere).await.session.id;
+    installation
+        .own_account()
+        .end_session(&signed_in, ended, source())
+        .await
+        .expect("ended");
+
+    assert!(!is_signed_in(&installation, &elsewhere).await);
+    assert!(is_signed_in(&installation, &here).await);
+    let event = installation.store.events().pop().expect("an event");
+    assert_eq!(event.action, Action::EndSession);
+    assert_eq!(event.actor, Actor::User(ada.user.id));
+    assert_eq!(event.subject, Subject::Session(ended));
+    assert_eq!(event.source, source());
+}
+
+#[tokio::test]
+async fn nobody_ends_somebody_elses_session() {
+    let (installation, ada) = installation_with_ada();
+    let hers = sign_in(&installation).await;
+    let hers_id = session(&installation, &hers).await.session.id;
+    installation.member(&ada.organization, "bob", ada.membership.role);
+    let his = installation
+        .sign_in()
+        .sign_in(attempt("bob", TestInstallation::PASSWORD))
+        .await
+        .expect("signed in");
+    let bob = session(&installation, &his).await;
+    let refused = installation
+        .own_account()
+        .end_session(&bob, hers_id, source())
+        .await;
+
+    assert!(matches!(refused, Err(EndSessionError::NotFound)), "{refused:?}");
+    assert!(is_signed_in(&installation, &hers).await);
+}
+
+#[tokio::test]
+async fn a_changed_password_ends_all_other_sessions_and_is_the_one_that_works() {
+    let (installation, ada) = installation_with_ada();
+    let elsewhere = sign_in(&installation).await;
+    let here = sign_in(&installation).await;
+    let signed_in = session(&installation, &here).await;
+    change(&installation, &signed_in, TestInstallation::PASSWORD)
+        .await
+        .expect("changed");
+
+    assert!(is_signed_in(&installation, &here).await);
+    assert!(!is_signed_in(&installation, &elsewhere).await);
+    let event = installation.store.events().pop().expect("an event");
+    assert_eq!(event.action, Action::ChangePassword);
+    assert_eq!(event.actor, Actor::User(ada.user.id));
+    assert_eq!(event.subject, Subject::User(ada.user.id));
+    let sign_in = installation.sign_in();
+    let refused = sign_in.sign_in(attempt("ada", TestInstallation::PASSWORD)).await;
+    assert!(
+        matches!(refused, Err(SignInError::WrongCredentials)),
+        "{refused:?}"
+    );
+    sign_in.sign_in(attempt("ada", NEW)).await.expect("signed in");
+}
+
+#[tokio::test]
+async fn a_wrong_current_password_changes_nothing() {
+    let (installation, _) = installation_with_ada();
+    let elsewhere = sign_in(&installation).await;
+    let here = sign_in(&installation).await;
+    let signed_in = session(&installation, &here).await;
+    let before = installation.store.events();
+    let refused = change(&installation, &signed_in, "a guess").await;
+
+    assert!(
+        matches!(refused, Err(ChangeOwnPasswordError::WrongPassword)),
+        "{refused:?}"
+    );
+    assert!(is_signed_in(&installation, &elsewhere).await);
+    assert_eq!(installation.store.events(), before);
+}
+
+#[tokio::test]
+async fn guessing_the_current_password_is_stopped_and_time_gives_tries_back() {
+    let (installation, _) = installation_with_ada();
+    let here = sign_in(&installation).await;
+    let signed_in = session(&installation, &here).await;
+    let mut refused = change(&installation, &signed_in, "a guess").await;
+    for _ in 0..20 {
+        refused = change(&installation, &signed_in, "a guess").await;
+    }
+    assert!(
+        matches!(refused, Err(ChangeOwnPasswordError::Throttled(_))),
+        "{refused:?}"
+    );
+    let right = change(&installation, &signed_in, TestInstallation::PASSWORD).await;
+    assert!(
+        matches!(right, Err(ChangeOwnPasswordError::Throttled(_))),
+        "{right:?}"
+    );
+
+    installation.builder.clock.advance(TimeDelta::minutes(1));
+    change(&installation, &signed_in, TestInstallation::PASSWORD)
+        .await
+        .expect("changed");
+}
+
+async fn change(
+    installation: &TestInstallation,
+    signed_in: &SignedIn,
+    current: &str,
+) -> Result<(), ChangeOwnPasswordError> {
+    let passwords = NewPassword {
+        current: Password::attempt(current),
+        new: Password::attempt(NEW),
+    };
+    installation
+        .own_account()
+        .change_password(signed_in, passwords, source())
+        .await
+}
+
+async fn session(installation: &TestInstallation, token: &SessionToken) -> SignedIn {
+    installation
+        .sign_in()
+        .signed_in(token)
+        .await
+        .expect("an answer")
+        .expect("signed in")
+}
