@@ -3,6 +3,7 @@
 //! Only people administer. Every use case takes an [`Authority`], which an owner has in person and which no key ever
 //! yields; and since a role can end between the click and the change, every store checks it again in the transaction.
 
+mod audit_trail;
 mod authority;
 mod invitations;
 mod members;
@@ -10,6 +11,7 @@ mod organization_keys;
 pub mod ports;
 mod projects;
 
+pub use audit_trail::{AuditExport, AuditPage, AuditTrail};
 pub use authority::Authority;
 pub use invitations::{InvitationDraft, Invitations, IssuedInvitation};
 pub use members::Members;

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use crate::id::{
     ApiKeyId, AuditEventId, IdGenerator, InvitationId, MembershipId, OrganizationId, ProjectId, SessionId,
@@ -69,12 +70,65 @@ pub enum Subject {
 }
 
 impl Actor {
+    /// The word for what kind of actor it is, in storage and to people.
+    #[must_use]
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::User(_) => "user",
+            Self::ApiKey(_) => "api_key",
+            Self::Administrator => "administrator",
+            Self::Anonymous => "anonymous",
+        }
+    }
+
+    /// The actor as something that has a name and that others may act on; nothing for who is not recorded by name.
+    #[must_use]
+    pub const fn as_subject(self) -> Option<Subject> {
+        match self {
+            Self::User(id) => Some(Subject::User(id)),
+            Self::ApiKey(id) => Some(Subject::ApiKey(id)),
+            Self::Administrator | Self::Anonymous => None,
+        }
+    }
+
     /// The key that acts, if a key does.
     #[must_use]
     pub const fn api_key(self) -> Option<ApiKeyId> {
         match self {
             Self::ApiKey(key) => Some(key),
             Self::User(_) | Self::Administrator | Self::Anonymous => None,
+        }
+    }
+}
+
+impl Subject {
+    /// The word for what kind of thing it is, in storage and to people.
+    #[must_use]
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Installation => "installation",
+            Self::Organization(_) => "organization",
+            Self::User(_) => "user",
+            Self::Membership(_) => "membership",
+            Self::Invitation(_) => "invitation",
+            Self::Project(_) => "project",
+            Self::ApiKey(_) => "api_key",
+            Self::Session(_) => "session",
+        }
+    }
+
+    /// Which one it is; nothing for the installation, of which there is one.
+    #[must_use]
+    pub const fn id(self) -> Option<Uuid> {
+        match self {
+            Self::Installation => None,
+            Self::Organization(id) => Some(id.as_uuid()),
+            Self::User(id) => Some(id.as_uuid()),
+            Self::Membership(id) => Some(id.as_uuid()),
+            Self::Invitation(id) => Some(id.as_uuid()),
+            Self::Project(id) => Some(id.as_uuid()),
+            Self::ApiKey(id) => Some(id.as_uuid()),
+            Self::Session(id) => Some(id.as_uuid()),
         }
     }
 }

@@ -14,6 +14,8 @@ impl PageSize {
     pub const MAX: u16 = 100;
     /// What a page holds if nobody says otherwise.
     pub const DEFAULT: Self = Self(50);
+    /// The largest page, for whoever reads all of a list.
+    pub const LARGEST: Self = Self(Self::MAX);
 
     /// Checks a page size.
     ///

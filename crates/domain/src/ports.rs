@@ -14,7 +14,7 @@ pub use api_keys::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
     StatusFilter,
 };
-pub use audit_log::AuditLog;
+pub use audit_log::{AuditFilter, AuditLog, AuditPosition};
 pub use credentials::Credentials;
 pub use memberships::Memberships;
 pub use reachable_projects::ReachableProjects;

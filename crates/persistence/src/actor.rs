@@ -8,12 +8,11 @@ use uuid::Uuid;
 use crate::stored_row::StoredRow;
 
 pub(crate) const fn to_columns(actor: Actor) -> (&'static str, Option<Uuid>) {
-    match actor {
-        Actor::User(id) => ("user", Some(id.as_uuid())),
-        Actor::ApiKey(id) => ("api_key", Some(id.as_uuid())),
-        Actor::Administrator => ("administrator", None),
-        Actor::Anonymous => ("anonymous", None),
-    }
+    let id = match actor.as_subject() {
+        Some(subject) => subject.id(),
+        None => None,
+    };
+    (actor.kind(), id)
 }
 
 pub(crate) fn from_columns(

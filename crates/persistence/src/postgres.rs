@@ -32,6 +32,7 @@ mod invitations;
 mod members;
 mod memberships;
 mod migrations;
+mod names;
 mod people;
 mod projects;
 pub(crate) mod schema;

@@ -29,6 +29,7 @@ mod invitations;
 mod members;
 mod memberships;
 mod migrations;
+mod names;
 mod open_error;
 mod people;
 mod projects;

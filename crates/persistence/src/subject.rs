@@ -10,16 +10,7 @@ use uuid::Uuid;
 use crate::stored_row::StoredRow;
 
 pub(crate) const fn to_columns(subject: Subject) -> (&'static str, Option<Uuid>) {
-    match subject {
-        Subject::Installation => ("installation", None),
-        Subject::Organization(id) => ("organization", Some(id.as_uuid())),
-        Subject::User(id) => ("user", Some(id.as_uuid())),
-        Subject::Membership(id) => ("membership", Some(id.as_uuid())),
-        Subject::Invitation(id) => ("invitation", Some(id.as_uuid())),
-        Subject::Project(id) => ("project", Some(id.as_uuid())),
-        Subject::ApiKey(id) => ("api_key", Some(id.as_uuid())),
-        Subject::Session(id) => ("session", Some(id.as_uuid())),
-    }
+    (subject.kind(), subject.id())
 }
 
 pub(crate) fn from_columns(

@@ -109,6 +109,26 @@ impl OwnAccount {
         Ok(self.ports.sessions.end(id, event).await?)
     }
 
+    /// Ends all of the user's sessions but this one. Returns how many there were.
+    ///
+    /// # Errors
+    /// Only if the store fails; then some of them may have ended.
+    pub async fn end_other_sessions(
+        &self,
+        signed_in: &SignedIn,
+        source: RequestSource,
+    ) -> Result<usize, StorageError> {
+        let mut others = self.sessions(signed_in).await?;
+        others.retain(|session| session.id != signed_in.session.id);
+        for session in &others {
+            let event = self
+                .act(signed_in, source.clone())
+                .event(Action::EndSession, Subject::Session(session.id));
+            self.ports.sessions.end(session.id, event).await?;
+        }
+        Ok(others.len())
+    }
+
     /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid.
     ///
     /// # Errors

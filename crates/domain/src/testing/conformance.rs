@@ -1,7 +1,8 @@
 //! The conformance suite: what every store must be seen to do before anybody may trust it with keys.
 //!
 //! Each case checks one promise of [`ports`](crate::ports), [`sign_in::ports`](crate::sign_in::ports) or
-//! [`administration::ports`](crate::administration::ports) on a fresh, empty store. A macro makes one test of each, named for its promise:
+//! [`administration::ports`](crate::administration::ports) on a fresh, empty store. A macro makes one test of each, named
+//! for its promise:
 //!
 //! | your service | implements | and tests with |
 //! |---|---|---|

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::access::{Authenticate, Caller};
+use crate::administration::AuditTrail;
 use crate::administration::{Invitations, Members, Projects};
 use crate::api_key::{KeyDescription, KeyName};
 use crate::audit::RequestSource;
@@ -142,6 +143,12 @@ impl TestInstallation {
             hasher: Arc::new(PlainHasher),
         };
         OwnAccount::new(ports, self.clock(), Arc::clone(&self.builder.ids))
+    }
+
+    /// What an organization's owners see of what happened in it.
+    #[must_use]
+    pub fn audit_trail(&self) -> AuditTrail {
+        AuditTrail::new(Arc::new(self.store.clone()), Arc::new(self.store.clone()))
     }
 
     /// Accounts.

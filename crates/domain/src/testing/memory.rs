@@ -10,6 +10,7 @@ mod installation;
 mod invitations;
 mod members;
 mod memberships;
+mod names;
 mod projects;
 mod sessions;
 mod throttle;
@@ -97,6 +98,18 @@ impl MemoryStore {
     /// Stores a membership.
     pub fn put_membership(&self, membership: Membership) {
         self.lock().memberships.push(membership);
+    }
+
+    /// Stores a project.
+    pub fn put_project(&self, project: Project) {
+        self.lock().projects.push(project);
+    }
+
+    /// Stores an invitation.
+    pub fn put_invitation(&self, invitation: Invitation, digest: InvitationDigest) {
+        self.lock()
+            .invitations
+            .push(StoredInvitation { invitation, digest });
     }
 
     /// Ends a membership.

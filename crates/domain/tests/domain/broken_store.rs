@@ -8,11 +8,11 @@ use chrono::{DateTime, Utc};
 use keyward_domain::access::Credential;
 use keyward_domain::api_key::{ApiKey, KeyEdit, RevocationReason};
 use keyward_domain::audit::{Act, Action, Actor, AuditEvent};
-use keyward_domain::id::{ApiKeyId, AuditEventId, ConsumerId, OrganizationId};
+use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{
-    AddKeyError, ApiKeys, AuditLog, Credentials, DescendantKeys, EditKeyError, KeyFilter, KeyLimit,
-    NewApiKey, RevokeKeyError, StatusFilter, StorageError,
+    AddKeyError, ApiKeys, AuditFilter, AuditLog, AuditPosition, Credentials, DescendantKeys, EditKeyError,
+    KeyFilter, KeyLimit, NewApiKey, RevokeKeyError, StatusFilter, StorageError,
 };
 use keyward_domain::sign_in::ports::SignInThrottle;
 use keyward_domain::sign_in::throttle::{ThrottleBucket, Throttled};
@@ -246,9 +246,10 @@ impl AuditLog for BrokenStore {
     async fn list(
         &self,
         organization: Option<OrganizationId>,
-        page: PageRequest<AuditEventId>,
-    ) -> Result<Page<AuditEvent, AuditEventId>, StorageError> {
-        let mut page = AuditLog::list(&self.sound, organization, page).await?;
+        filter: AuditFilter,
+        page: PageRequest<AuditPosition>,
+    ) -> Result<Page<AuditEvent, AuditPosition>, StorageError> {
+        let mut page = AuditLog::list(&self.sound, organization, filter, page).await?;
         // To whoever reads the log, an event that is not shown was never written.
         page.items
             .retain(|event| self.fault != Fault::ForgetsEventsOf(event.action));

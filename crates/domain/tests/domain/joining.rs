@@ -82,6 +82,7 @@ async fn a_newcomer_gets_an_account_with_their_password_and_the_role_they_were_i
         let attempt = SignInAttempt {
             username: "bob",
             password: Password::attempt(PASSWORD),
+            user_agent: None,
             previous: None,
             source: RequestSource::default(),
         };

@@ -20,5 +20,6 @@ mod managing_members;
 mod managing_projects;
 mod memory_store;
 mod own_account;
+mod reading_the_audit_trail;
 mod setting_up;
 mod signing_in;

@@ -75,6 +75,35 @@ async fn nobody_ends_somebody_elses_session() {
 }
 
 #[tokio::test]
+async fn a_user_signs_out_everywhere_else() {
+    let (installation, ada) = installation_with_ada();
+    let elsewhere = [sign_in(&installation).await, sign_in(&installation).await];
+    let here = sign_in(&installation).await;
+    let bob = installation.member(&ada.organization, "bob", ada.membership.role);
+    let his = installation
+        .sign_in()
+        .sign_in(attempt(bob.user.username.as_str(), TestInstallation::PASSWORD))
+        .await
+        .expect("signed in");
+    let signed_in = session(&installation, &here).await;
+    let account = installation.own_account();
+
+    let ended = account.end_other_sessions(&signed_in, source()).await;
+    assert_eq!(ended.expect("ended"), 2);
+    for token in &elsewhere {
+        assert!(!is_signed_in(&installation, token).await);
+    }
+    for token in [&here, &his] {
+        assert!(is_signed_in(&installation, token).await);
+    }
+    let told = installation.store.events();
+    let told = told.iter().filter(|event| event.action == Action::EndSession);
+    assert_eq!(told.count(), 2);
+    let again = account.end_other_sessions(&signed_in, source()).await;
+    assert_eq!(again.expect("nothing to do"), 0);
+}
+
+#[tokio::test]
 async fn a_changed_password_ends_all_other_sessions_and_is_the_one_that_works() {
     let (installation, ada) = installation_with_ada();
     let elsewhere = sign_in(&installation).await;

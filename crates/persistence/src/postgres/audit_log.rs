@@ -1,18 +1,19 @@
 //! What happened: only ever added to.
 
-use std::convert::Infallible;
+mod search;
+
 use std::net::IpAddr;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::pg::Pg;
-use diesel::prelude::{ExpressionMethods, Insertable, QueryDsl, Queryable, Selectable, SelectableHelper};
+use diesel::prelude::{Insertable, Queryable, Selectable};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource};
 use keyward_domain::id::{AuditEventId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
-use keyward_domain::ports::{AuditLog, StorageError};
+use keyward_domain::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use uuid::Uuid;
 
 use super::schema::audit_events;
@@ -33,9 +34,10 @@ impl AuditLog for PostgresStore {
     async fn list(
         &self,
         organization: Option<OrganizationId>,
-        page: PageRequest<AuditEventId>,
-    ) -> Result<Page<AuditEvent, AuditEventId>, StorageError> {
-        self.read(move |connection| Box::pin(list(connection, organization, page)))
+        filter: AuditFilter,
+        page: PageRequest<AuditPosition>,
+    ) -> Result<Page<AuditEvent, AuditPosition>, StorageError> {
+        self.read(move |connection| Box::pin(search::list(connection, organization, filter, page)))
             .await
     }
 }
@@ -64,28 +66,6 @@ pub(super) async fn write_events(
             .await?;
     }
     Ok(())
-}
-
-async fn list(
-    connection: &mut AsyncPgConnection,
-    organization: Option<OrganizationId>,
-    page: PageRequest<AuditEventId>,
-) -> Result<Page<AuditEvent, AuditEventId>, Abort<Infallible>> {
-    let mut query = audit_events::table
-        .order(audit_events::id.desc())
-        .limit(one_more(page.size))
-        .select(EventRow::as_select())
-        .into_boxed();
-    query = match organization {
-        Some(organization) => query.filter(audit_events::organization_id.eq(organization.as_uuid())),
-        None => query.filter(audit_events::organization_id.is_null()),
-    };
-    if let Some(after) = page.after {
-        query = query.filter(audit_events::id.lt(after.as_uuid()));
-    }
-    let rows: Vec<EventRow> = query.load(connection).await?;
-    let events: Result<Vec<AuditEvent>, StorageError> = rows.into_iter().map(AuditEvent::try_from).collect();
-    Ok(Page::from_one_more(events?, page.size, |event| event.id))
 }
 
 /// One row more than a page holds says whether there is a next page.

@@ -1,19 +1,17 @@
 //! What happened: only ever added to.
 
-use std::convert::Infallible;
+mod search;
+
 use std::net::IpAddr;
 
 use async_trait::async_trait;
 use diesel::QueryResult;
-use diesel::prelude::{
-    ExpressionMethods, Insertable, QueryDsl, Queryable, RunQueryDsl, Selectable, SelectableHelper,
-    SqliteConnection,
-};
+use diesel::prelude::{Insertable, Queryable, RunQueryDsl, Selectable, SqliteConnection};
 use diesel::sqlite::Sqlite;
 use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource};
 use keyward_domain::id::{AuditEventId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
-use keyward_domain::ports::{AuditLog, StorageError};
+use keyward_domain::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 
 use super::columns::{StoredId, moment};
 use super::schema::audit_events;
@@ -32,9 +30,10 @@ impl AuditLog for SqliteStore {
     async fn list(
         &self,
         organization: Option<OrganizationId>,
-        page: PageRequest<AuditEventId>,
-    ) -> Result<Page<AuditEvent, AuditEventId>, StorageError> {
-        self.read(move |connection| list(connection, organization, page))
+        filter: AuditFilter,
+        page: PageRequest<AuditPosition>,
+    ) -> Result<Page<AuditEvent, AuditPosition>, StorageError> {
+        self.read(move |connection| search::list(connection, organization, filter, page))
             .await
     }
 }
@@ -52,30 +51,6 @@ pub(super) fn write_events(connection: &mut SqliteConnection, events: Vec<AuditE
     events
         .into_iter()
         .try_for_each(|event| write_event(connection, event))
-}
-
-fn list(
-    connection: &mut SqliteConnection,
-    organization: Option<OrganizationId>,
-    page: PageRequest<AuditEventId>,
-) -> Result<Page<AuditEvent, AuditEventId>, Abort<Infallible>> {
-    let mut query = audit_events::table
-        .order(audit_events::id.desc())
-        .limit(one_more(page.size))
-        .select(EventRow::as_select())
-        .into_boxed();
-    query = match organization {
-        Some(organization) => {
-            query.filter(audit_events::organization_id.eq(StoredId(organization.as_uuid())))
-        }
-        None => query.filter(audit_events::organization_id.is_null()),
-    };
-    if let Some(after) = page.after {
-        query = query.filter(audit_events::id.lt(StoredId(after.as_uuid())));
-    }
-    let rows: Vec<EventRow> = query.load(connection)?;
-    let events: Result<Vec<AuditEvent>, StorageError> = rows.into_iter().map(AuditEvent::try_from).collect();
-    Ok(Page::from_one_more(events?, page.size, |event| event.id))
 }
 
 /// One row more than a page holds says whether there is a next page.

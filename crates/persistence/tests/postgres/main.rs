@@ -15,6 +15,7 @@ mod interruptions;
 mod leaving;
 mod lineage;
 mod migrations;
+mod names;
 mod proxy;
 mod schema;
 mod searches;

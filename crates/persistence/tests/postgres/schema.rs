@@ -130,6 +130,12 @@ async fn every_frequent_question_is_answered_by_an_index() {
         .execute("SET enable_seqscan = off; SET enable_sort = off")
         .await;
     let id = "'00000000-0000-7000-8000-000000000000'";
+    let events = |which: &str| {
+        format!(
+            "SELECT * FROM audit_events WHERE {which} AND occurred_at <= '2026-01-01' \
+             ORDER BY occurred_at DESC, id DESC LIMIT 51"
+        )
+    };
     for (question, index) in [
         (
             "SELECT * FROM api_keys WHERE digest = sha256('x')".to_owned(),
@@ -156,13 +162,32 @@ async fn every_frequent_question_is_answered_by_an_index() {
             "api_keys_creation_nonce_key",
         ),
         (
-            format!("SELECT * FROM audit_events WHERE organization_id = {id} ORDER BY id DESC LIMIT 51"),
-            "audit_events_organization_id_id_idx",
+            events(&format!("organization_id = {id}")),
+            "audit_events_organization_idx",
         ),
         (
-            "SELECT * FROM audit_events WHERE organization_id IS NULL ORDER BY id DESC LIMIT 51".to_owned(),
-            "audit_events_installation_idx",
+            events(&format!("organization_id = {id} AND actor_id = {id}")),
+            "audit_events_actor_idx",
         ),
+        (
+            events(&format!(
+                "organization_id = {id} AND actor_kind = 'administrator' AND actor_id IS NULL"
+            )),
+            "audit_events_nameless_actor_idx",
+        ),
+        (
+            events(&format!("organization_id = {id} AND action = 'user.create'")),
+            "audit_events_action_idx",
+        ),
+        (
+            events(&format!("organization_id = {id} AND subject_id = {id}")),
+            "audit_events_subject_idx",
+        ),
+        (
+            events(&format!("organization_id = {id} AND object_id = {id}")),
+            "audit_events_object_idx",
+        ),
+        (events("organization_id IS NULL"), "audit_events_installation_idx"),
         (
             "SELECT * FROM sessions WHERE digest = sha256('x')".to_owned(),
             "sessions_digest_key",

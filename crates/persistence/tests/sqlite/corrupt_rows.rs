@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{
-    ApiKeys, AuditLog, Credentials, KeyFilter, Memberships, StatusFilter, StorageError,
+    ApiKeys, AuditFilter, AuditLog, Credentials, KeyFilter, Memberships, StatusFilter, StorageError,
 };
 use keyward_domain::sign_in::ports::AccountStore;
 
@@ -152,7 +152,7 @@ async fn corrupt_people_and_organizations_are_named() {
 async fn a_corrupt_audit_event_is_named() {
     let fixture = Fixture::new().await;
     let organization = Some(fixture.owner.organization.id);
-    let events = AuditLog::list(&fixture.store, organization, first_page())
+    let events = AuditLog::list(&fixture.store, organization, AuditFilter::default(), first_page())
         .await
         .expect("the log");
     let newest = events.items.first().expect("the first key's event").id;
@@ -169,7 +169,8 @@ async fn a_corrupt_audit_event_is_named() {
             &fixture,
             &format!("UPDATE audit_events SET {change}"),
             async || {
-                let page = AuditLog::list(&fixture.store, organization, first_page()).await;
+                let page =
+                    AuditLog::list(&fixture.store, organization, AuditFilter::default(), first_page()).await;
                 assert_corrupt(page, ("audit_events", column, &newest));
             },
         )

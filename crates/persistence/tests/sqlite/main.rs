@@ -16,6 +16,7 @@ mod leaving;
 mod lineage;
 mod migrations;
 mod moved_file;
+mod names;
 mod opening;
 mod processes;
 mod schema;

@@ -229,14 +229,6 @@ async fn every_frequent_question_is_answered_by_an_index() {
             "api_keys_creation_nonce_key",
         ),
         (
-            "SELECT * FROM audit_events WHERE organization_id = x'00' ORDER BY id DESC LIMIT 51",
-            "audit_events_organization_id_id_idx",
-        ),
-        (
-            "SELECT * FROM audit_events WHERE organization_id IS NULL ORDER BY id DESC LIMIT 51",
-            "audit_events_installation_idx",
-        ),
-        (
             "SELECT * FROM sessions WHERE digest = x'00'",
             "sqlite_autoindex_sessions_2",
         ),
@@ -275,6 +267,41 @@ async fn every_frequent_question_is_answered_by_an_index() {
         assert!(plan.contains(index), "{question}\n{plan}");
         assert!(!plan.contains("TEMP B-TREE"), "{question}\n{plan}");
         assert!(!plan.contains("SCAN api_keys"), "{question}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn every_question_about_what_happened_is_answered_by_an_index() {
+    let fixture = Fixture::new().await;
+    for (which, index) in [
+        ("organization_id = x'00'", "audit_events_organization_idx"),
+        (
+            "organization_id = x'00' AND actor_id = x'00'",
+            "audit_events_actor_idx",
+        ),
+        (
+            "organization_id = x'00' AND actor_kind = 'administrator' AND actor_id IS NULL",
+            "audit_events_nameless_actor_idx",
+        ),
+        (
+            "organization_id = x'00' AND action = 'user.create'",
+            "audit_events_action_idx",
+        ),
+        (
+            "organization_id = x'00' AND subject_id = x'00'",
+            "audit_events_subject_idx",
+        ),
+        (
+            "organization_id = x'00' AND object_id = x'00'",
+            "audit_events_object_idx",
+        ),
+        ("organization_id IS NULL", "audit_events_installation_idx"),
+    ] {
+        let plan = fixture.directory.plan(&format!(
+            "SELECT * FROM audit_events WHERE {which} AND occurred_at <= 0 ORDER BY occurred_at DESC, id DESC LIMIT 51"
+        ));
+        assert!(plan.contains(index), "{which}\n{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{which}\n{plan}");
     }
 }
 

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 
 use crate::audit::Subject;
-use crate::id::OrganizationId;
+use crate::id::{OrganizationId, UserId};
 use crate::ports::StorageError;
+use crate::user::Username;
 
 /// Knows the names of what audit events and revocations tell of.
 #[cfg_attr(feature = "testing", mockall::automock)]
@@ -20,4 +21,11 @@ pub trait Names: Send + Sync {
         organization: OrganizationId,
         subjects: &[Subject],
     ) -> Result<HashMap<Subject, String>, StorageError>;
+
+    /// The user of this name who is or was a member of the organization. Everybody else MUST look like nobody.
+    async fn find_user(
+        &self,
+        organization: OrganizationId,
+        username: &Username,
+    ) -> Result<Option<UserId>, StorageError>;
 }

@@ -8,6 +8,7 @@ pub(super) mod end_membership_cases;
 pub(super) mod invitation_cases;
 pub(super) mod list_member_cases;
 pub(super) mod list_project_cases;
+pub(super) mod name_cases;
 pub(super) mod project_member_cases;
 pub(super) mod reachable_project_cases;
 mod scene;

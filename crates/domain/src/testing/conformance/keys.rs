@@ -1,6 +1,7 @@
 //! What the [key ports](super::KeyStores) promise.
 
 pub(super) mod add_key_cases;
+pub(super) mod audit_filter_cases;
 pub(super) mod audit_log_cases;
 pub(super) mod concurrent_key_cases;
 pub(super) mod credential_cases;

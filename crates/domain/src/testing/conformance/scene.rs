@@ -7,12 +7,12 @@ use crate::api_key::{ApiKey, Origin, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::holder::Holder;
-use crate::id::{ApiKeyId, AuditEventId, NewId, OrganizationId};
+use crate::id::{ApiKeyId, NewId, OrganizationId};
 use crate::keys::FormNonce;
 use crate::membership::{Member, Role};
 use crate::organization::Organization;
 use crate::page::{PageRequest, PageSize};
-use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
+use crate::ports::{AddKeyError, AuditFilter, AuditPosition, DescendantKeys, KeyLimit, NewApiKey};
 use crate::testing::Builder;
 use crate::user::User;
 
@@ -237,7 +237,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
     /// Every event of an organization, or of none, newest first.
     pub(super) async fn events(&self, organization: Option<OrganizationId>) -> Vec<AuditEvent> {
         let mut events = Vec::new();
-        let mut after: Option<AuditEventId> = None;
+        let mut after: Option<AuditPosition> = None;
         loop {
             let request = PageRequest {
                 size: PageSize::new(PageSize::MAX).expect("a page size"),
@@ -246,7 +246,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
             let page = self
                 .keys()
                 .audit_log
-                .list(organization, request)
+                .list(organization, AuditFilter::default(), request)
                 .await
                 .expect("the audit log answers");
             events.extend(page.items);

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::Spawn;
+use crate::administration::ports::Names;
 use crate::administration::ports::{InvitationStore, MemberStore, ProjectStore};
 use crate::id::MembershipId;
 use crate::membership::Membership;
@@ -79,6 +80,8 @@ pub struct Stores {
     pub projects: Arc<dyn ProjectStore>,
     /// What keys reach of them.
     pub reachable_projects: Arc<dyn ReachableProjects>,
+    /// The names of things.
+    pub names: Arc<dyn Names>,
 }
 
 impl Stores {
@@ -98,6 +101,7 @@ impl Stores {
             + InvitationStore
             + ProjectStore
             + ReachableProjects
+            + Names
             + 'static,
     {
         Self {
@@ -109,7 +113,8 @@ impl Stores {
             members: Arc::clone(&store) as _,
             invitations: Arc::clone(&store) as _,
             projects: Arc::clone(&store) as _,
-            reachable_projects: store,
+            reachable_projects: Arc::clone(&store) as _,
+            names: store,
         }
     }
 }

@@ -197,6 +197,17 @@ suite! { $
             pages_of_events_add_up_to_the_whole_log
             a_page_of_events_goes_on_after_an_identifier_that_names_no_event
             a_recorded_event_is_never_replaced
+            events_come_by_moment_and_then_by_identifier
+        }
+        audit_filter_cases {
+            a_filter_by_actor_finds_what_they_did
+            a_filter_by_action_finds_what_was_done
+            a_filter_by_subject_finds_what_it_was_in
+            a_span_begins_at_its_first_moment_and_ends_before_its_last
+            a_span_goes_by_moments_whatever_the_identifiers_say
+            filters_hold_together
+            every_filter_goes_on_over_pages
+            no_filter_finds_another_organizations_events
         }
     }
     sign_in {
@@ -381,6 +392,14 @@ suite! { $
             a_user_who_accepts_many_invitations_at_once_joins_once
             of_many_newcomers_with_one_username_one_joins
             nobody_joins_once_the_invitation_was_taken_back
+        }
+        name_cases {
+            everything_of_the_organization_has_its_name
+            former_members_and_revoked_keys_keep_their_names
+            nothing_of_another_organization_has_a_name
+            what_has_no_name_is_left_out
+            a_page_of_names_is_found_at_once
+            a_user_is_found_by_name_in_their_own_organizations_only
         }
     }
 }

@@ -4,9 +4,9 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use crate::audit::AuditEvent;
-use crate::id::{AuditEventId, OrganizationId};
+use crate::id::OrganizationId;
 use crate::page::{Page, PageRequest};
-use crate::ports::{AuditLog, StorageError};
+use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 
 #[async_trait]
 impl AuditLog for MemoryStore {
@@ -17,19 +17,19 @@ impl AuditLog for MemoryStore {
     async fn list(
         &self,
         organization: Option<OrganizationId>,
-        page: PageRequest<AuditEventId>,
-    ) -> Result<Page<AuditEvent, AuditEventId>, StorageError> {
+        filter: AuditFilter,
+        page: PageRequest<AuditPosition>,
+    ) -> Result<Page<AuditEvent, AuditPosition>, StorageError> {
         let state = self.state()?;
-        let of_organization = state
+        let mut events: Vec<AuditEvent> = state
             .events
             .iter()
-            .filter(|event| event.organization_id == organization);
-        let mut events: Vec<AuditEvent> = of_organization
-            .filter(|event| page.after.is_none_or(|after| event.id < after))
+            .filter(|event| event.organization_id == organization && filter.accepts(event))
+            .filter(|event| page.after.is_none_or(|after| AuditPosition::from(*event) < after))
             .cloned()
             .collect();
-        events.sort_by_key(|event| Reverse(event.id));
+        events.sort_by_key(|event| Reverse(AuditPosition::from(event)));
         events.truncate(page.size.items() + 1);
-        Ok(Page::from_one_more(events, page.size, |event| event.id))
+        Ok(Page::from_one_more(events, page.size, |event| event.into()))
     }
 }

@@ -1,3 +1,13 @@
+DROP INDEX audit_events_organization_idx;
+DROP INDEX audit_events_actor_idx;
+DROP INDEX audit_events_nameless_actor_idx;
+DROP INDEX audit_events_action_idx;
+DROP INDEX audit_events_subject_idx;
+DROP INDEX audit_events_object_idx;
+DROP INDEX audit_events_installation_idx;
+CREATE INDEX audit_events_organization_id_id_idx ON audit_events (organization_id, id)
+    WHERE organization_id IS NOT NULL;
+CREATE INDEX audit_events_installation_idx ON audit_events (id) WHERE organization_id IS NULL;
 ALTER TABLE audit_events
     DROP COLUMN object_kind,
     DROP COLUMN object_id,

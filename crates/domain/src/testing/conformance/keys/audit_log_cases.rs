@@ -1,10 +1,13 @@
 //! What [`AuditLog`](crate::ports::AuditLog) promises.
 
+use chrono::TimeDelta;
+
 use super::super::KeyStores;
 use super::super::scene::Scene;
 use crate::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
-use crate::id::{AuditEventId, OrganizationId};
+use crate::id::OrganizationId;
 use crate::page::{Page, PageRequest, PageSize};
+use crate::ports::{AuditFilter, AuditPosition};
 
 pub async fn every_kind_of_event_reads_back_as_it_was_recorded(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -114,7 +117,7 @@ pub async fn pages_of_events_add_up_to_the_whole_log(stores: KeyStores) {
             if after.is_none() {
                 break;
             }
-            assert_eq!(after, seen.last().map(|event| event.id));
+            assert_eq!(after, seen.last().map(AuditPosition::from));
         }
         assert_eq!(seen, recorded, "pages of {size}");
     }
@@ -124,7 +127,10 @@ pub async fn a_page_of_events_goes_on_after_an_identifier_that_names_no_event(st
     let scene = Scene::new(stores);
     let act = scene.act_as(Actor::Anonymous, None);
     let older = act.refusal(Action::SignIn, Subject::Installation);
-    let between = scene.id();
+    let between = AuditPosition {
+        at: scene.now(),
+        id: scene.id(),
+    };
     let newer = act.refusal(Action::SignIn, Subject::Installation);
     for event in [&older, &newer] {
         record(&scene, event).await;
@@ -133,6 +139,29 @@ pub async fn a_page_of_events_goes_on_after_an_identifier_that_names_no_event(st
 
     assert_eq!(page.items, [older]);
     assert_eq!(page.next, None);
+}
+
+pub async fn events_come_by_moment_and_then_by_identifier(stores: KeyStores) {
+    let scene = Scene::new(stores);
+    let act = scene.act_as(Actor::Anonymous, None);
+    let [first, second, third] = [(); 3].map(|()| act.refusal(Action::SignIn, Subject::Installation));
+    let early = AuditEvent {
+        at: first.at - TimeDelta::milliseconds(1),
+        ..act.refusal(Action::SignIn, Subject::Installation)
+    };
+    for event in [&second, &early, &third, &first] {
+        record(&scene, event).await;
+    }
+
+    let expected = [third, second, first, early];
+    assert_eq!(scene.events(None).await, expected);
+    let mut after = None;
+    for event in &expected {
+        let page = page_of(&scene, None, 1, after).await;
+        assert_eq!(page.items, [event.clone()]);
+        after = page.next;
+    }
+    assert_eq!(after, None);
 }
 
 pub async fn a_recorded_event_is_never_replaced(stores: KeyStores) {
@@ -163,8 +192,8 @@ async fn page_of(
     scene: &Scene,
     organization: Option<OrganizationId>,
     size: u16,
-    after: Option<AuditEventId>,
-) -> Page<AuditEvent, AuditEventId> {
+    after: Option<AuditPosition>,
+) -> Page<AuditEvent, AuditPosition> {
     let request = PageRequest {
         size: PageSize::new(size).expect("a page size"),
         after,
@@ -172,7 +201,7 @@ async fn page_of(
     scene
         .stores
         .audit_log
-        .list(organization, request)
+        .list(organization, AuditFilter::default(), request)
         .await
         .expect("the audit log answers")
 }

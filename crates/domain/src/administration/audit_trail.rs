@@ -1,0 +1,179 @@
+//! The audit trail of an organization, for its owners.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::administration::Authority;
+use crate::administration::ports::Names;
+use crate::audit::{Actor, AuditEvent, Subject};
+use crate::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
+use crate::page::{Page, PageRequest, PageSize};
+use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
+use crate::user::Username;
+
+/// What an owner can learn about what happened in their organization.
+#[derive(Clone)]
+pub struct AuditTrail {
+    audit_log: Arc<dyn AuditLog>,
+    names: Arc<dyn Names>,
+}
+
+/// Events, and what people call those who are in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditPage {
+    /// The events, latest first.
+    pub events: Page<AuditEvent, AuditPosition>,
+    /// The names of what the events and the filter tell of, as they are now. What is gone has none.
+    pub names: HashMap<Subject, String>,
+}
+
+impl AuditTrail {
+    /// The use cases over a store.
+    #[must_use]
+    pub fn new(audit_log: Arc<dyn AuditLog>, names: Arc<dyn Names>) -> Self {
+        Self { audit_log, names }
+    }
+
+    /// A page of the organization's events, latest first.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn list(
+        &self,
+        authority: &Authority,
+        filter: AuditFilter,
+        page: PageRequest<AuditPosition>,
+    ) -> Result<AuditPage, StorageError> {
+        self.page(authority.organization_id(), filter, page).await
+    }
+
+    /// All events that pass the filter, to be read piece by piece.
+    #[must_use]
+    pub fn export(&self, authority: &Authority, filter: AuditFilter) -> AuditExport {
+        AuditExport {
+            trail: self.clone(),
+            organization: authority.organization_id(),
+            filter,
+            next: NextPage::First,
+        }
+    }
+
+    /// Whom the owner means by a username, or by the identifier of a user or a key.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn find_actor(
+        &self,
+        authority: &Authority,
+        typed: &str,
+    ) -> Result<Option<Actor>, StorageError> {
+        let organization = authority.organization_id();
+        if let Ok(username) = Username::parse(typed)
+            && let Some(user) = self.names.find_user(organization, &username).await?
+        {
+            return Ok(Some(Actor::User(user)));
+        }
+        // A username may look like an identifier, so this comes second.
+        let (Ok(user), Ok(key)) = (typed.parse(), typed.parse()) else {
+            return Ok(None);
+        };
+        let (user, key): (UserId, ApiKeyId) = (user, key);
+        let candidates = [Subject::User(user), Subject::ApiKey(key)];
+        let found = self.names.find(organization, &candidates).await?;
+        let actors = [Actor::User(user), Actor::ApiKey(key)];
+        let is_found = |actor: &Actor| {
+            actor
+                .as_subject()
+                .is_some_and(|subject| found.contains_key(&subject))
+        };
+        Ok(actors.into_iter().find(is_found))
+    }
+
+    /// What the owner means by an identifier, whatever it identifies.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn find_subject(
+        &self,
+        authority: &Authority,
+        typed: &str,
+    ) -> Result<Option<Subject>, StorageError> {
+        let candidates = possible_subjects(typed);
+        let found = self.names.find(authority.organization_id(), &candidates).await?;
+        Ok(candidates.into_iter().find(|subject| found.contains_key(subject)))
+    }
+
+    async fn page(
+        &self,
+        organization: OrganizationId,
+        filter: AuditFilter,
+        page: PageRequest<AuditPosition>,
+    ) -> Result<AuditPage, StorageError> {
+        let asked_for = [filter.actor.and_then(Actor::as_subject), filter.subject];
+        let events = self.audit_log.list(Some(organization), filter, page).await?;
+        let told_of = events.items.iter().flat_map(told_of);
+        let subjects: HashSet<Subject> = told_of.chain(asked_for.into_iter().flatten()).collect();
+        let subjects: Vec<Subject> = subjects.into_iter().collect();
+        let names = self.names.find(organization, &subjects).await?;
+        Ok(AuditPage { events, names })
+    }
+}
+
+/// Who and what is in an event.
+fn told_of(event: &AuditEvent) -> impl Iterator<Item = Subject> {
+    [event.actor.as_subject(), Some(event.subject), event.object]
+        .into_iter()
+        .flatten()
+}
+
+/// All that a text may identify in an organization.
+fn possible_subjects(typed: &str) -> Vec<Subject> {
+    let key = typed.parse::<ApiKeyId>().map(Subject::ApiKey);
+    let membership = typed.parse::<MembershipId>().map(Subject::Membership);
+    let user = typed.parse::<UserId>().map(Subject::User);
+    let project = typed.parse::<ProjectId>().map(Subject::Project);
+    let invitation = typed.parse::<InvitationId>().map(Subject::Invitation);
+    let organization = typed.parse::<OrganizationId>().map(Subject::Organization);
+    [key, membership, user, project, invitation, organization]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// All events that pass a filter, latest first. It holds no more than one page of them at a time.
+pub struct AuditExport {
+    trail: AuditTrail,
+    organization: OrganizationId,
+    filter: AuditFilter,
+    next: NextPage,
+}
+
+enum NextPage {
+    First,
+    After(AuditPosition),
+    None,
+}
+
+impl AuditExport {
+    /// The next events, or nothing after the last. What is written meanwhile is newer, and not among them.
+    ///
+    /// # Errors
+    /// Only if the store fails; asked again, it goes on where it was.
+    pub async fn next(&mut self) -> Result<Option<AuditPage>, StorageError> {
+        let after = match self.next {
+            NextPage::First => None,
+            NextPage::After(position) => Some(position),
+            NextPage::None => return Ok(None),
+        };
+        let request = PageRequest {
+            size: PageSize::LARGEST,
+            after,
+        };
+        let page = self
+            .trail
+            .page(self.organization, self.filter.clone(), request)
+            .await?;
+        self.next = page.events.next.map_or(NextPage::None, NextPage::After);
+        Ok(Some(page))
+    }
+}

@@ -1,0 +1,146 @@
+//! What [`Names`](crate::administration::ports::Names) promises. Projects and invitations have their names in the ports
+//! that keep them.
+
+use std::collections::HashMap;
+
+use super::super::Stores;
+use super::super::scene::Scene;
+use crate::audit::Subject;
+use crate::id::OrganizationId;
+use crate::ports::DescendantKeys;
+use crate::user::Username;
+
+pub async fn everything_of_the_organization_has_its_name(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "نظام القياس").await;
+    let named = [
+        (Subject::Organization(ada.organization.id), "Analytical Engines"),
+        (Subject::User(ada.user.id), "ada"),
+        (Subject::Membership(ada.membership.id), "ada"),
+        (Subject::ApiKey(key.id), "نظام القياس"),
+    ];
+
+    let subjects = named.map(|(subject, _)| subject);
+    let found = names(&scene, ada.organization.id, &subjects).await;
+    assert_eq!(
+        found,
+        named.map(|(subject, name)| (subject, name.to_owned())).into()
+    );
+}
+
+pub async fn former_members_and_revoked_keys_keep_their_names(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "Deploy").await;
+    scene.revoke(&ada, &key, DescendantKeys::Keep).await;
+    scene.end_membership(&ada).await;
+    let subjects = [
+        Subject::User(ada.user.id),
+        Subject::Membership(ada.membership.id),
+        Subject::ApiKey(key.id),
+    ];
+
+    assert_eq!(names(&scene, ada.organization.id, &subjects).await.len(), 3);
+    let again = scene.join_also(&ada.user, &ada.organization).await;
+    let subjects = [
+        Subject::User(ada.user.id),
+        Subject::Membership(again.membership.id),
+    ];
+    assert_eq!(names(&scene, ada.organization.id, &subjects).await.len(), 2);
+}
+
+pub async fn nothing_of_another_organization_has_a_name(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "Deploy").await;
+    let other = scene.add_organization("Difference Engines").await;
+    scene.join(&other, "charles").await;
+    let subjects = [
+        Subject::Organization(ada.organization.id),
+        Subject::User(ada.user.id),
+        Subject::Membership(ada.membership.id),
+        Subject::ApiKey(key.id),
+    ];
+    assert_eq!(names(&scene, other.id, &subjects).await, HashMap::new());
+
+    // Who belongs to both has a name in both; what is theirs in one has none in the other.
+    let also = scene.join_also(&ada.user, &other).await;
+    let mine = scene.add_key(&also, "Other").await;
+    let found = names(&scene, other.id, &subjects).await;
+    assert_eq!(found, [(Subject::User(ada.user.id), "ada".to_owned())].into());
+    let theirs = [Subject::Membership(also.membership.id), Subject::ApiKey(mine.id)];
+    assert_eq!(names(&scene, ada.organization.id, &theirs).await, HashMap::new());
+}
+
+pub async fn what_has_no_name_is_left_out(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let subjects = [
+        Subject::Installation,
+        Subject::Session(scene.id()),
+        Subject::Organization(scene.id()),
+        Subject::User(scene.id()),
+        Subject::Membership(scene.id()),
+        Subject::Invitation(scene.id()),
+        Subject::Project(scene.id()),
+        Subject::ApiKey(scene.id()),
+    ];
+
+    assert_eq!(
+        names(&scene, ada.organization.id, &subjects).await,
+        HashMap::new()
+    );
+    assert_eq!(names(&scene, ada.organization.id, &[]).await, HashMap::new());
+}
+
+pub async fn a_page_of_names_is_found_at_once(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let mut subjects = Vec::new();
+    for number in 0..120 {
+        let key = scene.add_key(&ada, &format!("Key {number}")).await;
+        // Nobody minds being asked for twice.
+        subjects.extend([Subject::ApiKey(key.id), Subject::User(ada.user.id)]);
+    }
+
+    let found = names(&scene, ada.organization.id, &subjects).await;
+    assert_eq!(found.len(), 121);
+    assert_eq!(
+        subjects
+            .first()
+            .and_then(|first| found.get(first))
+            .map(String::as_str),
+        Some("Key 0")
+    );
+}
+
+pub async fn a_user_is_found_by_name_in_their_own_organizations_only(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let find = async |organization: OrganizationId, username: &str| {
+        let username = Username::parse(username).expect("a username");
+        let found = scene.stores.names.find_user(organization, &username).await;
+        found.expect("the store answers")
+    };
+
+    assert_eq!(find(ada.organization.id, "ada").await, Some(ada.user.id));
+    assert_eq!(find(ada.organization.id, "nobody").await, None);
+    assert_eq!(find(other.id, "ada").await, None);
+    scene.end_membership(&ada).await;
+    assert_eq!(
+        find(ada.organization.id, "ada").await,
+        Some(ada.user.id),
+        "a former member"
+    );
+    scene.join_also(&ada.user, &ada.organization).await;
+    assert_eq!(
+        find(ada.organization.id, "ada").await,
+        Some(ada.user.id),
+        "invited again"
+    );
+}
+
+async fn names(
+    scene: &Scene<Stores>,
+    organization: OrganizationId,
+    subjects: &[Subject],
+) -> HashMap<Subject, String> {
+    let found = scene.stores.names.find(organization, subjects).await;
+    found.expect("the store answers")
+}

@@ -1,0 +1,91 @@
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+
+use super::{MemoryStore, State};
+use crate::administration::ports::Names;
+use crate::audit::Subject;
+use crate::id::{MembershipId, OrganizationId, UserId};
+use crate::ports::StorageError;
+use crate::user::Username;
+
+#[async_trait]
+impl Names for MemoryStore {
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        subjects: &[Subject],
+    ) -> Result<HashMap<Subject, String>, StorageError> {
+        let state = self.state()?;
+        let named = |subject: &Subject| Some((*subject, state.name_of(organization, *subject)?));
+        Ok(subjects.iter().filter_map(named).collect())
+    }
+
+    async fn find_user(
+        &self,
+        organization: OrganizationId,
+        username: &Username,
+    ) -> Result<Option<UserId>, StorageError> {
+        let state = self.state()?;
+        let user = state.accounts.iter().map(|account| account.user.id).find(|id| {
+            state.was_ever_member(organization, *id)
+                && state.user(*id).is_some_and(|user| user.username == *username)
+        });
+        Ok(user)
+    }
+}
+
+impl State {
+    fn name_of(&self, organization: OrganizationId, subject: Subject) -> Option<String> {
+        match subject {
+            Subject::Organization(id) => {
+                let own = self.organization(id).filter(|found| found.id == organization)?;
+                Some(own.name.to_string())
+            }
+            Subject::User(id) => {
+                let is_known = self.was_ever_member(organization, id);
+                is_known.then(|| self.user(id).map(|user| user.display_name.to_string()))?
+            }
+            Subject::Membership(id) => {
+                let user = self.membership_of(organization, id)?;
+                self.user(user).map(|user| user.display_name.to_string())
+            }
+            Subject::ApiKey(id) => {
+                let key = &self.keys.iter().find(|stored| stored.key.id == id)?.key;
+                self.membership_of(organization, key.consumer_id)?;
+                Some(key.name.to_string())
+            }
+            Subject::Project(id) => {
+                let mut own = self
+                    .projects
+                    .iter()
+                    .filter(|project| project.organization_id == organization);
+                own.find(|project| project.id == id)
+                    .map(|project| project.name.to_string())
+            }
+            Subject::Invitation(id) => {
+                let mut own = self
+                    .invitations
+                    .iter()
+                    .map(|stored| &stored.invitation)
+                    .filter(|invitation| invitation.organization_id == organization);
+                own.find(|invitation| invitation.id == id)
+                    .map(|invitation| invitation.invitee.to_string())
+            }
+            Subject::Session(_) | Subject::Installation => None,
+        }
+    }
+
+    fn was_ever_member(&self, organization: OrganizationId, user: UserId) -> bool {
+        self.memberships
+            .iter()
+            .any(|membership| membership.organization_id == organization && membership.user_id == user)
+    }
+
+    /// Whose membership of the organization it is.
+    fn membership_of(&self, organization: OrganizationId, id: MembershipId) -> Option<UserId> {
+        self.membership(id)
+            .filter(|membership| membership.organization_id == organization)
+            .map(|membership| membership.user_id)
+    }
+}

@@ -1,0 +1,238 @@
+//! What an organization's owners see of what happened in it.
+
+use keyward_domain::administration::Authority;
+use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
+use keyward_domain::invitation::{Invitation, InvitationToken, Invitee};
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::ports::{AuditFilter, DescendantKeys};
+use keyward_domain::project::{Project, ProjectName};
+use keyward_domain::testing::TestInstallation;
+
+#[tokio::test]
+async fn events_come_with_the_names_of_all_who_are_in_them() {
+    let (installation, ada) = installation_with_ada();
+    let deploy = installation.issue(&ada.as_holder(), "Deploy").await;
+    let child = installation.caller(&deploy).await.as_holder();
+    let nightly = installation.issue(&child, "Nightly").await;
+
+    let page = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let trail = installation.audit_trail();
+    let found = trail.list(&authority(&ada), AuditFilter::default(), page).await;
+    let found = found.expect("a page");
+    let what: Vec<_> = found
+        .events
+        .items
+        .iter()
+        .map(|event| (event.actor, event.subject))
+        .collect();
+    assert_eq!(
+        what,
+        [
+            (Actor::ApiKey(deploy.key.id), Subject::ApiKey(nightly.key.id)),
+            (Actor::User(ada.user.id), Subject::ApiKey(deploy.key.id)),
+        ]
+    );
+    let named = [
+        (Subject::ApiKey(nightly.key.id), "Nightly".to_owned()),
+        (Subject::ApiKey(deploy.key.id), "Deploy".to_owned()),
+        (Subject::User(ada.user.id), "ada".to_owned()),
+    ];
+    assert_eq!(found.names, named.into());
+}
+
+#[tokio::test]
+async fn whom_the_filter_is_about_is_named_even_if_nothing_is_found() {
+    let (installation, ada) = installation_with_ada();
+    let grace = installation.member(&ada.organization, "grace", Role::Member);
+    let filter = AuditFilter {
+        actor: Some(Actor::User(grace.user.id)),
+        subject: Some(Subject::Membership(ada.membership.id)),
+        ..AuditFilter::default()
+    };
+    let page = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let found = installation
+        .audit_trail()
+        .list(&authority(&ada), filter, page)
+        .await;
+    let found = found.expect("a page");
+
+    assert_eq!(found.events.items, []);
+    let named = [
+        (Subject::User(grace.user.id), "grace".to_owned()),
+        (Subject::Membership(ada.membership.id), "ada".to_owned()),
+    ];
+    assert_eq!(found.names, named.into());
+}
+
+#[tokio::test]
+async fn an_export_holds_every_event_that_passes_the_filter_once() {
+    let (installation, ada) = installation_with_ada();
+    let other = installation.organization("Other");
+    let stranger = installation.member(&other, "grace", Role::Owner);
+    installation.issue(&stranger.as_holder(), "Elsewhere").await;
+    let mut keys = Vec::new();
+    for number in 0..250 {
+        let issued = installation
+            .issue(&ada.as_holder(), &format!("Key {number}"))
+            .await;
+        keys.push(Subject::ApiKey(issued.key.id));
+        revoke(&installation, &ada, &issued.key).await;
+    }
+    keys.reverse();
+
+    let filter = AuditFilter {
+        action: Some(Action::CreateApiKey),
+        ..AuditFilter::default()
+    };
+    let mut export = installation.audit_trail().export(&authority(&ada), filter);
+    let mut exported = Vec::new();
+    while let Some(page) = export.next().await.expect("the store answers") {
+        assert!(page.events.items.len() <= usize::from(PageSize::MAX));
+        exported.extend(page.events.items.into_iter().map(|event| event.subject));
+    }
+    assert_eq!(exported, keys);
+    assert!(export.next().await.expect("the store answers").is_none());
+}
+
+#[tokio::test]
+async fn an_export_that_failed_goes_on_where_it_was() {
+    let (installation, ada) = installation_with_ada();
+    for number in 0..150 {
+        let issued = installation
+            .issue(&ada.as_holder(), &format!("Key {number}"))
+            .await;
+        revoke(&installation, &ada, &issued.key).await;
+    }
+    let mut export = installation
+        .audit_trail()
+        .export(&authority(&ada), AuditFilter::default());
+    let mut count = export
+        .next()
+        .await
+        .expect("a page")
+        .expect("events")
+        .events
+        .items
+        .len();
+    installation.store.go_down();
+    assert!(export.next().await.is_err());
+    installation.store.come_back();
+    while let Some(page) = export.next().await.expect("the store answers") {
+        count += page.events.items.len();
+    }
+    assert_eq!(count, 300);
+}
+
+#[tokio::test]
+async fn owners_name_actors_by_username_or_identifier() {
+    let (installation, ada) = installation_with_ada();
+    let other = installation.organization("Other");
+    let stranger = installation.member(&other, "grace", Role::Owner);
+    let theirs = installation.issue(&stranger.as_holder(), "Theirs").await;
+    let key = installation.issue(&ada.as_holder(), "Deploy").await;
+    let trail = installation.audit_trail();
+    for (typed, expected) in [
+        ("ada".to_owned(), Some(Actor::User(ada.user.id))),
+        (ada.user.id.to_string(), Some(Actor::User(ada.user.id))),
+        (key.key.id.to_string(), Some(Actor::ApiKey(key.key.id))),
+        (ada.membership.id.to_string(), None),
+        ("grace".to_owned(), None),
+        (stranger.user.id.to_string(), None),
+        (theirs.key.id.to_string(), None),
+        ("nobody".to_owned(), None),
+        ("Ada Lovelace".to_owned(), None),
+        (String::new(), None),
+    ] {
+        let found = trail.find_actor(&authority(&ada), &typed).await;
+        assert_eq!(found.expect("the store answers"), expected, "{typed}");
+    }
+}
+
+#[tokio::test]
+async fn owners_name_what_it_was_about_by_identifier() {
+    let (installation, ada) = installation_with_ada();
+    let key = installation.issue(&ada.as_holder(), "Deploy").await.key.id;
+    let project = project(&installation, &ada);
+    let invitation = invitation(&installation, &ada);
+    let trail = installation.audit_trail();
+    for (typed, expected) in [
+        (key.to_string(), Some(Subject::ApiKey(key))),
+        (ada.user.id.to_string(), Some(Subject::User(ada.user.id))),
+        (
+            ada.membership.id.to_string(),
+            Some(Subject::Membership(ada.membership.id)),
+        ),
+        (
+            ada.organization.id.to_string(),
+            Some(Subject::Organization(ada.organization.id)),
+        ),
+        (project.to_string(), Some(Subject::Project(project))),
+        (invitation.to_string(), Some(Subject::Invitation(invitation))),
+        ("ada".to_owned(), None),
+        ("00000000-0000-7000-8000-000000000000".to_owned(), None),
+    ] {
+        let found = trail.find_subject(&authority(&ada), &typed).await;
+        assert_eq!(found.expect("the store answers"), expected, "{typed}");
+    }
+    let other = installation.organization("Other");
+    let stranger = installation.member(&other, "grace", Role::Owner);
+    for typed in [key.to_string(), project.to_string(), invitation.to_string()] {
+        let found = trail.find_subject(&authority(&stranger), &typed).await;
+        assert_eq!(found.expect("the store answers"), None, "{typed}");
+    }
+}
+
+fn installation_with_ada() -> (TestInstallation, Member) {
+    let mut installation = TestInstallation::new();
+    installation.limit = keyward_domain::ports::KeyLimit(1_000);
+    let organization = installation.organization("Analytical Engines");
+    let ada = installation.member(&organization, "ada", Role::Owner);
+    (installation, ada)
+}
+
+fn authority(owner: &Member) -> Authority {
+    owner.as_authority().expect("an owner")
+}
+
+async fn revoke(installation: &TestInstallation, ada: &Member, key: &keyward_domain::api_key::ApiKey) {
+    let (holder, source) = (ada.as_holder(), RequestSource::default());
+    let keys = installation.keys();
+    let revoked = keys.revoke(&holder, key.id, DescendantKeys::Keep, source).await;
+    revoked.expect("revoked");
+}
+
+fn project(installation: &TestInstallation, owner: &Member) -> keyward_domain::id::ProjectId {
+    let id = installation.builder.ids.next();
+    installation.store.put_project(Project {
+        id,
+        organization_id: owner.organization.id,
+        name: ProjectName::parse("Telescope").expect("a name"),
+        created_at: owner.membership.joined_at,
+        archived_at: None,
+    });
+    id
+}
+
+fn invitation(installation: &TestInstallation, owner: &Member) -> keyward_domain::id::InvitationId {
+    let id = installation.builder.ids.next();
+    let invitation = Invitation {
+        id,
+        organization_id: owner.organization.id,
+        invitee: Invitee::parse("Grace").expect("a name"),
+        role: Role::Member,
+        invited_by: Actor::User(owner.user.id),
+        created_at: owner.membership.joined_at,
+        expires_at: owner.membership.joined_at + Invitation::LIFETIME,
+        end: None,
+    };
+    let digest = InvitationToken::generate(&*installation.builder.random).digest();
+    installation.store.put_invitation(invitation, digest);
+    id
+}

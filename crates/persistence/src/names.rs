@@ -1,0 +1,65 @@
+//! What has a name, sorted by the table that knows it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyward_domain::audit::Subject;
+use keyward_domain::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
+use uuid::Uuid;
+
+/// A kind of thing that has a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Organization,
+    User,
+    Membership,
+    Invitation,
+    Project,
+    ApiKey,
+}
+
+impl Kind {
+    const fn of(subject: Subject) -> Option<Self> {
+        match subject {
+            Subject::Organization(_) => Some(Self::Organization),
+            Subject::User(_) => Some(Self::User),
+            Subject::Membership(_) => Some(Self::Membership),
+            Subject::Invitation(_) => Some(Self::Invitation),
+            Subject::Project(_) => Some(Self::Project),
+            Subject::ApiKey(_) => Some(Self::ApiKey),
+            Subject::Session(_) | Subject::Installation => None,
+        }
+    }
+
+    pub(crate) const fn subject(self, id: Uuid) -> Subject {
+        match self {
+            Self::Organization => Subject::Organization(OrganizationId::from_uuid(id)),
+            Self::User => Subject::User(UserId::from_uuid(id)),
+            Self::Membership => Subject::Membership(MembershipId::from_uuid(id)),
+            Self::Invitation => Subject::Invitation(InvitationId::from_uuid(id)),
+            Self::Project => Subject::Project(ProjectId::from_uuid(id)),
+            Self::ApiKey => Subject::ApiKey(ApiKeyId::from_uuid(id)),
+        }
+    }
+}
+
+/// The identifiers whose names are asked for, each once: one question for each kind.
+pub(crate) struct NamedIds(BTreeMap<Kind, Vec<Uuid>>);
+
+impl NamedIds {
+    pub(crate) fn of(subjects: &[Subject]) -> Self {
+        let mut ids: BTreeMap<Kind, BTreeSet<Uuid>> = BTreeMap::new();
+        for subject in subjects {
+            if let (Some(kind), Some(id)) = (Kind::of(*subject), subject.id()) {
+                ids.entry(kind).or_default().insert(id);
+            }
+        }
+        let listed = ids
+            .into_iter()
+            .map(|(kind, ids)| (kind, ids.into_iter().collect()));
+        Self(listed.collect())
+    }
+
+    pub(crate) fn by_kind(&self) -> impl Iterator<Item = (Kind, &[Uuid])> {
+        self.0.iter().map(|(kind, ids)| (*kind, ids.as_slice()))
+    }
+}

@@ -1,0 +1,127 @@
+//! What people call things.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::prelude::{ExpressionMethods, JoinOnDsl, QueryDsl};
+use diesel::{OptionalExtension, QueryResult};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::administration::ports::Names;
+use keyward_domain::audit::Subject;
+use keyward_domain::id::{OrganizationId, UserId};
+use keyward_domain::ports::StorageError;
+use keyward_domain::user::Username;
+use uuid::Uuid;
+
+use super::schema::{api_keys, invitations, memberships, organizations, projects, users};
+use super::store::PostgresStore;
+use crate::abort::Abort;
+use crate::names::{Kind, NamedIds};
+
+#[async_trait]
+impl Names for PostgresStore {
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        subjects: &[Subject],
+    ) -> Result<HashMap<Subject, String>, StorageError> {
+        let wanted = NamedIds::of(subjects);
+        self.read(move |connection| {
+            Box::pin(async move {
+                let mut found = HashMap::new();
+                for (kind, ids) in wanted.by_kind() {
+                    let names = names_of(connection, organization.as_uuid(), kind, ids).await?;
+                    found.extend(names.into_iter().map(|(id, name)| (kind.subject(id), name)));
+                }
+                Ok::<_, Abort<Infallible>>(found)
+            })
+        })
+        .await
+    }
+
+    async fn find_user(
+        &self,
+        organization: OrganizationId,
+        username: &Username,
+    ) -> Result<Option<UserId>, StorageError> {
+        let username = username.as_str().to_owned();
+        self.read(move |connection| {
+            Box::pin(async move {
+                let id: Option<Uuid> = memberships::table
+                    .inner_join(users::table)
+                    .filter(users::username.eq(username))
+                    .filter(memberships::organization_id.eq(organization.as_uuid()))
+                    .select(users::id)
+                    .first(connection)
+                    .await
+                    .optional()?;
+                Ok::<_, Abort<Infallible>>(id.map(UserId::from_uuid))
+            })
+        })
+        .await
+    }
+}
+
+/// The names of what is of the organization. Each question names it, so that others' things are as good as absent.
+async fn names_of(
+    connection: &mut AsyncPgConnection,
+    organization: Uuid,
+    kind: Kind,
+    ids: &[Uuid],
+) -> QueryResult<Vec<(Uuid, String)>> {
+    match kind {
+        Kind::Organization => {
+            organizations::table
+                .filter(organizations::id.eq(organization))
+                .filter(organizations::id.eq_any(ids))
+                .select((organizations::id, organizations::name))
+                .load(connection)
+                .await
+        }
+        Kind::User => {
+            memberships::table
+                .inner_join(users::table)
+                .filter(memberships::organization_id.eq(organization))
+                .filter(memberships::user_id.eq_any(ids))
+                .select((users::id, users::display_name))
+                .distinct()
+                .load(connection)
+                .await
+        }
+        Kind::Membership => {
+            memberships::table
+                .inner_join(users::table)
+                .filter(memberships::organization_id.eq(organization))
+                .filter(memberships::id.eq_any(ids))
+                .select((memberships::id, users::display_name))
+                .load(connection)
+                .await
+        }
+        Kind::ApiKey => {
+            api_keys::table
+                .inner_join(memberships::table.on(memberships::id.eq(api_keys::consumer_id)))
+                .filter(memberships::organization_id.eq(organization))
+                .filter(api_keys::id.eq_any(ids))
+                .select((api_keys::id, api_keys::name))
+                .load(connection)
+                .await
+        }
+        Kind::Project => {
+            projects::table
+                .filter(projects::organization_id.eq(organization))
+                .filter(projects::id.eq_any(ids))
+                .select((projects::id, projects::name))
+                .load(connection)
+                .await
+        }
+        Kind::Invitation => {
+            invitations::table
+                .filter(invitations::organization_id.eq(organization))
+                .filter(invitations::id.eq_any(ids))
+                .select((invitations::id, invitations::invitee))
+                .load(connection)
+                .await
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What people call things.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::prelude::{ExpressionMethods, JoinOnDsl, QueryDsl, RunQueryDsl, SqliteConnection};
+use diesel::{OptionalExtension, QueryResult};
+use keyward_domain::administration::ports::Names;
+use keyward_domain::audit::Subject;
+use keyward_domain::id::{OrganizationId, UserId};
+use keyward_domain::ports::StorageError;
+use keyward_domain::user::Username;
+use uuid::Uuid;
+
+use super::columns::StoredId;
+use super::schema::{api_keys, invitations, memberships, organizations, projects, users};
+use super::store::SqliteStore;
+use crate::abort::Abort;
+use crate::names::{Kind, NamedIds};
+
+#[async_trait]
+impl Names for SqliteStore {
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        subjects: &[Subject],
+    ) -> Result<HashMap<Subject, String>, StorageError> {
+        let wanted = NamedIds::of(subjects);
+        self.read(move |connection| {
+            let mut found = HashMap::new();
+            for (kind, ids) in wanted.by_kind() {
+                let names = names_of(connection, organization, kind, ids)?;
+                found.extend(names.into_iter().map(|(id, name)| (kind.subject(id.0), name)));
+            }
+            Ok::<_, Abort<Infallible>>(found)
+        })
+        .await
+    }
+
+    async fn find_user(
+        &self,
+        organization: OrganizationId,
+        username: &Username,
+    ) -> Result<Option<UserId>, StorageError> {
+        let username = username.as_str().to_owned();
+        self.read(move |connection| {
+            let id: Option<StoredId> = memberships::table
+                .inner_join(users::table)
+                .filter(users::username.eq(username))
+                .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+                .select(users::id)
+                .first(connection)
+                .optional()?;
+            Ok::<_, Abort<Infallible>>(id.map(|id| UserId::from_uuid(id.0)))
+        })
+        .await
+    }
+}
+
+/// The names of what is of the organization. Each question names it, so that others' things are as good as absent.
+fn names_of(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    kind: Kind,
+    ids: &[Uuid],
+) -> QueryResult<Vec<(StoredId, String)>> {
+    let organization = StoredId(organization.as_uuid());
+    let ids = ids.iter().copied().map(StoredId);
+    match kind {
+        Kind::Organization => organizations::table
+            .filter(organizations::id.eq(organization))
+            .filter(organizations::id.eq_any(ids))
+            .select((organizations::id, organizations::name))
+            .load(connection),
+        Kind::User => memberships::table
+            .inner_join(users::table)
+            .filter(memberships::organization_id.eq(organization))
+            .filter(memberships::user_id.eq_any(ids))
+            .select((users::id, users::display_name))
+            .distinct()
+            .load(connection),
+        Kind::Membership => memberships::table
+            .inner_join(users::table)
+            .filter(memberships::organization_id.eq(organization))
+            .filter(memberships::id.eq_any(ids))
+            .select((memberships::id, users::display_name))
+            .load(connection),
+        Kind::ApiKey => api_keys::table
+            .inner_join(memberships::table.on(memberships::id.eq(api_keys::consumer_id)))
+            .filter(memberships::organization_id.eq(organization))
+            .filter(api_keys::id.eq_any(ids))
+            .select((api_keys::id, api_keys::name))
+            .load(connection),
+        Kind::Project => projects::table
+            .filter(projects::organization_id.eq(organization))
+            .filter(projects::id.eq_any(ids))
+            .select((projects::id, projects::name))
+            .load(connection),
+        Kind::Invitation => invitations::table
+            .filter(invitations::organization_id.eq(organization))
+            .filter(invitations::id.eq_any(ids))
+            .select((invitations::id, invitations::invitee))
+            .load(connection),
+    }
+}
