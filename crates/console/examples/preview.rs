@@ -68,6 +68,7 @@ async fn main() {
         invitations: installation.invitations(),
         projects: installation.projects(),
         joining: installation.joining(),
+        organization_keys: installation.organization_keys(),
         public_url,
     };
     let ids = Arc::clone(&installation.builder.ids);

@@ -31,7 +31,7 @@ mod viewer;
 
 use std::sync::Arc;
 
-use keyward_domain::administration::{Invitations, Members, Projects};
+use keyward_domain::administration::{Invitations, Members, OrganizationKeys, Projects};
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{ApiKeys, Memberships, ReachableProjects};
 use keyward_domain::sign_in::{Joining, Setup, SignIn};
@@ -63,6 +63,8 @@ pub struct Console {
     pub projects: Projects,
     /// Joining with an invitation.
     pub joining: Joining,
+    /// The keys of whole organizations, for their owners.
+    pub organization_keys: OrganizationKeys,
     /// Where people reach this installation.
     pub public_url: PublicUrl,
 }

@@ -10,6 +10,7 @@ pub(crate) mod invitations;
 pub(crate) mod invite;
 mod issued_api_key;
 pub(crate) mod join;
+mod last_used;
 pub(crate) mod leave;
 mod listing;
 pub(crate) mod member;

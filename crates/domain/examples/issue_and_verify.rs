@@ -48,7 +48,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("{} is {}", first.key.name, first.key.hint);
 
     // A request comes with that token. Its key may create more keys.
-    let caller = authenticate.caller(first.token.expose()).await?;
+    let caller = authenticate.caller(first.token.expose(), None).await?;
     println!("it acts as {}", caller.consumer.username);
     let second = keys
         .issue(
@@ -70,7 +70,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         )
         .await?;
     println!("{} keys were revoked", revoked.len());
-    match authenticate.caller(second.token.expose()).await {
+    match authenticate.caller(second.token.expose(), None).await {
         Err(AuthenticateError::InvalidToken) => println!("{} is refused", second.key.hint),
         Err(AuthenticateError::Storage(error)) => return Err(error.into()),
         Ok(_) => return Err("a revoked key was accepted".into()),

@@ -1,14 +1,17 @@
 //! Access: which token is accepted, and whom it acts as.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::api_key::Origin;
+use crate::api_key::{LastUse, Origin};
+use crate::clock::Clock;
 use crate::holder::{Consumer, Holder};
 use crate::id::{ApiKeyId, OrganizationId};
 use crate::organization::{OrganizationName, Slug};
 use crate::ports::{Credentials, StorageError};
+use crate::recent_uses::RecentUses;
 use crate::token::Token;
 
 /// Everything that decides about one token, as storage knew it at one moment.
@@ -77,6 +80,7 @@ impl Caller {
 #[derive(Clone)]
 pub struct Authenticate {
     credentials: Arc<dyn Credentials>,
+    uses: Option<(Arc<RecentUses>, Arc<dyn Clock>)>,
 }
 
 /// Why a token was not accepted.
@@ -94,20 +98,43 @@ impl Authenticate {
     /// Decides by the given store.
     #[must_use]
     pub fn new(credentials: Arc<dyn Credentials>) -> Self {
-        Self { credentials }
+        Self {
+            credentials,
+            uses: None,
+        }
     }
 
-    /// Who sends this token. A text that is no token is refused before storage is asked.
+    /// Notes from now on when and from where each key is used. Whoever asks for this also writes it down: see
+    /// [`RecentUses`].
+    #[must_use]
+    pub fn noting_uses_in(self, uses: Arc<RecentUses>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            uses: Some((uses, clock)),
+            ..self
+        }
+    }
+
+    /// Who sends this token, from the given address. A text that is no token is refused before storage is asked.
     ///
     /// # Errors
     /// [`AuthenticateError::InvalidToken`] unless the key is valid and its membership is live.
-    pub async fn caller(&self, token: &str) -> Result<Caller, AuthenticateError> {
+    pub async fn caller(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, AuthenticateError> {
         let digest = Token::parse(token)
             .map_err(|_| AuthenticateError::InvalidToken)?
             .digest();
         match self.credentials.find(&digest).await? {
-            Some(credential) if credential.is_accepted() => Ok(credential.caller),
+            Some(credential) if credential.is_accepted() => {
+                self.note_use(credential.caller.api_key, from);
+                Ok(credential.caller)
+            }
             Some(_) | None => Err(AuthenticateError::InvalidToken),
+        }
+    }
+
+    fn note_use(&self, key: CallingKey, from: Option<IpAddr>) {
+        if let Some((uses, clock)) = &self.uses {
+            let at = clock.now();
+            uses.note(key.id, LastUse { at, from });
         }
     }
 }

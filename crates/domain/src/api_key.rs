@@ -1,5 +1,7 @@
 //! The personal key: an API key of one consumer, and the only key type.
 
+use std::net::IpAddr;
+
 use chrono::{DateTime, Utc};
 
 use crate::audit::Actor;
@@ -27,6 +29,8 @@ pub struct ApiKey {
     pub created_at: DateTime<Utc>,
     /// Its revocation, which is final.
     pub revocation: Option<Revocation>,
+    /// Its last use, if it was ever used. It may be up to a minute behind.
+    pub last_use: Option<LastUse>,
 }
 
 impl ApiKey {
@@ -34,9 +38,13 @@ impl ApiKey {
     /// [`Credential::is_accepted`](crate::access::Credential::is_accepted).
     #[must_use]
     pub const fn state(&self) -> KeyState {
-        match self.revocation {
+        match &self.revocation {
             None => KeyState::Valid,
-            Some(Revocation { at, by, reason }) => KeyState::Revoked { at, by, reason },
+            Some(revocation) => KeyState::Revoked {
+                at: revocation.at,
+                by: revocation.by,
+                reason: revocation.reason,
+            },
         }
     }
 
@@ -123,8 +131,17 @@ pub enum KeyState {
     },
 }
 
-/// The first revocation of a key. Later ones change nothing.
+/// A request that a key was accepted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastUse {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// The client's address, if it has one.
+    pub from: Option<IpAddr>,
+}
+
+/// The first revocation of a key. Later ones change nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revocation {
     /// When.
     pub at: DateTime<Utc>,
@@ -132,6 +149,13 @@ pub struct Revocation {
     pub by: Actor,
     /// Why.
     pub reason: RevocationReason,
+    /// What whoever did it said to the holder.
+    pub note: Option<RevocationNote>,
+}
+
+text_type! {
+    /// What an owner says when revoking somebody's key: one line of 1 to 200 code points.
+    RevocationNote, max 200, one_line
 }
 
 words! {

@@ -8,6 +8,7 @@
 //! | who owns keys | [`organization`], [`user`], [`membership`], [`holder`] |
 //! | what a key is, and when it works | [`api_key`], [`token`], [`access`] |
 //! | what one can do with keys | [`keys`] |
+//! | when a key was last used | [`recent_uses`] |
 //! | which projects a key reaches | [`project`] |
 //! | running an organization: members, invitations, projects, its keys as owners see them | [`administration`], [`invitation`] |
 //! | who did what | [`audit`] |
@@ -44,7 +45,7 @@
 //!     .issue(&ada.as_holder(), draft, None, RequestSource::default())
 //!     .await?;
 //!
-//! let caller = installation.authenticate().caller(issued.token.expose()).await?;
+//! let caller = installation.authenticate().caller(issued.token.expose(), None).await?;
 //! assert_eq!(caller.consumer.username.as_str(), "ada");
 //! # Ok(())
 //! # }
@@ -71,7 +72,9 @@ pub mod project;
 #[cfg(test)]
 mod property_tests;
 pub mod random;
+pub mod recent_uses;
 mod secret;
+pub mod shortened_address;
 pub mod sign_in;
 #[cfg(feature = "testing")]
 pub mod testing;

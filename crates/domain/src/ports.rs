@@ -6,6 +6,7 @@
 mod api_keys;
 mod audit_log;
 mod credentials;
+mod last_uses;
 mod memberships;
 mod reachable_projects;
 mod storage_error;
@@ -16,12 +17,13 @@ pub use api_keys::{
 };
 pub use audit_log::{AuditFilter, AuditLog, AuditPosition};
 pub use credentials::Credentials;
+pub use last_uses::{KeyUse, LastUses};
 pub use memberships::Memberships;
 pub use reachable_projects::ReachableProjects;
 pub use storage_error::StorageError;
 
 #[cfg(feature = "testing")]
 pub use {
-    api_keys::MockApiKeys, audit_log::MockAuditLog, credentials::MockCredentials,
+    api_keys::MockApiKeys, audit_log::MockAuditLog, credentials::MockCredentials, last_uses::MockLastUses,
     memberships::MockMemberships, reachable_projects::MockReachableProjects,
 };

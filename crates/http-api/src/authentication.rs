@@ -7,6 +7,7 @@ use poem_openapi::registry::{MetaSecurityScheme, Registry};
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 
 use crate::problem::{Code, Problem};
+use crate::request_id::client_address;
 
 /// The caller of an operation: the first parameter of each, so that nothing else of a request is looked at before it
 /// is known who sends it.
@@ -58,7 +59,7 @@ impl<'a> ApiExtractor<'a> for Authenticated {
         let authenticate = request
             .data::<Authenticate>()
             .ok_or_else(|| Problem::internal("the endpoint was built without Authenticate"))?;
-        match authenticate.caller(token).await {
+        match authenticate.caller(token, client_address(request)).await {
             Ok(caller) => Ok(Self(caller)),
             Err(AuthenticateError::InvalidToken) => Err(Problem::from(Code::InvalidToken).into()),
             Err(AuthenticateError::Storage(error)) => Err(Problem::from(error).into()),

@@ -15,7 +15,7 @@ mod columns;
 mod error;
 mod format;
 mod reading;
-mod records;
+pub(crate) mod records;
 mod rows;
 mod tables;
 mod writing;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use keyward_console::{Console, PublicUrl};
 use keyward_domain::access::Authenticate;
-use keyward_domain::administration::{Invitations, Members, Projects};
+use keyward_domain::administration::{Invitations, Members, OrganizationKeys, Projects};
 use keyward_domain::clock::Clock;
 use keyward_domain::id::{AuditEventId, IdGenerator};
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::KeyLimit;
 use keyward_domain::random::Random;
+use keyward_domain::recent_uses::RecentUses;
 use keyward_domain::sign_in::password::PasswordHasher;
 use keyward_domain::sign_in::session::SignInPorts;
 use keyward_domain::sign_in::{Accounts, Joining, Setup, SignIn};
@@ -18,9 +19,13 @@ use keyward_front_door::RequestIds;
 use keyward_http_api::HttpApi;
 
 use crate::clock::SystemClock;
+use crate::last_use_writer::LastUseWriter;
 use crate::password_hasher::Argon2idHasher;
 use crate::random::OsRandom;
 use crate::store::Store;
+
+/// Of how many keys the last use is kept in memory until it is written: some 10 MiB if so many are used in a minute.
+const RECENTLY_USED_KEYS: usize = 100_000;
 
 /// Time, randomness, and the one generator of identifiers of this process.
 #[derive(Clone)]
@@ -60,6 +65,7 @@ pub(crate) struct Composition {
     sources: Sources,
     hasher: Arc<dyn PasswordHasher>,
     store: Arc<dyn Store>,
+    recent_uses: Arc<RecentUses>,
 }
 
 impl Composition {
@@ -74,6 +80,7 @@ impl Composition {
         store: Arc<dyn Store>,
     ) -> Self {
         Self {
+            recent_uses: Arc::new(RecentUses::new(RECENTLY_USED_KEYS)),
             sources,
             hasher,
             store,
@@ -118,6 +125,7 @@ impl Composition {
             invitations: self.invitations(),
             projects: self.projects(),
             joining: self.joining(),
+            organization_keys: self.organization_keys(),
             public_url,
         }
     }
@@ -125,12 +133,31 @@ impl Composition {
     /// Who sends a token.
     pub(crate) fn authenticate(&self) -> Authenticate {
         Authenticate::new(self.store.clone())
+            .noting_uses_in(Arc::clone(&self.recent_uses), Arc::clone(&self.sources.clock))
     }
 
     /// Personal keys.
     pub(crate) fn keys(&self, limit: KeyLimit) -> PersonalKeys {
         let Sources { clock, random, ids } = self.sources.clone();
         PersonalKeys::new(self.store.clone(), clock, random, ids, limit)
+    }
+
+    /// What writes down when keys were used.
+    pub(crate) fn last_use_writer(&self) -> LastUseWriter {
+        LastUseWriter::new(
+            Arc::clone(&self.recent_uses),
+            self.store.clone(),
+            Arc::clone(&self.sources.clock),
+        )
+    }
+
+    fn organization_keys(&self) -> OrganizationKeys {
+        let Sources {
+            clock,
+            random: _,
+            ids,
+        } = self.sources.clone();
+        OrganizationKeys::new(self.store.clone(), clock, ids)
     }
 
     /// Members.

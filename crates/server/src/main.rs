@@ -21,6 +21,7 @@ mod database_url;
 mod demo;
 mod failure_sentence;
 mod health;
+mod last_use_writer;
 mod logging;
 mod new_password;
 mod options;

@@ -1,8 +1,11 @@
 //! The store, whatever database it is on.
 
 use async_trait::async_trait;
+use keyward_domain::administration::ports::OrganizationKeyStore;
 use keyward_domain::administration::ports::{InvitationStore, MemberStore, ProjectStore};
-use keyward_domain::ports::{ApiKeys, AuditLog, Credentials, Memberships, ReachableProjects, StorageError};
+use keyward_domain::ports::{
+    ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects, StorageError,
+};
 use keyward_domain::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
 use keyward_persistence::postgres::PostgresStore;
 use keyward_persistence::sqlite::SqliteStore;
@@ -24,6 +27,8 @@ pub(crate) trait Store:
     + InvitationStore
     + ProjectStore
     + ReachableProjects
+    + LastUses
+    + OrganizationKeyStore
     + StorageProbe
     + Transfer
 {

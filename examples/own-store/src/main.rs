@@ -66,7 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("issued   {} ({})", issued.key.name, issued.key.hint);
 
     // Her script sends the token, and lets its key make another.
-    let caller = authenticate.caller(issued.token.expose()).await?;
+    let caller = authenticate.caller(issued.token.expose(), None).await?;
     println!(
         "accepted {}, who is {}",
         issued.key.hint, caller.consumer.username
@@ -116,7 +116,7 @@ fn draft(name: &str) -> Result<KeyDraft, Box<dyn Error>> {
 }
 
 async fn assert_refused(authenticate: &Authenticate, token: &str) -> Result<(), Box<dyn Error>> {
-    match authenticate.caller(token).await {
+    match authenticate.caller(token, None).await {
         Err(AuthenticateError::InvalidToken) => Ok(()),
         Err(error @ AuthenticateError::Storage(_)) => Err(error.into()),
         Ok(_) => Err("a dead key was accepted".into()),

@@ -17,6 +17,7 @@ use poem::{Response, handler};
 
 use crate::forms::{Fields, Query};
 use crate::pages::html;
+use crate::pages::last_used::LastUsed;
 use crate::pages::listing::Listing;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, SectionLink, Settings};
@@ -63,6 +64,7 @@ struct Row {
     created: Moment,
     /// The key that created it, if a key did.
     parent: Option<Parent>,
+    last_used: Option<LastUsed>,
     revoked: Option<Revoked>,
     revoke: String,
 }
@@ -84,7 +86,9 @@ struct Parent {
 
 struct Revoked {
     at: Moment,
-    why: &'static str,
+    who: &'static str,
+    /// What they said.
+    note: Option<String>,
 }
 
 /// The list as it is after a key was revoked, saying so.
@@ -219,7 +223,8 @@ fn row(key: &ApiKey, slug: &Slug, known: &HashMap<ApiKeyId, Parent>) -> Row {
             Origin::Console(_) => None,
             Origin::Key(parent) => known.get(&parent).cloned(),
         },
-        revoked: key.revocation.map(Revoked::from),
+        last_used: key.last_use.map(LastUsed::from),
+        revoked: key.revocation.as_ref().map(Revoked::from),
         revoke: links::revoke_api_key(slug, key.id),
     }
 }
@@ -233,16 +238,17 @@ impl From<&ApiKey> for Parent {
     }
 }
 
-impl From<Revocation> for Revoked {
-    fn from(revocation: Revocation) -> Self {
+impl From<&Revocation> for Revoked {
+    fn from(revocation: &Revocation) -> Self {
         Self {
             at: Moment(revocation.at),
-            why: match revocation.reason {
+            who: match revocation.reason {
                 RevocationReason::Holder => "by you",
                 RevocationReason::Owner => "by an owner",
                 RevocationReason::Leak => "because its token leaked",
                 RevocationReason::Administrator => "by an administrator",
             },
+            note: revocation.note.as_ref().map(ToString::to_string),
         }
     }
 }

@@ -13,6 +13,7 @@ use poem::{Response, handler};
 
 use crate::forms::Form;
 use crate::pages::api_keys::after_revocation;
+use crate::pages::last_used::LastUsed;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
@@ -40,6 +41,7 @@ struct KeyInQuestion {
     name: String,
     hint: String,
     created: Moment,
+    last_used: Option<LastUsed>,
     revoked: Option<Moment>,
 }
 
@@ -116,7 +118,8 @@ impl From<&ApiKey> for KeyInQuestion {
             name: key.name.to_string(),
             hint: key.hint.to_string(),
             created: Moment(key.created_at),
-            revoked: key.revocation.map(|revocation| Moment(revocation.at)),
+            last_used: key.last_use.map(LastUsed::from),
+            revoked: key.revocation.as_ref().map(|revocation| Moment(revocation.at)),
         }
     }
 }

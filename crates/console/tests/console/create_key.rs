@@ -43,7 +43,7 @@ async fn the_answer_shows_the_token_once_and_it_works() {
     let caller = running
         .installation
         .authenticate()
-        .caller(tokens[0])
+        .caller(tokens[0], None)
         .await
         .unwrap();
     assert_eq!(caller.consumer.id, ada.membership.id);

@@ -29,7 +29,7 @@ async fn who_leaves_sees_what_stops_and_loses_keys_and_pages_at_once() {
     let page = browser.follow(&answer).await;
     assert!(page.shows("You have left the organization") && page.shows("action=\"/sign-out\""));
     let authenticate = running.installation.authenticate();
-    assert!(authenticate.caller(key.token.expose()).await.is_err());
+    assert!(authenticate.caller(key.token.expose(), None).await.is_err());
     for path in [LIST, GENERAL, LEAVE] {
         assert_eq!(browser.get(path).await.status, 404, "{path}");
     }
@@ -64,7 +64,7 @@ async fn other_organizations_go_on() {
     assert!(
         installation
             .authenticate()
-            .caller(key.token.expose())
+            .caller(key.token.expose(), None)
             .await
             .is_ok()
     );

@@ -141,7 +141,7 @@ async fn before_a_removal_the_owner_sees_the_keys_with_their_families_that_stop(
     assert!(
         installation
             .authenticate()
-            .caller(child.token.expose())
+            .caller(child.token.expose(), None)
             .await
             .is_ok()
     );
@@ -166,7 +166,7 @@ async fn a_removal_needs_a_deliberate_act_and_then_ends_keys_and_pages_at_once()
     assert!(
         installation
             .authenticate()
-            .caller(key.token.expose())
+            .caller(key.token.expose(), None)
             .await
             .is_err()
     );
@@ -266,7 +266,7 @@ async fn only_owners_of_the_organization_see_and_change_its_members() {
     assert!(
         installation
             .authenticate()
-            .caller(key.token.expose())
+            .caller(key.token.expose(), None)
             .await
             .is_ok()
     );

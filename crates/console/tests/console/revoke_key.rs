@@ -11,7 +11,7 @@ fn revoke_path(key: &ApiKey) -> String {
 
 async fn works(running: &Running, issued: &IssuedKey) -> bool {
     let authenticate = running.installation.authenticate();
-    authenticate.caller(issued.token.expose()).await.is_ok()
+    authenticate.caller(issued.token.expose(), None).await.is_ok()
 }
 
 /// A key, one made from it, and one made from that.

@@ -62,6 +62,7 @@ impl Running {
             invitations: installation.invitations(),
             projects: installation.projects(),
             joining: installation.joining(),
+            organization_keys: installation.organization_keys(),
             public_url: public_url.clone(),
         };
         change(&mut console);

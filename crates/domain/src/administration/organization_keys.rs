@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, TimeDelta, Utc};
+
 use crate::administration::Authority;
 use crate::administration::ports::{
-    HeldKey, KeySelection, OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
+    HeldKey, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
 };
-use crate::api_key::RevocationReason;
+use crate::api_key::{RevocationNote, RevocationReason};
 use crate::audit::{Act, Actor, RequestSource};
 use crate::clock::Clock;
 use crate::id::{ApiKeyId, IdGenerator};
@@ -49,7 +51,25 @@ impl OrganizationKeys {
         self.keys.family(authority.organization_id(), id).await
     }
 
-    /// Revokes keys, for good. Returns those that were valid until now.
+    /// The moment so many days ago, for [`OrganizationKeyFilter::unused_since`].
+    #[must_use]
+    pub fn days_ago(&self, days: u16) -> DateTime<Utc> {
+        self.clock.now() - TimeDelta::days(days.into())
+    }
+
+    /// What a revocation of the selection would end now.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn at_stake(
+        &self,
+        authority: &Authority,
+        selection: KeySelection,
+    ) -> Result<KeysAtStake, StorageError> {
+        self.keys.at_stake(authority.organization_id(), selection).await
+    }
+
+    /// Revokes keys, for good, with a word to their holders. Returns those that were valid until now.
     ///
     /// # Errors
     /// See [`RevokeKeysError`]; then nothing was changed.
@@ -57,6 +77,7 @@ impl OrganizationKeys {
         &self,
         authority: &Authority,
         selection: KeySelection,
+        note: Option<RevocationNote>,
         source: RequestSource,
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
         let reason = match authority.as_actor() {
@@ -66,7 +87,7 @@ impl OrganizationKeys {
         let act = Act::new(&self.ids, self.clock.now(), authority.as_actor(), source)
             .within(authority.organization_id());
         self.keys
-            .revoke(authority.organization_id(), selection, reason, act)
+            .revoke(authority.organization_id(), selection, reason, note, act)
             .await
     }
 }

@@ -67,6 +67,7 @@ impl PersonalKeys {
             origin: holder.acts_through(),
             created_at: act.at,
             revocation: None,
+            last_use: None,
         };
         let event = act.event(Action::CreateApiKey, Subject::ApiKey(key.id));
         let new = NewApiKey {

@@ -260,6 +260,7 @@ mod tests {
                 at: Builder::new(1).clock.now(),
                 by: Actor::Administrator,
                 reason: RevocationReason::Leak,
+                note: None,
             }),
             ..valid.clone()
         };

@@ -100,6 +100,7 @@ impl Builder {
             origin: holder.acts_through(),
             created_at: self.clock.now(),
             revocation: None,
+            last_use: None,
         };
         (
             NewApiKey {

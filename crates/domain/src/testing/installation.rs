@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::access::{Authenticate, Caller};
 use crate::administration::AuditTrail;
+use crate::administration::OrganizationKeys;
 use crate::administration::{Invitations, Members, Projects};
 use crate::api_key::{KeyDescription, KeyName};
 use crate::audit::RequestSource;
@@ -83,7 +84,7 @@ impl TestInstallation {
     /// The caller that a key's token stands for.
     pub async fn caller(&self, issued: &IssuedKey) -> Caller {
         self.authenticate()
-            .caller(issued.token.expose())
+            .caller(issued.token.expose(), None)
             .await
             .expect("an accepted token")
     }
@@ -194,6 +195,13 @@ impl TestInstallation {
             self.clock(),
             Arc::clone(&self.builder.ids),
         )
+    }
+
+    /// The keys of an organization, as owners see them.
+    #[must_use]
+    pub fn organization_keys(&self) -> OrganizationKeys {
+        let store = Arc::new(self.store.clone());
+        OrganizationKeys::new(store, self.clock(), Arc::clone(&self.builder.ids))
     }
 
     fn clock(&self) -> Arc<dyn Clock> {

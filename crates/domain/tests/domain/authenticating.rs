@@ -94,7 +94,10 @@ async fn an_unsure_store_neither_accepts_nor_refuses() {
     let ada = installation.member(&acme, "ada", Role::Member).as_holder();
     let issued = installation.issue(&ada, "ci").await;
     installation.store.go_down();
-    let answer = installation.authenticate().caller(issued.token.expose()).await;
+    let answer = installation
+        .authenticate()
+        .caller(issued.token.expose(), None)
+        .await;
 
     assert!(
         matches!(
@@ -108,7 +111,7 @@ async fn an_unsure_store_neither_accepts_nor_refuses() {
 }
 
 async fn assert_refused(authenticate: &Authenticate, token: &str) {
-    let answer = authenticate.caller(token).await;
+    let answer = authenticate.caller(token, None).await;
     assert!(
         matches!(answer, Err(AuthenticateError::InvalidToken)),
         "{answer:?}"

@@ -240,7 +240,7 @@ async fn whoever_was_removed_and_is_invited_anew_is_a_new_consumer_and_old_token
         .expect("joined");
 
     assert_ne!(again.membership.id, bob.membership.id);
-    let refused = installation.authenticate().caller(old.token.expose()).await;
+    let refused = installation.authenticate().caller(old.token.expose(), None).await;
     assert!(
         matches!(refused, Err(AuthenticateError::InvalidToken)),
         "{refused:?}"

@@ -152,7 +152,7 @@ impl World {
         let answer = self
             .installation
             .authenticate()
-            .caller(&self.keys[key].token)
+            .caller(&self.keys[key].token, None)
             .await;
         match answer {
             Ok(caller) => {

@@ -124,7 +124,10 @@ async fn a_key_that_revokes_itself_says_so() {
             reason: RevocationReason::Holder,
         }
     );
-    let refused = installation.authenticate().caller(issued.token.expose()).await;
+    let refused = installation
+        .authenticate()
+        .caller(issued.token.expose(), None)
+        .await;
     assert!(
         matches!(refused, Err(AuthenticateError::InvalidToken)),
         "{refused:?}"

@@ -108,7 +108,7 @@ async fn whoever_is_removed_loses_the_pages_and_every_key_at_once() {
         .expect("removed");
 
     assert!(!is_member(&installation, &bob).await);
-    let refused = installation.authenticate().caller(key.token.expose()).await;
+    let refused = installation.authenticate().caller(key.token.expose(), None).await;
     assert!(
         matches!(refused, Err(AuthenticateError::InvalidToken)),
         "{refused:?}"

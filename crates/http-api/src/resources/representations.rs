@@ -34,6 +34,11 @@ pub(crate) struct ApiKeyItem {
     created_at: DateTime<Utc>,
     /// The key that created it, its parent. Absent if a person created it in the console.
     created_by_key_id: Option<String>,
+    /// When a request with it was last accepted, up to a minute behind. Absent if it was never used.
+    #[oai(serialize_with = "moment_if_any")]
+    last_used_at: Option<DateTime<Utc>>,
+    /// The client address of that request. Absent if it is not known.
+    last_used_from: Option<String>,
     /// When it was revoked. Absent unless it was.
     #[oai(serialize_with = "moment_if_any")]
     revoked_at: Option<DateTime<Utc>>,
@@ -72,6 +77,11 @@ impl ApiKeyItem {
             status,
             created_at: key.created_at,
             created_by_key_id: key.parent().map(|parent| parent.to_string()),
+            last_used_at: key.last_use.map(|last| last.at),
+            last_used_from: key
+                .last_use
+                .and_then(|last| last.from)
+                .map(|address| address.to_string()),
             revoked_at,
             revoked_reason,
             consumer_id: key.consumer_id.to_string(),
@@ -215,6 +225,8 @@ impl Example for ApiKeyItem {
             status: ApiKeyStatus::Valid,
             created_at: example_moment(),
             created_by_key_id: Some(EXAMPLE_PARENT_ID.to_owned()),
+            last_used_at: Some(example_moment()),
+            last_used_from: Some("203.0.113.7".to_owned()),
             revoked_at: None,
             revoked_reason: None,
             consumer_id: EXAMPLE_CONSUMER_ID.to_owned(),

@@ -17,6 +17,7 @@ mod documented;
 mod get_api_key;
 mod get_project;
 mod get_user;
+mod last_use;
 mod list_api_keys;
 mod list_projects;
 mod pages;

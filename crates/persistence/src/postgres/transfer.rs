@@ -16,6 +16,7 @@ use super::errors::{commit_error, storage_error};
 use super::schema;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
+use crate::transfer::records::*;
 use crate::transfer::{
     Arrival, BATCH, Batch, Counts, ImportError, Row, RowReceiver, RowSender, TABLES, Transfer, cannot_read,
     with_tables,
@@ -73,6 +74,7 @@ macro_rules! define {
         async fn send(connection: &mut AsyncPgConnection, rows: &RowSender) -> Result<(), Abort<Infallible>> {
             $(
                 let stored = schema::$table::table
+                    .select($Record::postgres_columns())
                     .order(schema::$table::table.primary_key())
                     .load_stream(connection)
                     .await?;

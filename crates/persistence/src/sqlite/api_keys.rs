@@ -8,8 +8,8 @@ mod descendants;
 mod edit;
 mod holder;
 mod read;
-mod revoke;
-mod row;
+pub(super) mod revoke;
+pub(super) mod row;
 
 use async_trait::async_trait;
 use keyward_domain::api_key::{ApiKey, KeyEdit, RevocationReason};

@@ -19,6 +19,13 @@ macro_rules! records {
         pub(crate) struct $Record {
             $($column: $Value,)*
         }
+
+        impl $Record {
+            /// The columns that are moved: PostgreSQL also has some that it makes of others.
+            pub(crate) const fn postgres_columns() -> ($(postgres::schema::$table::$column,)*) {
+                ($(postgres::schema::$table::$column,)*)
+            }
+        }
     )* };
 }
 

@@ -40,7 +40,10 @@ async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
         (
             "SELECT table_name::text AS text FROM information_schema.tables WHERE table_schema = 'public'",
             "SELECT column_name::text AS text FROM information_schema.columns
-             WHERE table_schema = 'public' AND table_name = '{}' ORDER BY ordinal_position",
+             WHERE table_schema = 'public' AND table_name = '{}'
+                -- The database makes it of the consumer, whatever comes in.
+                AND (table_name, column_name) <> ('api_keys', 'organization_id')
+             ORDER BY ordinal_position",
         )
     } else {
         (

@@ -18,6 +18,7 @@ use crate::composition::{Composition, Sources};
 use crate::data_directory::ServingRight;
 use crate::demo::Demo;
 use crate::health::Health;
+use crate::last_use_writer::LastUseWriter;
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions};
 use crate::output;
 use crate::program;
@@ -51,6 +52,7 @@ struct Server {
     routes: Routes,
     listening_on: SocketAddr,
     public_url: PublicUrl,
+    last_use_writer: LastUseWriter,
     _serving_right: Option<ServingRight>,
 }
 
@@ -101,6 +103,7 @@ impl Server {
             routes,
             listening_on,
             public_url,
+            last_use_writer: composition.last_use_writer(),
             _serving_right: serving_right,
         })
     }
@@ -112,7 +115,9 @@ impl Server {
             public_url = self.public_url.as_str(),
             "listening"
         );
+        let last_uses = self.last_use_writer.start();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
+        last_uses.finish().await;
         info!(cut_off = drained.cut_off, "ended");
     }
 }

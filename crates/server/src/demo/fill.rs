@@ -177,7 +177,11 @@ impl Filling {
             }
             By::Key(name) => {
                 let key = self.keys.get(name).ok_or(FillError::Missing(name))?;
-                let caller = self.use_cases.authenticate().caller(key.token.expose()).await?;
+                let caller = self
+                    .use_cases
+                    .authenticate()
+                    .caller(key.token.expose(), None)
+                    .await?;
                 Ok(caller.as_holder())
             }
         }

@@ -3,13 +3,15 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use crate::api_key::{ApiKey, RevocationReason};
+use crate::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationNote, RevocationReason};
 use crate::audit::Act;
 use crate::id::{ApiKeyId, ConsumerId, OrganizationId};
 use crate::membership::Membership;
 use crate::page::{Page, PageRequest};
 use crate::ports::{DescendantKeys, StatusFilter, StorageError};
+use crate::shortened_address::ShortenedAddress;
 use crate::text::folded;
+use crate::token::TokenHint;
 use crate::user::User;
 
 /// Shows and revokes the keys of all consumers of an organization, former ones included.
@@ -28,6 +30,14 @@ pub trait OrganizationKeyStore: Send + Sync {
     /// that does not exist.
     async fn family(&self, organization: OrganizationId, id: ApiKeyId) -> Result<Vec<HeldKey>, StorageError>;
 
+    /// What [`OrganizationKeyStore::revoke`] would revoke now, with the first [`KeysAtStake::SHOWN`] keys by
+    /// [`ApiKey::search_text`], which begins with the name, and where that is the same by rising identifier.
+    async fn at_stake(
+        &self,
+        organization: OrganizationId,
+        selection: KeySelection,
+    ) -> Result<KeysAtStake, StorageError>;
+
     /// Revokes the selected keys that are valid, and returns them. Selected keys that the organization does not have are
     /// passed over.
     ///
@@ -38,17 +48,41 @@ pub trait OrganizationKeyStore: Send + Sync {
         organization: OrganizationId,
         selection: KeySelection,
         reason: RevocationReason,
+        note: Option<RevocationNote>,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError>;
 }
 
-/// A key and whose it is.
+/// A key, as far as owners may see it, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldKey {
-    /// The key.
-    pub key: ApiKey,
+    /// Its identifier.
+    pub id: ApiKeyId,
+    /// What people recognize its token by.
+    pub hint: TokenHint,
+    /// Its name.
+    pub name: KeyName,
+    /// What it is for, in the holder's words.
+    pub description: KeyDescription,
+    /// How it came to be.
+    pub origin: Origin,
+    /// When it was created.
+    pub created_at: DateTime<Utc>,
+    /// Its revocation, which is final.
+    pub revocation: Option<Revocation>,
+    /// Its last use, if it was ever used.
+    pub last_use: Option<HeldKeyUse>,
     /// Whose it is.
     pub holder: KeyHolder,
+}
+
+/// The last use of a key, as far as owners may see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldKeyUse {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Roughly from where.
+    pub from: Option<ShortenedAddress>,
 }
 
 /// Whose key it is.
@@ -60,6 +94,42 @@ pub struct KeyHolder {
     pub membership: Membership,
 }
 
+impl HeldKey {
+    /// Leaves out what owners may not see.
+    #[must_use]
+    pub fn new(key: ApiKey, holder: KeyHolder) -> Self {
+        Self {
+            id: key.id,
+            hint: key.hint,
+            name: key.name,
+            description: key.description,
+            origin: key.origin,
+            created_at: key.created_at,
+            revocation: key.revocation,
+            last_use: key.last_use.map(|last| HeldKeyUse {
+                at: last.at,
+                from: last.from.map(ShortenedAddress::of),
+            }),
+            holder,
+        }
+    }
+
+    /// Whether the key was not revoked. It gives access only while its holder's membership is live, too.
+    #[must_use]
+    pub const fn is_valid(&self) -> bool {
+        self.revocation.is_none()
+    }
+
+    /// The key that created this one, if a key did.
+    #[must_use]
+    pub const fn parent(&self) -> Option<ApiKeyId> {
+        match self.origin {
+            Origin::Console(_) => None,
+            Origin::Key(parent) => Some(parent),
+        }
+    }
+}
+
 /// Which keys of an organization a list shows. What is absent does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OrganizationKeyFilter {
@@ -67,6 +137,8 @@ pub struct OrganizationKeyFilter {
     pub status: StatusFilter,
     /// Only this consumer's.
     pub consumer: Option<ConsumerId>,
+    /// Only valid keys that were created before this moment and not used since.
+    pub unused_since: Option<DateTime<Utc>>,
     term: Option<String>,
 }
 
@@ -85,10 +157,46 @@ impl OrganizationKeyFilter {
         }
     }
 
+    /// Of these, only the keys of one consumer.
+    #[must_use]
+    pub fn of_consumer(self, consumer: ConsumerId) -> Self {
+        Self {
+            consumer: Some(consumer),
+            ..self
+        }
+    }
+
+    /// Of these, only valid keys that were created before this moment and not used since.
+    #[must_use]
+    pub fn unused_since(self, moment: DateTime<Utc>) -> Self {
+        Self {
+            unused_since: Some(moment),
+            ..self
+        }
+    }
+
     /// What one of the two search texts must contain, literally; a store escapes its own wildcards.
     #[must_use]
     pub fn term(&self) -> Option<&str> {
         self.term.as_deref()
+    }
+
+    /// Whether a key of this user passes.
+    #[must_use]
+    pub fn accepts(&self, key: &ApiKey, holder: &User) -> bool {
+        let has_status = match self.status {
+            StatusFilter::Valid => key.is_valid(),
+            StatusFilter::Revoked => !key.is_valid(),
+            StatusFilter::All => true,
+        };
+        let is_consumers = self.consumer.is_none_or(|consumer| key.consumer_id == consumer);
+        let is_unused = self.unused_since.is_none_or(|since| {
+            key.is_valid() && key.created_at < since && key.last_use.is_none_or(|last| last.at < since)
+        });
+        let is_found = self
+            .term()
+            .is_none_or(|term| key.search_text().contains(term) || holder.search_text().contains(term));
+        has_status && is_consumers && is_unused && is_found
     }
 }
 
@@ -106,6 +214,22 @@ pub enum KeySelection {
     OfConsumer(ConsumerId),
     /// All that were created before this moment.
     IssuedBefore(DateTime<Utc>),
+}
+
+/// What a revocation would end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeysAtStake {
+    /// How many valid keys.
+    pub keys: u32,
+    /// Of how many consumers.
+    pub holders: u32,
+    /// The first of the keys.
+    pub first: Vec<HeldKey>,
+}
+
+impl KeysAtStake {
+    /// The most keys that are shown.
+    pub const SHOWN: usize = 20;
 }
 
 /// Why no keys were revoked.

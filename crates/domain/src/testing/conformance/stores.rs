@@ -6,12 +6,11 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::Spawn;
-use crate::administration::ports::Names;
-use crate::administration::ports::{InvitationStore, MemberStore, ProjectStore};
+use crate::administration::ports::{InvitationStore, MemberStore, Names, OrganizationKeyStore, ProjectStore};
 use crate::id::MembershipId;
 use crate::membership::Membership;
 use crate::organization::Organization;
-use crate::ports::{ApiKeys, AuditLog, Credentials, Memberships, ReachableProjects};
+use crate::ports::{ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
 use crate::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
 use crate::user::User;
 
@@ -82,6 +81,10 @@ pub struct Stores {
     pub reachable_projects: Arc<dyn ReachableProjects>,
     /// The names of things.
     pub names: Arc<dyn Names>,
+    /// When keys were last used.
+    pub last_uses: Arc<dyn LastUses>,
+    /// Keys, as owners see them.
+    pub organization_keys: Arc<dyn OrganizationKeyStore>,
 }
 
 impl Stores {
@@ -102,6 +105,8 @@ impl Stores {
             + ProjectStore
             + ReachableProjects
             + Names
+            + LastUses
+            + OrganizationKeyStore
             + 'static,
     {
         Self {
@@ -114,7 +119,9 @@ impl Stores {
             invitations: Arc::clone(&store) as _,
             projects: Arc::clone(&store) as _,
             reachable_projects: Arc::clone(&store) as _,
-            names: store,
+            names: Arc::clone(&store) as _,
+            last_uses: Arc::clone(&store) as _,
+            organization_keys: store,
         }
     }
 }

@@ -401,5 +401,35 @@ suite! { $
             a_page_of_names_is_found_at_once
             a_user_is_found_by_name_in_their_own_organizations_only
         }
+        last_use_cases {
+            a_last_use_reads_back_as_it_was_recorded
+            a_last_use_only_moves_forward
+            many_last_uses_are_recorded_at_once_and_each_for_its_key
+            the_use_of_an_unknown_key_is_passed_over
+            a_last_use_changes_nothing_else_and_writes_no_event
+            last_uses_that_are_recorded_at_once_with_others_and_with_revocations_all_arrive
+        }
+        organization_key_cases {
+            a_held_key_is_whole_but_for_where_exactly_it_was_used
+            the_keys_of_all_members_are_listed_newest_first_over_pages
+            another_organizations_keys_are_neither_listed_nor_found
+            held_keys_are_listed_by_state_and_holder
+            held_keys_are_found_by_name_last_four_and_holder
+            valid_keys_that_nobody_used_for_long_are_found
+            a_family_is_all_ancestors_and_all_that_came_from_them
+            what_is_at_stake_is_what_a_revocation_ends
+            of_many_keys_at_stake_the_first_by_name_are_shown
+        }
+        revoke_many_cases {
+            revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_each
+            every_selection_revokes_its_valid_keys_and_no_others
+            keys_of_a_former_member_can_be_revoked
+            another_organizations_keys_are_never_revoked
+            keys_of_others_are_revoked_by_owners_and_administrators_only
+            keys_whose_events_cannot_be_written_are_not_revoked
+            keys_are_revoked_in_full_even_if_the_caller_stops_waiting
+            concurrent_revocations_by_owner_and_holder_end_every_key_once
+            no_child_outlives_the_revocation_of_its_family_by_an_owner
+        }
     }
 }

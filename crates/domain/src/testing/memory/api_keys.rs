@@ -141,6 +141,7 @@ impl ApiKeys for MemoryStore {
                     at: act.at,
                     by: act.actor,
                     reason,
+                    note: None,
                 });
             }
         }

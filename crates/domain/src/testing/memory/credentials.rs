@@ -34,7 +34,7 @@ impl Credentials for MemoryStore {
                         name: organization.name.clone(),
                     },
                 },
-                revoked_at: key.revocation.map(|revocation| revocation.at),
+                revoked_at: key.revocation.as_ref().map(|revocation| revocation.at),
                 membership_ended_at: membership.ended_at,
             })
         });

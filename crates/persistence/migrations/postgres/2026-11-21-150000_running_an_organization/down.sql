@@ -15,7 +15,13 @@ ALTER TABLE audit_events
     ADD CONSTRAINT audit_events_subject_kind_check
         CHECK (subject_kind IN ('installation', 'organization', 'user', 'membership', 'api_key', 'session')) NOT VALID;
 ALTER TABLE sessions DROP COLUMN started_from, DROP COLUMN user_agent;
-ALTER TABLE api_keys DROP COLUMN last_used_at, DROP COLUMN last_used_from, DROP COLUMN revoked_note;
+DROP TRIGGER api_keys_organization ON api_keys;
+DROP FUNCTION api_keys_organization();
+ALTER TABLE api_keys
+    DROP COLUMN last_used_at,
+    DROP COLUMN last_used_from,
+    DROP COLUMN revoked_note,
+    DROP COLUMN organization_id;
 ALTER TABLE api_keys RESET (fillfactor);
 DROP TABLE project_members;
 DROP TABLE projects;

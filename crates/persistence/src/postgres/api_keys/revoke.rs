@@ -1,12 +1,12 @@
 //! Revoking a key, alone or with its descendants.
 
-use diesel::BoxableExpression;
 use diesel::dsl::exists;
 use diesel::pg::Pg;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::sql_types::Bool;
+use diesel::{BoxableExpression, QueryResult};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::api_key::RevocationReason;
+use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
@@ -38,29 +38,43 @@ pub(super) async fn revoke(
         DescendantKeys::Keep => Box::new(api_keys::id.eq(id.as_uuid())),
         DescendantKeys::Revoke => is_or_descends_from(consumer, id),
     };
-    let (by_kind, by_id) = actor::to_columns(act.actor);
-    let mut revoked: Vec<Uuid> = diesel::update(
-        api_keys::table
-            .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
-            // The first revocation stays as it is.
-            .filter(api_keys::revoked_at.is_null())
-            .filter(targets),
-    )
-    .set((
-        api_keys::revoked_at.eq(act.at),
-        api_keys::revoked_by_kind.eq(by_kind),
-        api_keys::revoked_by_id.eq(by_id),
-        api_keys::revoked_reason.eq(reason.as_str()),
-    ))
-    .returning(api_keys::id)
-    .get_results(connection)
-    .await?;
-    if revoked.is_empty() && !key_exists(connection, consumer, id).await? {
+    // The first revocation stays as it is.
+    let valid: Vec<Uuid> = api_keys::table
+        .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
+        .filter(api_keys::revoked_at.is_null())
+        .filter(targets)
+        .order(api_keys::id)
+        .select(api_keys::id)
+        .for_no_key_update()
+        .load(connection)
+        .await?;
+    if valid.is_empty() && !key_exists(connection, consumer, id).await? {
         return Err(Abort::Refused(RevokeKeyError::NotFound));
     }
-    revoked.sort_unstable();
+    Ok(revoke_locked(connection, valid, reason, None, &act).await?)
+}
 
-    let revoked: Vec<ApiKeyId> = revoked.into_iter().map(ApiKeyId::from_uuid).collect();
+/// Revokes valid keys, and tells of each. They must be locked, in the order of their identifiers: when they were last
+/// used is written at any time, and several keys at once are locked in that order there, too.
+pub(in crate::postgres) async fn revoke_locked(
+    connection: &mut AsyncPgConnection,
+    keys: Vec<Uuid>,
+    reason: RevocationReason,
+    note: Option<&RevocationNote>,
+    act: &Act,
+) -> QueryResult<Vec<ApiKeyId>> {
+    let (by_kind, by_id) = actor::to_columns(act.actor);
+    diesel::update(api_keys::table.filter(api_keys::id.eq_any(&keys)))
+        .set((
+            api_keys::revoked_at.eq(act.at),
+            api_keys::revoked_by_kind.eq(by_kind),
+            api_keys::revoked_by_id.eq(by_id),
+            api_keys::revoked_reason.eq(reason.as_str()),
+            api_keys::revoked_note.eq(note.map(RevocationNote::as_str)),
+        ))
+        .execute(connection)
+        .await?;
+    let revoked: Vec<ApiKeyId> = keys.into_iter().map(ApiKeyId::from_uuid).collect();
     let events = revoked
         .iter()
         .map(|key| act.event(Action::RevokeApiKey, Subject::ApiKey(*key)))

@@ -1,9 +1,13 @@
 //! A key as it is stored.
 
+use std::net::IpAddr;
+
 use chrono::{DateTime, Utc};
 use diesel::pg::Pg;
 use diesel::prelude::{Insertable, Queryable, Selectable};
-use keyward_domain::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationReason};
+use keyward_domain::api_key::{
+    ApiKey, KeyDescription, KeyName, LastUse, Origin, Revocation, RevocationNote, RevocationReason,
+};
 use keyward_domain::id::{ApiKeyId, MembershipId, UserId};
 use keyward_domain::ports::{NewApiKey, StorageError};
 use keyward_domain::token::TokenHint;
@@ -15,7 +19,7 @@ use crate::stored_row::StoredRow;
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = api_keys, check_for_backend(Pg))]
-pub(super) struct KeyRow {
+pub(in crate::postgres) struct KeyRow {
     id: Uuid,
     consumer_id: Uuid,
     hint: String,
@@ -28,6 +32,9 @@ pub(super) struct KeyRow {
     revoked_by_kind: Option<String>,
     revoked_by_id: Option<Uuid>,
     revoked_reason: Option<String>,
+    last_used_at: Option<DateTime<Utc>>,
+    last_used_from: Option<String>,
+    revoked_note: Option<String>,
 }
 
 impl TryFrom<KeyRow> for ApiKey {
@@ -44,6 +51,7 @@ impl TryFrom<KeyRow> for ApiKey {
             origin: origin(&stored, &row)?,
             created_at: row.created_at,
             revocation: revocation(&stored, &row)?,
+            last_use: last_use(&stored, &row)?,
         })
     }
 }
@@ -63,6 +71,7 @@ fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, St
     };
     let kind = stored.present("revoked_by_kind", row.revoked_by_kind.as_deref())?;
     let reason = stored.present("revoked_reason", row.revoked_reason.as_deref())?;
+    let note = row.revoked_note.as_deref().map(RevocationNote::parse);
     Ok(Some(Revocation {
         at,
         by: actor::from_columns(
@@ -71,6 +80,18 @@ fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, St
             ("revoked_by_id", row.revoked_by_id),
         )?,
         reason: stored.word("revoked_reason", RevocationReason::from_word(reason))?,
+        note: stored.read("revoked_note", note.transpose())?,
+    }))
+}
+
+fn last_use(stored: &StoredRow, row: &KeyRow) -> Result<Option<LastUse>, StorageError> {
+    let Some(at) = row.last_used_at else {
+        return Ok(None);
+    };
+    let from = row.last_used_from.as_deref().map(str::parse::<IpAddr>);
+    Ok(Some(LastUse {
+        at,
+        from: stored.read("last_used_from", from.transpose())?,
     }))
 }
 

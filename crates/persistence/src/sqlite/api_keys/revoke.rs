@@ -1,11 +1,11 @@
 //! Revoking a key, alone or with its descendants.
 
-use diesel::BoxableExpression;
 use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
 use diesel::sql_types::Bool;
 use diesel::sqlite::Sqlite;
-use keyward_domain::api_key::RevocationReason;
+use diesel::{BoxableExpression, QueryResult};
+use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
@@ -36,27 +36,43 @@ pub(super) fn revoke(
         DescendantKeys::Keep => Box::new(api_keys::id.eq(StoredId(id.as_uuid()))),
         DescendantKeys::Revoke => is_or_descends_from(consumer, id),
     };
-    let (by_kind, by_id) = actor::to_columns(act.actor);
-    let revoked: Vec<StoredId> = diesel::update(
-        api_keys::table
-            .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
-            // The first revocation stays as it is.
-            .filter(api_keys::revoked_at.is_null())
-            .filter(targets),
-    )
-    .set((
-        api_keys::revoked_at.eq(act.at.timestamp_millis()),
-        api_keys::revoked_by_kind.eq(by_kind),
-        api_keys::revoked_by_id.eq(by_id.map(StoredId)),
-        api_keys::revoked_reason.eq(reason.as_str()),
-    ))
-    .returning(api_keys::id)
-    .get_results(connection)?;
-    if revoked.is_empty() && !key_exists(connection, consumer, id)? {
+    // The first revocation stays as it is.
+    let valid: Vec<StoredId> = api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(api_keys::revoked_at.is_null())
+        .filter(targets)
+        .order(api_keys::id)
+        .select(api_keys::id)
+        .load(connection)?;
+    if valid.is_empty() && !key_exists(connection, consumer, id)? {
         return Err(Abort::Refused(RevokeKeyError::NotFound));
     }
-    let mut revoked: Vec<ApiKeyId> = revoked.into_iter().map(|id| ApiKeyId::from_uuid(id.0)).collect();
-    revoked.sort_unstable();
+    Ok(revoke_valid(connection, &valid, reason, None, &act)?)
+}
+
+/// Revokes valid keys, and tells of each.
+pub(in crate::sqlite) fn revoke_valid(
+    connection: &mut SqliteConnection,
+    keys: &[StoredId],
+    reason: RevocationReason,
+    note: Option<&RevocationNote>,
+    act: &Act,
+) -> QueryResult<Vec<ApiKeyId>> {
+    let (by_kind, by_id) = actor::to_columns(act.actor);
+    // SQLite takes 32,766 parameters in one statement.
+    const AT_ONCE: usize = 10_000;
+    for chunk in keys.chunks(AT_ONCE) {
+        diesel::update(api_keys::table.filter(api_keys::id.eq_any(chunk.iter().copied())))
+            .set((
+                api_keys::revoked_at.eq(act.at.timestamp_millis()),
+                api_keys::revoked_by_kind.eq(by_kind),
+                api_keys::revoked_by_id.eq(by_id.map(StoredId)),
+                api_keys::revoked_reason.eq(reason.as_str()),
+                api_keys::revoked_note.eq(note.map(RevocationNote::as_str)),
+            ))
+            .execute(connection)?;
+    }
+    let revoked: Vec<ApiKeyId> = keys.iter().map(|id| ApiKeyId::from_uuid(id.0)).collect();
     let events = revoked
         .iter()
         .map(|key| act.event(Action::RevokeApiKey, Subject::ApiKey(*key)))

@@ -1,8 +1,12 @@
 //! A key as it is stored.
 
+use std::net::IpAddr;
+
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use diesel::sqlite::Sqlite;
-use keyward_domain::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationReason};
+use keyward_domain::api_key::{
+    ApiKey, KeyDescription, KeyName, LastUse, Origin, Revocation, RevocationNote, RevocationReason,
+};
 use keyward_domain::id::{ApiKeyId, MembershipId, UserId};
 use keyward_domain::ports::{NewApiKey, StorageError};
 use keyward_domain::token::TokenHint;
@@ -14,7 +18,7 @@ use crate::stored_row::StoredRow;
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = api_keys, check_for_backend(Sqlite))]
-pub(super) struct KeyRow {
+pub(in crate::sqlite) struct KeyRow {
     id: StoredId,
     consumer_id: StoredId,
     hint: String,
@@ -27,6 +31,9 @@ pub(super) struct KeyRow {
     revoked_by_kind: Option<String>,
     revoked_by_id: Option<StoredId>,
     revoked_reason: Option<String>,
+    last_used_at: Option<i64>,
+    last_used_from: Option<String>,
+    revoked_note: Option<String>,
 }
 
 impl TryFrom<KeyRow> for ApiKey {
@@ -43,6 +50,7 @@ impl TryFrom<KeyRow> for ApiKey {
             origin: origin(&stored, &row)?,
             created_at: stored.read("created_at", moment(row.created_at))?,
             revocation: revocation(&stored, &row)?,
+            last_use: last_use(&stored, &row)?,
         })
     }
 }
@@ -62,6 +70,7 @@ fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, St
     };
     let kind = stored.present("revoked_by_kind", row.revoked_by_kind.as_deref())?;
     let reason = stored.present("revoked_reason", row.revoked_reason.as_deref())?;
+    let note = row.revoked_note.as_deref().map(RevocationNote::parse);
     Ok(Some(Revocation {
         at: stored.read("revoked_at", moment(at))?,
         by: actor::from_columns(
@@ -70,6 +79,18 @@ fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, St
             ("revoked_by_id", row.revoked_by_id.map(|id| id.0)),
         )?,
         reason: stored.word("revoked_reason", RevocationReason::from_word(reason))?,
+        note: stored.read("revoked_note", note.transpose())?,
+    }))
+}
+
+fn last_use(stored: &StoredRow, row: &KeyRow) -> Result<Option<LastUse>, StorageError> {
+    let Some(at) = row.last_used_at else {
+        return Ok(None);
+    };
+    let from = row.last_used_from.as_deref().map(str::parse::<IpAddr>);
+    Ok(Some(LastUse {
+        at: stored.read("last_used_at", moment(at))?,
+        from: stored.read("last_used_from", from.transpose())?,
     }))
 }
 

@@ -36,7 +36,12 @@ pub async fn a_revocation_keeps_its_moment_actor_and_reason(stores: KeyStores) {
         let revoked = revoke(&scene, &ada, key.id, reason, DescendantKeys::Keep, act).await;
         assert_eq!(revoked.expect("revoked"), [key.id]);
         let expected = ApiKey {
-            revocation: Some(Revocation { at, by, reason }),
+            revocation: Some(Revocation {
+                at,
+                by,
+                reason,
+                note: None,
+            }),
             ..key.clone()
         };
         assert_eq!(scene.stored(&key).await, expected);
@@ -168,11 +173,12 @@ pub async fn all_generations_are_revoked_if_asked_for(stores: KeyStores) {
         at,
         by: Actor::User(ada.user.id),
         reason: RevocationReason::Holder,
+        note: None,
     };
     for key in &family {
         assert_eq!(
-            scene.stored(key).await.revocation,
-            Some(revocation),
+            scene.stored(key).await.revocation.as_ref(),
+            Some(&revocation),
             "{}",
             key.name
         );

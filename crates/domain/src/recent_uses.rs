@@ -1,0 +1,320 @@
+//! Recent uses: what accepted requests tell of their keys, kept in memory until somebody writes it down.
+//!
+//! A request only notes; it waits for no storage. Whoever serves takes what is due every few seconds, writes it with
+//! [`LastUses`](crate::ports::LastUses), and puts back what could not be written.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::api_key::LastUse;
+use crate::id::ApiKeyId;
+use crate::ports::KeyUse;
+
+/// The last use of each key that was used of late, of one process.
+///
+/// It holds one entry for each key and at most as many as its capacity. When it is full, the use of a key that it does
+/// not hold is passed over, and counted: to make room by forgetting another key would lose that key's use instead, or
+/// let it be written twice a minute. Entries whose use is written leave after [`RecentUses::REST`], and make room.
+#[derive(Debug)]
+pub struct RecentUses {
+    capacity: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    keys: HashMap<ApiKeyId, Noted>,
+    passed_over: u64,
+}
+
+/// One key. At least one of the two is there.
+#[derive(Debug)]
+struct Noted {
+    unwritten: Option<LastUse>,
+    written_at: Option<DateTime<Utc>>,
+}
+
+impl RecentUses {
+    /// How long a key rests after it was written: each is written at most once in this time.
+    pub const REST: TimeDelta = TimeDelta::minutes(1);
+
+    /// Holds the uses of at most that many keys: some 100 bytes for each.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            capacity,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Notes that a key was used. Of the uses of one key, the latest stays.
+    pub fn note(&self, key: ApiKeyId, last: LastUse) {
+        let mut state = self.state();
+        let is_full = state.keys.len() >= self.capacity;
+        match state.keys.entry(key) {
+            Entry::Occupied(noted) => noted.into_mut().merge(last),
+            Entry::Vacant(_) if is_full => state.passed_over += 1,
+            Entry::Vacant(free) => {
+                free.insert(Noted {
+                    unwritten: Some(last),
+                    written_at: None,
+                });
+            }
+        }
+    }
+
+    /// Takes at most that many of the uses that are due, to be written now: those of keys that do not rest. What cannot
+    /// be written goes back with [`RecentUses::put_back`].
+    #[must_use]
+    pub fn take_due(&self, now: DateTime<Utc>, at_most: usize) -> Vec<KeyUse> {
+        let mut state = self.state();
+        state
+            .keys
+            .retain(|_, noted| noted.unwritten.is_some() || noted.rests(now));
+        state.take(now, at_most, |noted| !noted.rests(now))
+    }
+
+    /// Takes at most that many uses, also of keys that rest: the process is about to end.
+    #[must_use]
+    pub fn take_last(&self, now: DateTime<Utc>, at_most: usize) -> Vec<KeyUse> {
+        self.state().take(now, at_most, |_| true)
+    }
+
+    /// Puts back what was taken and could not be written. It is due at once, and merges with what was noted meanwhile.
+    pub fn put_back(&self, uses: Vec<KeyUse>) {
+        let mut state = self.state();
+        for KeyUse { key, last } in uses {
+            // What was taken kept its place, so nothing is lost here, and the bound holds.
+            if let Some(noted) = state.keys.get_mut(&key) {
+                noted.written_at = None;
+                noted.merge(last);
+            }
+        }
+    }
+
+    /// How many uses were passed over for want of room since this was last asked.
+    #[must_use]
+    pub fn take_passed_over(&self) -> u64 {
+        std::mem::take(&mut self.state().passed_over)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing in a critical section panics half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take(&mut self, now: DateTime<Utc>, at_most: usize, is_due: impl Fn(&Noted) -> bool) -> Vec<KeyUse> {
+        let due = self.keys.iter_mut().filter(|(_, noted)| is_due(noted));
+        due.filter_map(|(key, noted)| {
+            let last = noted.unwritten.take()?;
+            noted.written_at = Some(now);
+            Some(KeyUse { key: *key, last })
+        })
+        .take(at_most)
+        .collect()
+    }
+}
+
+impl Noted {
+    fn merge(&mut self, last: LastUse) {
+        if self.unwritten.is_none_or(|noted| noted.at < last.at) {
+            self.unwritten = Some(last);
+        }
+    }
+
+    /// Whether it was written so recently that it must not be written again. A clock that was set back ends the rest.
+    fn rests(&self, now: DateTime<Utc>) -> bool {
+        self.written_at
+            .is_some_and(|written_at| written_at <= now && now - written_at < RecentUses::REST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use chrono::{DateTime, TimeDelta, Utc};
+
+    use super::RecentUses;
+    use crate::api_key::LastUse;
+    use crate::clock::Clock;
+    use crate::id::ApiKeyId;
+    use crate::ports::KeyUse;
+    use crate::testing::Builder;
+
+    const ALL: usize = usize::MAX;
+
+    fn scene() -> (RecentUses, Builder, DateTime<Utc>) {
+        let make = Builder::new(1);
+        let now = make.clock.now();
+        (RecentUses::new(2), make, now)
+    }
+
+    fn from(last: u8) -> Option<IpAddr> {
+        Some([203, 0, 113, last].into())
+    }
+
+    fn seconds(count: i64) -> TimeDelta {
+        TimeDelta::seconds(count)
+    }
+
+    #[test]
+    fn a_thousand_uses_in_one_minute_are_one_write() {
+        let (uses, make, now) = scene();
+        let key: ApiKeyId = make.ids.next();
+        let mut written = Vec::new();
+        for number in 0..1_000 {
+            let at = now + TimeDelta::milliseconds(59 * number);
+            uses.note(key, LastUse { at, from: from(7) });
+            written.extend(uses.take_due(at, ALL));
+        }
+        let first = LastUse {
+            at: now,
+            from: from(7),
+        };
+        assert_eq!(written, [KeyUse { key, last: first }]);
+
+        let last = LastUse {
+            at: now + TimeDelta::milliseconds(59 * 999),
+            from: from(7),
+        };
+        assert_eq!(uses.take_due(now + RecentUses::REST - seconds(1), ALL), []);
+        assert_eq!(uses.take_due(now + RecentUses::REST, ALL), [KeyUse { key, last }]);
+    }
+
+    #[test]
+    fn the_latest_use_stays_in_whatever_order_they_come() {
+        let (uses, make, now) = scene();
+        let key: ApiKeyId = make.ids.next();
+        for (offset, address) in [(1, 1), (3, 3), (2, 2)] {
+            let at = now + seconds(offset);
+            uses.note(
+                key,
+                LastUse {
+                    at,
+                    from: from(address),
+                },
+            );
+        }
+        let last = LastUse {
+            at: now + seconds(3),
+            from: from(3),
+        };
+        assert_eq!(uses.take_due(now, ALL), [KeyUse { key, last }]);
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_due_at_once_and_merges_with_what_came_meanwhile() {
+        let (uses, make, now) = scene();
+        let (idle, busy): (ApiKeyId, ApiKeyId) = (make.ids.next(), make.ids.next());
+        let before = LastUse {
+            at: now,
+            from: from(1),
+        };
+        for key in [idle, busy] {
+            uses.note(key, before);
+        }
+        let taken = uses.take_due(now, ALL);
+        assert_eq!(taken.len(), 2);
+        let meanwhile = LastUse {
+            at: now + seconds(1),
+            from: None,
+        };
+        uses.note(busy, meanwhile);
+        uses.put_back(taken);
+
+        let mut again = uses.take_due(now + seconds(1), ALL);
+        again.sort_by_key(|written| written.key);
+        let expected = [
+            KeyUse {
+                key: idle,
+                last: before,
+            },
+            KeyUse {
+                key: busy,
+                last: meanwhile,
+            },
+        ];
+        assert_eq!(again, expected);
+    }
+
+    #[test]
+    fn a_full_collector_keeps_what_it_has_and_counts_what_it_passes_over() {
+        let (uses, make, now) = scene();
+        let [first, second, third]: [ApiKeyId; 3] = [make.ids.next(), make.ids.next(), make.ids.next()];
+        let last = LastUse { at: now, from: None };
+        for key in [first, second, third, third, first] {
+            uses.note(key, last);
+        }
+        let kept = |uses: &RecentUses, now| {
+            let mut keys: Vec<ApiKeyId> = uses.take_due(now, ALL).iter().map(|taken| taken.key).collect();
+            keys.sort_unstable();
+            keys
+        };
+        assert_eq!(kept(&uses, now), [first, second]);
+        assert_eq!((uses.take_passed_over(), uses.take_passed_over()), (2, 0));
+
+        // Keys that rest keep their places, lest they be written again within the minute.
+        uses.note(third, last);
+        assert_eq!(kept(&uses, now + seconds(59)), []);
+        assert_eq!(kept(&uses, now + seconds(60)), []);
+        uses.note(third, last);
+        assert_eq!(kept(&uses, now + seconds(60)), [third]);
+        assert_eq!(uses.take_passed_over(), 1);
+    }
+
+    #[test]
+    fn uses_are_taken_in_portions_and_none_twice() {
+        let (uses, make, now) = scene();
+        let [first, second]: [ApiKeyId; 2] = [make.ids.next(), make.ids.next()];
+        for key in [first, second] {
+            uses.note(key, LastUse { at: now, from: None });
+        }
+        let mut taken: Vec<ApiKeyId> = Vec::new();
+        for left in [1, 1, 0] {
+            let portion = uses.take_due(now, 1);
+            assert_eq!(portion.len(), left);
+            taken.extend(portion.iter().map(|taken| taken.key));
+        }
+        taken.sort_unstable();
+        assert_eq!(taken, [first, second]);
+    }
+
+    #[test]
+    fn at_the_end_keys_that_rest_are_written_too() {
+        let (uses, make, now) = scene();
+        let key: ApiKeyId = make.ids.next();
+        uses.note(key, LastUse { at: now, from: None });
+        assert_eq!(uses.take_due(now, ALL).len(), 1);
+        let last = LastUse {
+            at: now + seconds(1),
+            from: from(9),
+        };
+        uses.note(key, last);
+        assert_eq!(uses.take_due(now + seconds(1), ALL), []);
+        assert_eq!(uses.take_last(now + seconds(1), ALL), [KeyUse { key, last }]);
+        assert_eq!(uses.take_last(now + seconds(1), ALL), []);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_stops_nothing() {
+        let (uses, make, now) = scene();
+        let key: ApiKeyId = make.ids.next();
+        uses.note(key, LastUse { at: now, from: None });
+        assert_eq!(uses.take_due(now, ALL).len(), 1);
+        let earlier = now - TimeDelta::hours(1);
+        uses.note(
+            key,
+            LastUse {
+                at: earlier,
+                from: None,
+            },
+        );
+        assert_eq!(uses.take_due(earlier, ALL).len(), 1);
+    }
+}

@@ -1,0 +1,103 @@
+//! What the cases begin with in which owners look after keys.
+
+use super::super::Stores;
+use super::super::scene::Scene;
+use crate::administration::ports::{HeldKey, KeySelection, OrganizationKeyFilter, RevokeKeysError};
+use crate::api_key::{ApiKey, RevocationReason};
+use crate::audit::{Act, Actor};
+use crate::id::{ApiKeyId, OrganizationId};
+use crate::membership::{Member, Role};
+use crate::organization::Organization;
+use crate::page::{PageRequest, PageSize};
+use crate::ports::DescendantKeys;
+
+/// A store of everything, and what makes its content.
+pub(super) type KeyScene = Scene<Stores>;
+
+impl KeyScene {
+    /// Everybody who may not revoke the organization's keys, in a word and as actor.
+    pub(super) async fn strangers(&self, organization: &Organization) -> Vec<(&'static str, Actor)> {
+        let owner = self.join_as(organization, "crown", Role::Owner).await;
+        let key = self.add_key(&owner, "a key of an owner").await;
+        let member = self.join(organization, "plain").await;
+        let former = self.join_as(organization, "former", Role::Owner).await;
+        self.end_membership(&former).await;
+        let elsewhere = self.add_organization("Elsewhere").await;
+        let stranger = self.join_as(&elsewhere, "stranger", Role::Owner).await;
+        vec![
+            ("a plain member", Actor::User(member.user.id)),
+            ("a former owner", Actor::User(former.user.id)),
+            ("an owner of another organization", Actor::User(stranger.user.id)),
+            ("a user that does not exist", Actor::User(self.id())),
+            ("a key of an owner", Actor::ApiKey(key.id)),
+            ("nobody", Actor::Anonymous),
+        ]
+    }
+
+    /// The keys that pass the filter, over all pages of that size.
+    pub(super) async fn held(
+        &self,
+        organization: OrganizationId,
+        filter: &OrganizationKeyFilter,
+        size: u16,
+    ) -> Vec<HeldKey> {
+        let mut keys = Vec::new();
+        let mut after = None;
+        loop {
+            let request = PageRequest {
+                size: PageSize::new(size).expect("a page size"),
+                after,
+            };
+            let store = &self.stores.organization_keys;
+            let page = store.list(organization, filter.clone(), request).await;
+            let page = page.expect("the store answers");
+            assert!(page.items.len() <= usize::from(size), "no page is over its size");
+            keys.extend(page.items);
+            after = page.next;
+            if after.is_none() {
+                return keys;
+            }
+        }
+    }
+
+    /// The names of the keys that pass the filter, newest first.
+    pub(super) async fn held_names(&self, owner: &Member, filter: &OrganizationKeyFilter) -> Vec<String> {
+        let keys = self.held(owner.organization.id, filter, PageSize::MAX).await;
+        keys.into_iter().map(|key| key.name.to_string()).collect()
+    }
+
+    /// An owner revokes keys, and says nothing.
+    pub(super) async fn revoke_many(
+        &self,
+        owner: &Member,
+        selection: KeySelection,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
+        let store = &self.stores.organization_keys;
+        store
+            .revoke(
+                owner.organization.id,
+                selection,
+                RevocationReason::Owner,
+                None,
+                act,
+            )
+            .await
+    }
+}
+
+/// These keys alone.
+pub(super) fn only(keys: &[&ApiKey]) -> KeySelection {
+    KeySelection::Keys {
+        ids: keys.iter().map(|key| key.id).collect(),
+        descendants: DescendantKeys::Keep,
+    }
+}
+
+/// These keys and all that came from them.
+pub(super) fn with_descendants(keys: &[&ApiKey]) -> KeySelection {
+    KeySelection::Keys {
+        ids: keys.iter().map(|key| key.id).collect(),
+        descendants: DescendantKeys::Revoke,
+    }
+}

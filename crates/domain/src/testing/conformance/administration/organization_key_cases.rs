@@ -1,0 +1,246 @@
+//! How [`OrganizationKeyStore`](crate::administration::ports::OrganizationKeyStore) shows keys.
+
+use chrono::TimeDelta;
+
+use super::super::Stores;
+use super::key_scene::{KeyScene, only, with_descendants};
+use crate::administration::ports::{HeldKey, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter};
+use crate::api_key::{ApiKey, KeyDescription, LastUse};
+use crate::id::ApiKeyId;
+use crate::membership::Member;
+use crate::page::PageSize;
+use crate::ports::{DescendantKeys, KeyUse, StatusFilter};
+
+fn all() -> OrganizationKeyFilter {
+    OrganizationKeyFilter::new(StatusFilter::All, None)
+}
+
+async fn use_key(scene: &KeyScene, key: &ApiKey) -> LastUse {
+    let last = LastUse {
+        at: scene.now(),
+        from: Some([203, 0, 113, 7].into()),
+    };
+    let uses = vec![KeyUse { key: key.id, last }];
+    scene.stores.last_uses.record(uses).await.expect("recorded");
+    last
+}
+
+async fn at_stake(scene: &KeyScene, owner: &Member, selection: KeySelection) -> KeysAtStake {
+    let store = &scene.stores.organization_keys;
+    let at_stake = store.at_stake(owner.organization.id, selection).await;
+    at_stake.expect("the store answers")
+}
+
+async fn family(scene: &KeyScene, owner: &Member, key: ApiKeyId) -> Vec<ApiKeyId> {
+    let store = &scene.stores.organization_keys;
+    let family = store.family(owner.organization.id, key).await;
+    family
+        .expect("the store answers")
+        .iter()
+        .map(|key| key.id)
+        .collect()
+}
+
+pub async fn a_held_key_is_whole_but_for_where_exactly_it_was_used(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let root = scene.add_key(&bob, "root").await;
+    let mut new = scene.new_child(&bob, root.id, "child");
+    new.key.description = KeyDescription::parse("what\nfor").expect("a description");
+    let child = scene.store(&bob, &new).await;
+    use_key(&scene, &child).await;
+    scene.revoke(&bob, &child, DescendantKeys::Keep).await;
+    let holder = KeyHolder {
+        user: bob.user.clone(),
+        membership: bob.membership.clone(),
+    };
+
+    let held = scene.held(ada.organization.id, &all(), PageSize::MAX).await;
+    let expected = [&child, &root].map(|key| key.clone());
+    let mut keys = Vec::new();
+    for key in expected {
+        keys.push(HeldKey::new(scene.stored(&key).await, holder.clone()));
+    }
+    assert_eq!(held, keys);
+    let from = held[0].last_use.and_then(|last| last.from).expect("it was used");
+    assert_eq!(from.to_string(), "203.0.113.0/24");
+}
+
+pub async fn the_keys_of_all_members_are_listed_newest_first_over_pages(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let mut expected = Vec::new();
+    for number in 0..7 {
+        let holder = if number % 3 == 0 { &bob } else { &ada };
+        expected.insert(0, scene.add_key(holder, &format!("key {number}")).await.id);
+    }
+    scene.end_membership(&bob).await;
+    for size in [1, 2, 7, PageSize::MAX] {
+        let listed = scene.held(ada.organization.id, &all(), size).await;
+        let listed: Vec<ApiKeyId> = listed.iter().map(|key| key.id).collect();
+        assert_eq!(listed, expected, "pages of {size}");
+    }
+}
+
+pub async fn another_organizations_keys_are_neither_listed_nor_found(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+    let key = scene.add_key(&elsewhere, "elsewhere").await;
+    let child = scene.add_child(&elsewhere, &key, "elsewhere, too").await;
+    assert_eq!(scene.held_names(&ada, &all()).await, Vec::<String>::new());
+    for id in [key.id, child.id, scene.id()] {
+        assert_eq!(family(&scene, &ada, id).await, []);
+    }
+    for selection in [
+        only(&[&key]),
+        with_descendants(&[&key, &child]),
+        KeySelection::OfConsumer(elsewhere.membership.id),
+        KeySelection::IssuedBefore(scene.later(TimeDelta::days(1))),
+    ] {
+        let nothing = KeysAtStake {
+            keys: 0,
+            holders: 0,
+            first: Vec::new(),
+        };
+        assert_eq!(at_stake(&scene, &ada, selection).await, nothing);
+    }
+}
+
+pub async fn held_keys_are_listed_by_state_and_holder(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    scene.add_key(&ada, "hers").await;
+    let old = scene.add_key(&bob, "his, once").await;
+    scene.add_key(&bob, "his").await;
+    scene.revoke(&bob, &old, DescendantKeys::Keep).await;
+    let his = Some(bob.membership.id);
+    for (status, consumer, expected) in [
+        (StatusFilter::Valid, None, vec!["his", "hers"]),
+        (StatusFilter::Revoked, None, vec!["his, once"]),
+        (StatusFilter::All, None, vec!["his", "his, once", "hers"]),
+        (StatusFilter::Valid, his, vec!["his"]),
+        (StatusFilter::All, his, vec!["his", "his, once"]),
+        (StatusFilter::All, Some(scene.id()), vec![]),
+    ] {
+        let filter = OrganizationKeyFilter::new(status, None);
+        let filter = match consumer {
+            Some(consumer) => filter.of_consumer(consumer),
+            None => filter,
+        };
+        assert_eq!(scene.held_names(&ada, &filter).await, expected, "{filter:?}");
+    }
+}
+
+pub async fn held_keys_are_found_by_name_last_four_and_holder(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob.builder").await;
+    scene.add_key(&ada, "Ключ Сборки").await;
+    scene.add_key(&ada, "100% sure").await;
+    let his = scene.add_key(&bob, "nightly").await;
+    for (term, expected) in [
+        ("ключ", vec!["Ключ Сборки"]),
+        ("0%", vec!["100% sure"]),
+        ("%", vec!["100% sure"]),
+        ("_", vec![]),
+        ("\0", vec![]),
+        ("BOB.B", vec!["nightly"]),
+        (his.hint.last_four(), vec!["nightly"]),
+        ("kwp_", vec![]),
+        (" ", vec!["nightly", "100% sure", "Ключ Сборки"]),
+    ] {
+        let filter = OrganizationKeyFilter::new(StatusFilter::Valid, Some(term));
+        assert_eq!(scene.held_names(&ada, &filter).await, expected, "{term:?}");
+    }
+}
+
+pub async fn valid_keys_that_nobody_used_for_long_are_found(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    for name in ["never used", "used long ago", "used lately", "revoked"] {
+        let key = scene.add_key(&ada, name).await;
+        match name {
+            "used long ago" => drop(use_key(&scene, &key).await),
+            "revoked" => drop(scene.revoke(&ada, &key, DescendantKeys::Keep).await),
+            _ => {}
+        }
+    }
+    let since = scene.later(TimeDelta::days(30));
+    let lately = scene
+        .held(ada.organization.id, &all(), PageSize::MAX)
+        .await
+        .into_iter()
+        .find(|key| key.name.as_str() == "used lately")
+        .expect("it exists");
+    let last = LastUse {
+        at: since,
+        from: None,
+    };
+    let uses = vec![KeyUse { key: lately.id, last }];
+    scene.stores.last_uses.record(uses).await.expect("recorded");
+    scene.add_key(&ada, "created since").await;
+    let filter = all().unused_since(since);
+    assert_eq!(
+        scene.held_names(&ada, &filter).await,
+        ["used long ago", "never used"]
+    );
+}
+
+pub async fn a_family_is_all_ancestors_and_all_that_came_from_them(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let root = scene.add_key(&bob, "root").await;
+    let child = scene.add_child(&bob, &root, "child").await;
+    scene.add_key(&bob, "unrelated").await;
+    let grandchild = scene.add_child(&bob, &child, "grandchild").await;
+    let aunt = scene.add_child(&bob, &root, "aunt").await;
+    let cousin = scene.add_child(&bob, &aunt, "cousin").await;
+    scene.revoke(&bob, &child, DescendantKeys::Keep).await;
+    let expected = [&root, &child, &grandchild, &aunt, &cousin].map(|key| key.id);
+    for member in expected {
+        assert_eq!(family(&scene, &ada, member).await, expected);
+    }
+}
+
+pub async fn what_is_at_stake_is_what_a_revocation_ends(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let old = scene.add_key(&ada, "b").await;
+    let between = scene.later(TimeDelta::seconds(1));
+    let root = scene.add_key(&bob, "c").await;
+    let child = scene.add_child(&bob, &root, "a").await;
+    let grandchild = scene.add_child(&bob, &child, "d").await;
+    scene.revoke(&bob, &child, DescendantKeys::Keep).await;
+    for (selection, keys, holders) in [
+        (only(&[&old, &root, &child]), vec![&old, &root], 2),
+        (with_descendants(&[&root]), vec![&root, &grandchild], 1),
+        (with_descendants(&[&child]), vec![&grandchild], 1),
+        (KeySelection::OfConsumer(ada.membership.id), vec![&old], 1),
+        (KeySelection::IssuedBefore(between), vec![&old], 1),
+        (
+            KeySelection::IssuedBefore(scene.later(TimeDelta::seconds(1))),
+            vec![&old, &root, &grandchild],
+            2,
+        ),
+    ] {
+        let stake = at_stake(&scene, &ada, selection.clone()).await;
+        assert_eq!(stake.keys as usize, keys.len(), "{selection:?}");
+        assert_eq!(stake.holders, holders, "{selection:?}");
+        let first: Vec<ApiKeyId> = stake.first.iter().map(|key| key.id).collect();
+        let expected: Vec<ApiKeyId> = keys.iter().map(|key| key.id).collect();
+        assert_eq!(first, expected, "{selection:?}");
+    }
+}
+
+pub async fn of_many_keys_at_stake_the_first_by_name_are_shown(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    for number in (0..KeysAtStake::SHOWN + 5).rev() {
+        scene.add_key(&ada, &format!("key {number:02}")).await;
+    }
+    let stake = at_stake(&scene, &ada, KeySelection::OfConsumer(ada.membership.id)).await;
+    assert_eq!(stake.keys as usize, KeysAtStake::SHOWN + 5);
+    let names: Vec<String> = stake.first.iter().map(|key| key.name.to_string()).collect();
+    let expected: Vec<String> = (0..KeysAtStake::SHOWN)
+        .map(|number| format!("key {number:02}"))
+        .collect();
+    assert_eq!(names, expected);
+}

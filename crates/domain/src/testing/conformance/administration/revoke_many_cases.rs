@@ -1,0 +1,269 @@
+//! How [`OrganizationKeyStore`](crate::administration::ports::OrganizationKeyStore) revokes keys.
+
+use chrono::TimeDelta;
+use futures_util::future::BoxFuture;
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::AMPLE;
+use super::key_scene::{KeyScene, only, with_descendants};
+use crate::administration::ports::{KeySelection, RevokeKeysError};
+use crate::api_key::{ApiKey, Revocation, RevocationNote, RevocationReason};
+use crate::audit::{Action, Actor, Subject};
+use crate::id::ApiKeyId;
+use crate::ports::{AddKeyError, DescendantKeys};
+
+fn ids(keys: &[&ApiKey]) -> Vec<ApiKeyId> {
+    keys.iter().map(|key| key.id).collect()
+}
+
+pub async fn revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_each(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let hers = scene.new_key(&ada, "hers");
+    let his = scene.new_key(&bob, "his");
+    for (member, new) in [(&ada, &hers), (&bob, &his)] {
+        scene.store(member, new).await;
+    }
+    let at = scene.later(TimeDelta::milliseconds(7));
+    let act = scene.act(&ada);
+    let note = RevocationNote::parse("the laptop was stolen").expect("a note");
+    let store = &scene.stores.organization_keys;
+    let revoked = store
+        .revoke(
+            ada.organization.id,
+            only(&[&hers.key, &his.key]),
+            RevocationReason::Owner,
+            Some(note.clone()),
+            act.clone(),
+        )
+        .await;
+    let mut revoked = revoked.expect("revoked");
+    revoked.sort_unstable();
+    assert_eq!(revoked, [hers.key.id, his.key.id]);
+
+    for new in [&hers, &his] {
+        let revocation = Revocation {
+            at,
+            by: Actor::User(ada.user.id),
+            reason: RevocationReason::Owner,
+            note: Some(note.clone()),
+        };
+        assert_eq!(scene.stored(&new.key).await.revocation, Some(revocation));
+        let credential = scene.stores.keys.credentials.find(&new.digest).await;
+        let credential = credential.expect("the store answers").expect("still known");
+        assert!(!credential.is_accepted());
+        let subject = Subject::ApiKey(new.key.id);
+        let told = scene
+            .events_about(act.organization_id, Action::RevokeApiKey, subject)
+            .await;
+        let [event] = told.as_slice() else {
+            panic!("one event, not {told:?}")
+        };
+        let mut expected = act.event(Action::RevokeApiKey, subject);
+        expected.id = event.id;
+        assert_eq!(*event, expected);
+    }
+}
+
+pub async fn every_selection_revokes_its_valid_keys_and_no_others(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let hers = scene.add_key(&ada, "hers").await;
+    let root = scene.add_key(&bob, "root").await;
+    let child = scene.add_child(&bob, &root, "child").await;
+    let grandchild = scene.add_child(&bob, &child, "grandchild").await;
+    let before = scene.later(TimeDelta::seconds(1));
+    let late = scene.add_key(&bob, "late").await;
+    let third = scene.add_key(&bob, "third").await;
+    scene.later(TimeDelta::seconds(1));
+    for (selection, expected) in [
+        (only(&[&child]), vec![&child]),
+        (only(&[&child]), vec![]),
+        (with_descendants(&[&child]), vec![&grandchild]),
+        (KeySelection::IssuedBefore(before), vec![&hers, &root]),
+        (KeySelection::OfConsumer(bob.membership.id), vec![&late, &third]),
+    ] {
+        let revoked = scene.revoke_many(&ada, selection.clone(), scene.act(&ada)).await;
+        let mut revoked = revoked.expect("revoked");
+        revoked.sort_unstable();
+        assert_eq!(revoked, ids(&expected), "{selection:?}");
+    }
+    for key in [&hers, &root, &child, &grandchild, &late, &third] {
+        assert!(!scene.stored(key).await.is_valid());
+        assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
+    }
+}
+
+pub async fn keys_of_a_former_member_can_be_revoked(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let key = scene.add_key(&bob, "key").await;
+    scene.end_membership(&bob).await;
+    let revoked = scene.revoke_many(&ada, only(&[&key]), scene.act(&ada)).await;
+    assert_eq!(revoked.expect("revoked"), [key.id]);
+}
+
+pub async fn another_organizations_keys_are_never_revoked(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+    let key = scene.add_key(&elsewhere, "elsewhere").await;
+    let child = scene.add_child(&elsewhere, &key, "elsewhere, too").await;
+    for selection in [
+        only(&[&key, &child]),
+        with_descendants(&[&key]),
+        KeySelection::OfConsumer(elsewhere.membership.id),
+        KeySelection::IssuedBefore(scene.later(TimeDelta::days(1))),
+    ] {
+        let revoked = scene.revoke_many(&ada, selection, scene.act(&ada)).await;
+        assert_eq!(revoked.expect("nothing is revoked"), []);
+    }
+    for key in [&key, &child] {
+        assert_eq!(scene.stored(key).await, *key);
+        assert_eq!(scene.count_of(&elsewhere, Action::RevokeApiKey, key).await, 0);
+    }
+}
+
+pub async fn keys_of_others_are_revoked_by_owners_and_administrators_only(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let key = scene.add_key(&bob, "key").await;
+    let strangers = scene.strangers(&ada.organization).await;
+    let before = scene.events(Some(ada.organization.id)).await;
+    for (who, actor) in strangers
+        .into_iter()
+        .chain([("its holder", Actor::User(bob.user.id))])
+    {
+        for selection in [
+            only(&[&key]),
+            KeySelection::OfConsumer(bob.membership.id),
+            KeySelection::IssuedBefore(scene.later(TimeDelta::days(1))),
+        ] {
+            let act = scene.act_as(actor, Some(ada.organization.id));
+            let refused = scene.revoke_many(&ada, selection, act).await;
+            assert!(
+                matches!(refused, Err(RevokeKeysError::NotAllowed)),
+                "{who}: {refused:?}"
+            );
+        }
+    }
+    assert_eq!(scene.stored(&key).await, key);
+    assert_eq!(scene.events(Some(ada.organization.id)).await, before);
+
+    let act = scene.act_as(Actor::Administrator, Some(ada.organization.id));
+    let revoked = scene.revoke_many(&ada, only(&[&key]), act).await;
+    assert_eq!(revoked.expect("revoked"), [key.id]);
+}
+
+pub async fn keys_whose_events_cannot_be_written_are_not_revoked(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let keys = [scene.add_key(&ada, "one").await, scene.add_key(&ada, "two").await];
+    let act = scene.unwritable_act(scene.act(&ada)).await;
+    let failed = scene
+        .revoke_many(&ada, KeySelection::OfConsumer(ada.membership.id), act)
+        .await;
+    assert!(matches!(failed, Err(RevokeKeysError::Storage(_))), "{failed:?}");
+    for key in &keys {
+        assert_eq!(scene.stored(key).await, *key);
+        assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 0);
+    }
+}
+
+pub async fn keys_are_revoked_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let keys = [scene.add_key(&ada, "one").await, scene.add_key(&ada, "two").await];
+    let selection = KeySelection::OfConsumer(ada.membership.id);
+    abandon(scene.revoke_many(&ada, selection, scene.act(&ada))).await;
+    eventually("the abandoned revocation happens", async || {
+        !scene.stored(&keys[0]).await.is_valid()
+    })
+    .await;
+    assert!(!scene.stored(&keys[1]).await.is_valid());
+    for key in &keys {
+        assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
+    }
+}
+
+/// Owners and the holder revoke at once, in overlapping selections; nobody waits for another in a circle.
+pub async fn concurrent_revocations_by_owner_and_holder_end_every_key_once(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let root = scene.add_key(&bob, "root").await;
+    let mut keys = vec![root.clone()];
+    for number in 0..15 {
+        keys.push(scene.add_child(&bob, &root, &format!("child {number}")).await);
+        keys.push(scene.add_key(&ada, &format!("hers {number}")).await);
+    }
+    let later = scene.later(TimeDelta::seconds(1));
+    let mut tasks: Vec<BoxFuture<'static, Vec<ApiKeyId>>> = Vec::new();
+    let mut backwards: Vec<&ApiKey> = keys.iter().collect();
+    backwards.reverse();
+    for selection in [
+        KeySelection::IssuedBefore(later),
+        with_descendants(&[&root]),
+        KeySelection::OfConsumer(bob.membership.id),
+        only(&backwards),
+    ] {
+        for _ in 0..4 {
+            let (scene, ada, selection) = (scene.clone(), ada.clone(), selection.clone());
+            tasks.push(Box::pin(async move {
+                let revoked = scene.revoke_many(&ada, selection, scene.act(&ada)).await;
+                revoked.expect("revoked")
+            }));
+        }
+    }
+    for _ in 0..4 {
+        let (scene, bob, root) = (scene.clone(), bob.clone(), root.clone());
+        tasks.push(Box::pin(async move {
+            scene.revoke(&bob, &root, DescendantKeys::Revoke).await
+        }));
+    }
+    let mut revoked: Vec<ApiKeyId> = scene.in_parallel(tasks).await.into_iter().flatten().collect();
+    revoked.sort_unstable();
+    let mut expected: Vec<ApiKeyId> = keys.iter().map(|key| key.id).collect();
+    expected.sort_unstable();
+    assert_eq!(revoked, expected);
+    for key in &keys {
+        assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
+    }
+}
+
+pub async fn no_child_outlives_the_revocation_of_its_family_by_an_owner(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let root = scene.add_key(&bob, "root").await;
+    let children: Vec<_> = (0..30)
+        .map(|number| scene.new_child(&bob, root.id, &format!("child {number}")))
+        .collect();
+    let mut tasks: Vec<BoxFuture<'static, ()>> = Vec::new();
+    for child in &children {
+        let (scene, bob, child) = (scene.clone(), bob.clone(), child.clone());
+        tasks.push(Box::pin(async move {
+            match scene.try_add(&bob, &child, AMPLE).await {
+                Ok(()) | Err(AddKeyError::HolderGone) => {}
+                Err(error) => panic!("{error:?}"),
+            }
+        }));
+    }
+    let (owner, selection, act) = (ada.clone(), with_descendants(&[&root]), scene.act(&ada));
+    let revoking = scene.clone();
+    tasks.insert(
+        15,
+        Box::pin(async move {
+            let revoked = revoking.revoke_many(&owner, selection, act).await;
+            revoked.expect("revoked");
+        }),
+    );
+    scene.in_parallel(tasks).await;
+    for child in &children {
+        let stored = scene
+            .stores
+            .keys
+            .api_keys
+            .find(bob.membership.id, child.key.id)
+            .await;
+        let stored = stored.expect("the store answers");
+        assert!(stored.is_none_or(|key| !key.is_valid()), "{}", child.key.name);
+    }
+}

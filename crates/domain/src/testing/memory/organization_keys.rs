@@ -1,0 +1,170 @@
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+
+use super::{MemoryStore, State};
+use crate::administration::ports::{
+    HeldKey, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore,
+    RevokeKeysError,
+};
+use crate::api_key::{ApiKey, Revocation, RevocationNote, RevocationReason};
+use crate::audit::{Act, Action, Subject};
+use crate::id::{ApiKeyId, ConsumerId, OrganizationId};
+use crate::page::{Page, PageRequest};
+use crate::ports::{DescendantKeys, StorageError};
+
+#[async_trait]
+impl OrganizationKeyStore for MemoryStore {
+    async fn list(
+        &self,
+        organization: OrganizationId,
+        filter: OrganizationKeyFilter,
+        page: PageRequest<ApiKeyId>,
+    ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
+        let state = self.state()?;
+        let mut keys: Vec<HeldKey> = state
+            .keys_within(organization)
+            .filter(|key| page.after.is_none_or(|after| key.id < after))
+            .filter_map(|key| {
+                let holder = state.holder_of(key.consumer_id)?;
+                filter
+                    .accepts(key, &holder.user)
+                    .then(|| HeldKey::new(key.clone(), holder))
+            })
+            .collect();
+        keys.sort_by_key(|key| std::cmp::Reverse(key.id));
+        keys.truncate(page.size.items() + 1);
+        Ok(Page::from_one_more(keys, page.size, |key| key.id))
+    }
+
+    async fn family(&self, organization: OrganizationId, id: ApiKeyId) -> Result<Vec<HeldKey>, StorageError> {
+        let state = self.state()?;
+        let find = |id| state.keys_within(organization).find(|key| key.id == id);
+        let mut lineage = Vec::new();
+        let mut next = find(id);
+        while let Some(key) = next {
+            lineage.push(key.id);
+            next = key.parent().and_then(find);
+        }
+        let mut family = state.with_descendants(organization, lineage);
+        family.sort_unstable();
+        let keys = family.into_iter().filter_map(find);
+        Ok(keys.filter_map(|key| state.held(key)).collect())
+    }
+
+    async fn at_stake(
+        &self,
+        organization: OrganizationId,
+        selection: KeySelection,
+    ) -> Result<KeysAtStake, StorageError> {
+        let state = self.state()?;
+        let selected: HashSet<ApiKeyId> = state.valid_of(organization, selection).into_iter().collect();
+        let mut keys: Vec<&ApiKey> = state
+            .keys_within(organization)
+            .filter(|key| selected.contains(&key.id))
+            .collect();
+        keys.sort_by_key(|key| (key.search_text(), key.id));
+        let holders: HashSet<ConsumerId> = keys.iter().map(|key| key.consumer_id).collect();
+        let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        Ok(KeysAtStake {
+            keys: counted(keys.len()),
+            holders: counted(holders.len()),
+            first: keys
+                .into_iter()
+                .take(KeysAtStake::SHOWN)
+                .filter_map(|key| state.held(key))
+                .collect(),
+        })
+    }
+
+    async fn revoke(
+        &self,
+        organization: OrganizationId,
+        selection: KeySelection,
+        reason: RevocationReason,
+        note: Option<RevocationNote>,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
+        let mut state = self.state()?;
+        if !state.may_administer(organization, act.actor) {
+            return Err(RevokeKeysError::NotAllowed);
+        }
+        let revoked = state.valid_of(organization, selection);
+        let tell = |key: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*key));
+        state.write(revoked.iter().map(tell).collect())?;
+        let revocation = Revocation {
+            at: act.at,
+            by: act.actor,
+            reason,
+            note,
+        };
+        for stored in &mut state.keys {
+            if revoked.contains(&stored.key.id) {
+                stored.key.revocation = Some(revocation.clone());
+            }
+        }
+        Ok(revoked)
+    }
+}
+
+impl State {
+    fn keys_within(&self, organization: OrganizationId) -> impl Iterator<Item = &ApiKey> {
+        let is_within = move |key: &&ApiKey| {
+            self.membership(key.consumer_id)
+                .is_some_and(|membership| membership.organization_id == organization)
+        };
+        self.keys.iter().map(|stored| &stored.key).filter(is_within)
+    }
+
+    fn holder_of(&self, consumer: ConsumerId) -> Option<KeyHolder> {
+        let membership = self.membership(consumer)?.clone();
+        let user = self.user(membership.user_id)?.clone();
+        Some(KeyHolder { user, membership })
+    }
+
+    fn held(&self, key: &ApiKey) -> Option<HeldKey> {
+        Some(HeldKey::new(key.clone(), self.holder_of(key.consumer_id)?))
+    }
+
+    /// These keys and all that came from them, each once.
+    fn with_descendants(&self, organization: OrganizationId, ids: Vec<ApiKeyId>) -> Vec<ApiKeyId> {
+        let mut found = ids;
+        let mut next = 0;
+        while let Some(&parent) = found.get(next) {
+            for key in self.keys_within(organization) {
+                if key.parent() == Some(parent) && !found.contains(&key.id) {
+                    found.push(key.id);
+                }
+            }
+            next += 1;
+        }
+        found
+    }
+
+    /// The valid ones of the selected keys, by rising identifier.
+    fn valid_of(&self, organization: OrganizationId, selection: KeySelection) -> Vec<ApiKeyId> {
+        let valid = self.keys_within(organization).filter(|key| key.is_valid());
+        let mut keys: Vec<ApiKeyId> = match selection {
+            KeySelection::Keys { ids, descendants } => {
+                let ids = match descendants {
+                    DescendantKeys::Keep => ids,
+                    DescendantKeys::Revoke => {
+                        let here = |id: &ApiKeyId| self.keys_within(organization).any(|key| key.id == *id);
+                        self.with_descendants(organization, ids.into_iter().filter(here).collect())
+                    }
+                };
+                valid.map(|key| key.id).filter(|id| ids.contains(id)).collect()
+            }
+            KeySelection::OfConsumer(consumer) => valid
+                .filter(|key| key.consumer_id == consumer)
+                .map(|key| key.id)
+                .collect(),
+            KeySelection::IssuedBefore(moment) => valid
+                .filter(|key| key.created_at < moment)
+                .map(|key| key.id)
+                .collect(),
+        };
+        keys.sort_unstable();
+        keys
+    }
+}

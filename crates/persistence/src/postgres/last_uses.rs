@@ -1,0 +1,53 @@
+//! When keys were last used.
+//!
+//! The columns are in no index and each page of the table keeps room (its fillfactor), so these updates stay on the page
+//! of their row and touch no index (*heap-only tuples*).
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::ports::{KeyUse, LastUses, StorageError};
+use uuid::Uuid;
+
+use super::schema::api_keys;
+use super::store::PostgresStore;
+use crate::abort::Abort;
+
+#[async_trait]
+impl LastUses for PostgresStore {
+    async fn record(&self, uses: Vec<KeyUse>) -> Result<(), StorageError> {
+        self.change(move |connection| Box::pin(record(connection, uses)))
+            .await
+    }
+}
+
+async fn record(connection: &mut AsyncPgConnection, uses: Vec<KeyUse>) -> Result<(), Abort<StorageError>> {
+    let keys: Vec<Uuid> = uses.iter().map(|used| used.key.as_uuid()).collect();
+    let moments: Vec<DateTime<Utc>> = uses.iter().map(|used| used.last.at).collect();
+    let addresses: Vec<Option<String>> = uses
+        .iter()
+        .map(|used| used.last.from.map(|address| address.to_string()))
+        .collect();
+    // In one order, as everywhere that several keys are locked: so replicas, and who revokes many keys, wait for each
+    // other, but never in a circle.
+    api_keys::table
+        .filter(api_keys::id.eq_any(&keys))
+        .order(api_keys::id)
+        .select(api_keys::id)
+        .for_no_key_update()
+        .load::<Uuid>(connection)
+        .await?;
+    diesel::sql_query(
+        "UPDATE api_keys SET last_used_at = used.at, last_used_from = used.address
+         FROM unnest($1, $2, $3) AS used (id, at, address)
+         WHERE api_keys.id = used.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < used.at)",
+    )
+    .bind::<Array<SqlUuid>, _>(keys)
+    .bind::<Array<Timestamptz>, _>(moments)
+    .bind::<Array<Nullable<Text>>, _>(addresses)
+    .execute(connection)
+    .await?;
+    Ok(())
+}

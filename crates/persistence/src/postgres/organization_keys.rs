@@ -1,0 +1,65 @@
+//! Keys, as an organization's owners see them. Every statement names the organization.
+
+mod read;
+mod revoke;
+mod selection;
+
+use async_trait::async_trait;
+use keyward_domain::administration::ports::{
+    HeldKey, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
+};
+use keyward_domain::api_key::{RevocationNote, RevocationReason};
+use keyward_domain::audit::Act;
+use keyward_domain::id::{ApiKeyId, OrganizationId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+
+use super::store::PostgresStore;
+
+#[async_trait]
+impl OrganizationKeyStore for PostgresStore {
+    async fn list(
+        &self,
+        organization: OrganizationId,
+        filter: OrganizationKeyFilter,
+        page: PageRequest<ApiKeyId>,
+    ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
+        self.read(move |connection| Box::pin(read::list(connection, organization, filter, page)))
+            .await
+    }
+
+    async fn family(&self, organization: OrganizationId, id: ApiKeyId) -> Result<Vec<HeldKey>, StorageError> {
+        self.read(move |connection| Box::pin(read::family(connection, organization, id)))
+            .await
+    }
+
+    async fn at_stake(
+        &self,
+        organization: OrganizationId,
+        selection: KeySelection,
+    ) -> Result<KeysAtStake, StorageError> {
+        self.read(move |connection| Box::pin(read::at_stake(connection, organization, selection)))
+            .await
+    }
+
+    async fn revoke(
+        &self,
+        organization: OrganizationId,
+        selection: KeySelection,
+        reason: RevocationReason,
+        note: Option<RevocationNote>,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
+        self.change(move |connection| {
+            Box::pin(revoke::revoke(
+                connection,
+                organization,
+                selection,
+                reason,
+                note,
+                act,
+            ))
+        })
+        .await
+    }
+}

@@ -1,0 +1,33 @@
+//! Revoking many keys in one act.
+
+use diesel::prelude::{QueryDsl, RunQueryDsl, SqliteConnection};
+use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
+use keyward_domain::api_key::{RevocationNote, RevocationReason};
+use keyward_domain::audit::Act;
+use keyward_domain::id::{ApiKeyId, OrganizationId};
+
+use super::selection::valid_of;
+use crate::abort::Abort;
+use crate::sqlite::api_keys::revoke::revoke_valid;
+use crate::sqlite::authority::may_administer;
+use crate::sqlite::columns::StoredId;
+use crate::sqlite::schema::api_keys;
+
+pub(super) fn revoke(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    selection: &KeySelection,
+    reason: RevocationReason,
+    note: Option<&RevocationNote>,
+    act: &Act,
+) -> Result<Vec<ApiKeyId>, Abort<RevokeKeysError>> {
+    if !may_administer(connection, organization, act.actor)? {
+        return Err(Abort::Refused(RevokeKeysError::NotAllowed));
+    }
+    let valid: Vec<StoredId> = api_keys::table
+        .filter(valid_of(organization, selection))
+        .order(api_keys::id)
+        .select(api_keys::id)
+        .load(connection)?;
+    Ok(revoke_valid(connection, &valid, reason, note, act)?)
+}
