@@ -32,6 +32,7 @@ use keyward_domain::keys::{IssuedKey, KeyDraft};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
 use keyward_domain::ports::{DescendantKeys, KeyLimit};
+use keyward_domain::project::ProjectName;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::testing::{PlainHasher, TestInstallation};
 use keyward_domain::user::DisplayName;
@@ -69,6 +70,8 @@ async fn main() {
         projects: installation.projects(),
         joining: installation.joining(),
         organization_keys: installation.organization_keys(),
+        audit_trail: installation.audit_trail(),
+        own_account: installation.own_account(),
         public_url,
     };
     let ids = Arc::clone(&installation.builder.ids);
@@ -112,7 +115,7 @@ impl Preview {
         self.wait_until(TimeDelta::days(800));
         let acme = self.installation.organization("Acme Robotics");
         let ada = self.member(&acme, "ada", Role::Owner, "Ada Lovelace");
-        self.member(&acme, "grace", Role::Member, "Grace Hopper");
+        let grace = self.member(&acme, "grace", Role::Member, "Grace Hopper");
         let olga = self.member(&acme, "olga", Role::Member, "Olga Ladyzhenskaya");
         let hedy = self.member(&acme, "hedy", Role::Member, "Hedy Lamarr");
         let other = self
@@ -133,6 +136,7 @@ impl Preview {
 
         self.thousands_of_keys(&hedy.as_holder()).await;
         self.families_of_keys(&ada.as_holder()).await;
+        self.projects(&ada, &grace).await;
         self.unusual_names(&noor.as_holder()).await;
         let olga = olga.as_holder();
         self.key(&olga, TimeDelta::minutes(3), "Laptop", "").await;
@@ -153,6 +157,32 @@ impl Preview {
             user,
             organization: organization.clone(),
             membership,
+        }
+    }
+
+    async fn projects(&self, owner: &Member, member: &Member) {
+        let authority = owner.as_authority().expect("an owner");
+        let projects = self.installation.projects();
+        for (days, name) in [
+            (30, "Fleet controller"),
+            (20, "مرصد الصحراء الجنوبية"),
+            (
+                4,
+                "Commissioning of the Very Large Interferometric Array on the High Plateau, Phase Two",
+            ),
+        ] {
+            self.wait_until(TimeDelta::days(days));
+            let source = RequestSource {
+                address: Some([0x2001, 0xdb8, 0x85a3, 0, 0, 0x8a2e, 0x370, 0x7334].into()),
+                request_id: Some("0198c0de-0000-7000-8000-000000000000".to_owned()),
+            };
+            let name = ProjectName::parse(name).expect("a name");
+            let project = projects.create(&authority, name, source.clone()).await;
+            let project = project.expect("a project").id;
+            let added = projects
+                .add_member(&authority, project, member.membership.id, source)
+                .await;
+            added.expect("added");
         }
     }
 

@@ -31,10 +31,10 @@ mod viewer;
 
 use std::sync::Arc;
 
-use keyward_domain::administration::{Invitations, Members, OrganizationKeys, Projects};
+use keyward_domain::administration::{AuditTrail, Invitations, Members, OrganizationKeys, Projects};
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{ApiKeys, Memberships, ReachableProjects};
-use keyward_domain::sign_in::{Joining, Setup, SignIn};
+use keyward_domain::sign_in::{Joining, OwnAccount, Setup, SignIn};
 use poem::Endpoint;
 
 pub use pages::error::error_page;
@@ -65,6 +65,10 @@ pub struct Console {
     pub joining: Joining,
     /// The keys of whole organizations, for their owners.
     pub organization_keys: OrganizationKeys,
+    /// What happened in an organization.
+    pub audit_trail: AuditTrail,
+    /// A user's own sessions and password.
+    pub own_account: OwnAccount,
     /// Where people reach this installation.
     pub public_url: PublicUrl,
 }

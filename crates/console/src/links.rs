@@ -1,6 +1,6 @@
 //! The addresses of the console's pages.
 
-use keyward_domain::id::{ApiKeyId, InvitationId, MembershipId, ProjectId};
+use keyward_domain::id::{ApiKeyId, InvitationId, MembershipId, ProjectId, SessionId};
 use keyward_domain::invitation::InvitationToken;
 use keyward_domain::organization::Slug;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -19,6 +19,9 @@ pub(crate) const SETUP: &str = "/setup";
 pub(crate) const SIGN_IN: &str = "/sign-in";
 pub(crate) const SIGN_OUT: &str = "/sign-out";
 pub(crate) const JOIN: &str = "/join";
+pub(crate) const ACCOUNT: &str = "/account";
+pub(crate) const CHANGE_PASSWORD: &str = "/account/password";
+pub(crate) const END_OTHER_SESSIONS: &str = "/account/sessions/end-others";
 /// Not the console's page, but at the same address for everyone.
 pub(crate) const API_REFERENCE: &str = "/docs";
 
@@ -95,12 +98,28 @@ pub(crate) fn api_keys(organization: &Slug) -> String {
     format!("/organizations/{organization}/settings/api-keys")
 }
 
+pub(crate) fn audit_log(organization: &Slug) -> String {
+    format!("/organizations/{organization}/settings/audit-log")
+}
+
+pub(crate) fn audit_log_csv(organization: &Slug) -> String {
+    format!("{}/export.csv", audit_log(organization))
+}
+
+pub(crate) fn audit_log_json_lines(organization: &Slug) -> String {
+    format!("{}/export.jsonl", audit_log(organization))
+}
+
 pub(crate) fn new_api_key(organization: &Slug) -> String {
     format!("{}/new", api_keys(organization))
 }
 
 pub(crate) fn revoke_api_key(organization: &Slug, key: ApiKeyId) -> String {
     format!("{}/{key}/revoke", api_keys(organization))
+}
+
+pub(crate) fn end_session(session: SessionId) -> String {
+    format!("/account/sessions/{session}/end")
 }
 
 /// What the sign-in page says above its form.

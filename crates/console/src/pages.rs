@@ -1,7 +1,10 @@
 //! The pages: one file each, with its template of the same name in `templates/`.
 
+pub(crate) mod account;
 pub(crate) mod api_keys;
 pub(crate) mod archive_project;
+pub(crate) mod audit_log;
+mod browser_name;
 pub(crate) mod error;
 mod field;
 pub(crate) mod general;
@@ -31,6 +34,7 @@ mod settings;
 pub(crate) mod setup;
 pub(crate) mod sign_in;
 pub(crate) mod sign_out;
+mod user_menu;
 mod what_stops;
 
 use askama::Template;

@@ -61,6 +61,9 @@ pub(crate) enum Refusal {
     /// A template failed.
     #[error("a page could not be rendered")]
     Rendering(#[from] askama::Error),
+    /// An event could not be written as JSON.
+    #[error("an export could not be written")]
+    Export(#[from] serde_json::Error),
 }
 
 impl From<ListKeysError> for Refusal {
@@ -86,7 +89,8 @@ impl ResponseError for Refusal {
             | Self::Hashing(HashingError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Storage(StorageError::Corrupt { .. } | StorageError::Defect(_))
             | Self::Hashing(HashingError::Failed(_))
-            | Self::Rendering(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            | Self::Rendering(_)
+            | Self::Export(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 }
@@ -132,7 +136,8 @@ impl Refusal {
             | Self::FormTooSlow
             | Self::Storage(_)
             | Self::Hashing(_)
-            | Self::Rendering(_) => error_page(status, request_id),
+            | Self::Rendering(_)
+            | Self::Export(_) => error_page(status, request_id),
         }
     }
 

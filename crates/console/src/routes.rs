@@ -7,8 +7,9 @@ use poem::{Endpoint, EndpointExt, Request, Response, Route, RouteMethod};
 
 use crate::pages::error::error_page;
 use crate::pages::{
-    api_keys, archive_project, general, home, invitations, invite, join, leave, member, members, new_api_key,
-    new_project, project, project_members, projects, remove_member, revoke_api_key, setup, sign_in, sign_out,
+    account, api_keys, archive_project, audit_log, general, home, invitations, invite, join, leave, member,
+    members, new_api_key, new_project, project, project_members, projects, remove_member, revoke_api_key,
+    setup, sign_in, sign_out,
 };
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
@@ -131,6 +132,35 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
         .at(
             "/organizations/:slug/settings/projects/:id/remove-member",
             action(RouteMethod::new().post(project_members::remove)),
+        )
+        .at(
+            "/organizations/:slug/settings/audit-log",
+            page(RouteMethod::new().get(audit_log::show)),
+        )
+        .at(
+            "/organizations/:slug/settings/audit-log/export.csv",
+            page(RouteMethod::new().get(audit_log::export::as_csv)),
+        )
+        .at(
+            "/organizations/:slug/settings/audit-log/export.jsonl",
+            page(RouteMethod::new().get(audit_log::export::as_json_lines)),
+        )
+        .at(links::ACCOUNT, page(RouteMethod::new().get(account::show)))
+        .at(
+            links::CHANGE_PASSWORD,
+            form(
+                RouteMethod::new()
+                    .get(account::show)
+                    .post(account::change_password),
+            ),
+        )
+        .at(
+            links::END_OTHER_SESSIONS,
+            action(RouteMethod::new().post(account::end_other_sessions)),
+        )
+        .at(
+            "/account/sessions/:id/end",
+            action(RouteMethod::new().post(account::end_session)),
         )
         .at("/assets/:name", page(RouteMethod::new().get(assets::serve)))
         .data(Arc::clone(&console))

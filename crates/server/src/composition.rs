@@ -5,16 +5,17 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use keyward_console::{Console, PublicUrl};
 use keyward_domain::access::Authenticate;
-use keyward_domain::administration::{Invitations, Members, OrganizationKeys, Projects};
+use keyward_domain::administration::{AuditTrail, Invitations, Members, OrganizationKeys, Projects};
 use keyward_domain::clock::Clock;
 use keyward_domain::id::{AuditEventId, IdGenerator};
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::KeyLimit;
 use keyward_domain::random::Random;
 use keyward_domain::recent_uses::RecentUses;
+use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::PasswordHasher;
 use keyward_domain::sign_in::session::SignInPorts;
-use keyward_domain::sign_in::{Accounts, Joining, Setup, SignIn};
+use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use keyward_front_door::RequestIds;
 use keyward_http_api::HttpApi;
 
@@ -126,6 +127,8 @@ impl Composition {
             projects: self.projects(),
             joining: self.joining(),
             organization_keys: self.organization_keys(),
+            audit_trail: AuditTrail::new(self.store.clone(), self.store.clone()),
+            own_account: self.own_account(),
             public_url,
         }
     }
@@ -158,6 +161,21 @@ impl Composition {
             ids,
         } = self.sources.clone();
         OrganizationKeys::new(self.store.clone(), clock, ids)
+    }
+
+    fn own_account(&self) -> OwnAccount {
+        let Sources {
+            clock,
+            random: _,
+            ids,
+        } = self.sources.clone();
+        let ports = OwnAccountPorts {
+            accounts: self.store.clone(),
+            sessions: self.store.clone(),
+            throttle: self.store.clone(),
+            hasher: Arc::clone(&self.hasher),
+        };
+        OwnAccount::new(ports, clock, ids)
     }
 
     /// Members.

@@ -1,8 +1,9 @@
 //! The store, whatever database it is on.
 
 use async_trait::async_trait;
-use keyward_domain::administration::ports::OrganizationKeyStore;
-use keyward_domain::administration::ports::{InvitationStore, MemberStore, ProjectStore};
+use keyward_domain::administration::ports::{
+    InvitationStore, MemberStore, Names, OrganizationKeyStore, ProjectStore,
+};
 use keyward_domain::ports::{
     ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects, StorageError,
 };
@@ -29,6 +30,7 @@ pub(crate) trait Store:
     + ReachableProjects
     + LastUses
     + OrganizationKeyStore
+    + Names
     + StorageProbe
     + Transfer
 {

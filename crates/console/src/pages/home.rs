@@ -8,7 +8,7 @@ use poem::web::Data;
 use poem::{Response, handler};
 
 use crate::forms::Query;
-use crate::pages::settings::Link;
+use crate::pages::user_menu::Link;
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::viewer::Visitor;

@@ -9,7 +9,7 @@ use keyward_domain::invitation::{Invitation, InvitationToken};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::sign_in::joining::JoinError;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::session::{SessionToken, SignInAttempt, SignedIn};
+use keyward_domain::sign_in::session::{SignInAttempt, SignedIn};
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Request, Response, handler};
@@ -19,7 +19,7 @@ use crate::links::SignInNotice;
 use crate::local_path::LocalPath;
 use crate::pages::moment::Moment;
 use crate::pages::newcomer_fields::NewcomerFields;
-use crate::pages::sign_in::sign_in_newcomer;
+use crate::pages::sign_in::{sign_in_newcomer, user_agent};
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
@@ -128,10 +128,7 @@ pub(crate) async fn submit(
             };
             html(StatusCode::FORBIDDEN, &page)
         }
-        ("newcomer", _) => {
-            let previous = SessionCookie::of(&console.public_url).read(request.headers());
-            join_as_newcomer(console, &open, &token, &form, previous, source).await
-        }
+        ("newcomer", _) => join_as_newcomer(console, &open, &token, &form, request, source).await,
         (_, _) => Err(Refusal::BadForm("The form does not say who joins.")),
     }
 }
@@ -158,7 +155,7 @@ async fn join_as_newcomer(
     open: &OpenInvitation,
     token: &InvitationToken,
     form: &Fields,
-    previous: Option<SessionToken>,
+    request: &Request,
     source: RequestSource,
 ) -> Result<Response, Refusal> {
     let password = form.required("password")?;
@@ -171,10 +168,10 @@ async fn join_as_newcomer(
     match joined.await {
         Ok(member) => {
             let attempt = SignInAttempt {
-                user_agent: None,
+                user_agent: user_agent(request),
                 username: member.user.username.as_str(),
                 password: Password::attempt(password),
-                previous,
+                previous: SessionCookie::of(&console.public_url).read(request.headers()),
                 source,
             };
             sign_in_newcomer(console, attempt, &first_page(&member), SignInNotice::Joined).await

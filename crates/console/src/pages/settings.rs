@@ -3,22 +3,14 @@
 use keyward_domain::membership::Role;
 
 use crate::links;
+use crate::pages::user_menu::UserMenu;
 use crate::viewer::Insider;
 
 /// The frame around a page of Organization Settings: organization, side navigation and user menu.
 pub(super) struct Settings {
     pub(super) organization: String,
-    pub(super) username: String,
-    pub(super) display_name: String,
-    /// Where the viewer can switch to; empty if there is no other organization.
-    pub(super) other_organizations: Vec<Link>,
+    pub(super) menu: UserMenu,
     pub(super) sections: Vec<SectionLink>,
-}
-
-/// A page to go to.
-pub(super) struct Link {
-    pub(super) label: String,
-    pub(super) address: String,
 }
 
 /// An entry of the side navigation.
@@ -35,6 +27,7 @@ pub(super) enum Section {
     Members,
     Projects,
     ApiKeys,
+    AuditLog,
 }
 
 impl Settings {
@@ -52,6 +45,7 @@ impl Settings {
             is_owner.then(|| section(Section::Members, "Members", links::members(slug))),
             Some(section(Section::Projects, "Projects", links::projects(slug))),
             Some(section(Section::ApiKeys, "API Keys", links::api_keys(slug))),
+            is_owner.then(|| section(Section::AuditLog, "Audit log", links::audit_log(slug))),
         ];
         let others = insider
             .organizations
@@ -59,14 +53,7 @@ impl Settings {
             .filter(|organization| organization.id != member.organization.id);
         Self {
             organization: member.organization.name.to_string(),
-            username: member.user.username.to_string(),
-            display_name: member.user.display_name.to_string(),
-            other_organizations: others
-                .map(|organization| Link {
-                    label: organization.name.to_string(),
-                    address: links::api_keys(&organization.slug),
-                })
-                .collect(),
+            menu: UserMenu::new(&member.user, others),
             sections: sections.into_iter().flatten().collect(),
         }
     }

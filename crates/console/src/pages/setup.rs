@@ -9,14 +9,14 @@ use keyward_domain::sign_in::session::SignInAttempt;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices, SetupToken};
 use poem::http::StatusCode;
 use poem::web::Data;
-use poem::{Response, handler};
+use poem::{Request, Response, handler};
 
 use crate::forms::{Fields, Form, Query};
 use crate::links::SignInNotice;
 use crate::pages::field::{Field, focus_first_error};
 use crate::pages::html;
 use crate::pages::newcomer_fields::NewcomerFields;
-use crate::pages::sign_in::sign_in_newcomer;
+use crate::pages::sign_in::{sign_in_newcomer, user_agent};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
 use crate::{Console, links};
@@ -57,6 +57,7 @@ pub(crate) async fn show(
 pub(crate) async fn complete(
     Data(console): Data<&Arc<Console>>,
     Source(source): Source,
+    request: &Request,
     Form(form): Form,
 ) -> Result<Response, Refusal> {
     let Some(token) = SetupToken::parse(form.required("token")?) else {
@@ -72,7 +73,7 @@ pub(crate) async fn complete(
     match console.setup.complete(&token, choices, source.clone()).await {
         Ok(_) => {
             let attempt = SignInAttempt {
-                user_agent: None,
+                user_agent: user_agent(request),
                 username: username.as_str(),
                 password: Password::attempt(password),
                 previous: None,

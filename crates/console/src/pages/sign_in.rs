@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::session::{SessionToken, SignInAttempt, SignInError};
 use keyward_domain::sign_in::throttle::Throttled;
@@ -66,7 +67,7 @@ pub(crate) async fn submit(
     let username = form.required("username")?;
     let cookie = SessionCookie::of(&console.public_url);
     let attempt = SignInAttempt {
-        user_agent: None,
+        user_agent: user_agent(request),
         username,
         password: Password::attempt(form.required("password")?),
         previous: cookie.read(request.headers()),
@@ -91,6 +92,13 @@ pub(crate) async fn submit(
         Err(SignInError::Hashing(error)) => Err(error.into()),
         Err(SignInError::Storage(error)) => Err(error.into()),
     }
+}
+
+/// What the browser says that it is.
+pub(super) fn user_agent(request: &Request) -> Option<UserAgent> {
+    request
+        .header(header::USER_AGENT)
+        .and_then(UserAgent::from_header)
 }
 
 /// Signs somebody in who has just chosen their password, and leads them on.
@@ -151,7 +159,7 @@ fn too_many(page: &SignInPage, throttled: Throttled) -> Result<Response, Refusal
 }
 
 /// How long to wait, in the unit that a person would use.
-fn patience(throttled: Throttled) -> String {
+pub(super) fn patience(throttled: Throttled) -> String {
     let seconds = throttled.whole_seconds();
     let (amount, unit) = if seconds > 90 {
         ((seconds + 59) / 60, "minute")

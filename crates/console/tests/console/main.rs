@@ -5,8 +5,10 @@
     reason = "a failed expectation is a failed test"
 )]
 
+mod account;
 mod api_keys;
 mod assets;
+mod audit_log;
 mod bad_requests;
 mod browser;
 mod create_key;

@@ -63,6 +63,8 @@ impl Running {
             projects: installation.projects(),
             joining: installation.joining(),
             organization_keys: installation.organization_keys(),
+            audit_trail: installation.audit_trail(),
+            own_account: installation.own_account(),
             public_url: public_url.clone(),
         };
         change(&mut console);

@@ -1,0 +1,241 @@
+//! `/account`: the viewer's own organizations, sessions and password.
+
+use std::sync::Arc;
+
+use askama::Template;
+use keyward_domain::id::SessionId;
+use keyward_domain::membership::Role;
+use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, EndSessionError, NewPassword};
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::session::{Session, SignedIn};
+use poem::http::{StatusCode, header};
+use poem::web::Data;
+use poem::{FromRequest, Request, RequestBody, Response, handler};
+
+use crate::forms::{Form, Query};
+use crate::pages::browser_name::browser_name;
+use crate::pages::field::{Field, focus_first_error};
+use crate::pages::moment::Moment;
+use crate::pages::sign_in::patience;
+use crate::pages::user_menu::UserMenu;
+use crate::pages::{html, redirect};
+use crate::refusal::Refusal;
+use crate::request_source::Source;
+use crate::viewer::Viewer;
+use crate::{Console, links};
+
+#[derive(Template)]
+#[template(path = "account.html")]
+struct AccountPage {
+    menu: UserMenu,
+    notice: Option<Notice>,
+    organizations: Vec<OwnOrganization>,
+    sessions: Vec<SessionRow>,
+    password: PasswordForm,
+}
+
+/// What has just happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Notice {
+    SessionEnded,
+    OthersEnded,
+    PasswordChanged,
+}
+
+struct OwnOrganization {
+    name: String,
+    address: String,
+    role: &'static str,
+    joined: Moment,
+}
+
+struct SessionRow {
+    browser: String,
+    /// What the browser said that it is, in full.
+    user_agent: String,
+    is_this_one: bool,
+    address: Option<String>,
+    started: Moment,
+    last_seen: Moment,
+    end: String,
+}
+
+#[derive(Default)]
+struct PasswordForm {
+    current: Field,
+    new: Field,
+}
+
+impl PasswordForm {
+    const fn has_errors(&self) -> bool {
+        self.current.error.is_some() || self.new.error.is_some()
+    }
+}
+
+#[handler]
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    Viewer(viewer): Viewer,
+    Query(query): Query,
+) -> Result<Response, Refusal> {
+    let notice = query.optional("notice").and_then(Notice::from_word);
+    let page = page(console, &viewer, notice, PasswordForm::default()).await?;
+    html(StatusCode::OK, &page)
+}
+
+#[handler]
+pub(crate) async fn change_password(
+    Data(console): Data<&Arc<Console>>,
+    Source(source): Source,
+    Form(form): Form,
+    // After the form, which may be long on its way: who sends it must still be signed in when it is here.
+    Viewer(viewer): Viewer,
+) -> Result<Response, Refusal> {
+    let current = form.required("current_password")?;
+    let new = Password::choose(form.required("new_password")?, &viewer.user.username);
+    let mut fields = PasswordForm::default();
+    if current.is_empty() {
+        fields.current.error = Some("Type your current password.".to_owned());
+    }
+    let new = fields.new.check("New password", new);
+    let mut status = StatusCode::UNPROCESSABLE_ENTITY;
+    let mut retry_after = None;
+    if let (Some(new), false) = (new, fields.has_errors()) {
+        let passwords = NewPassword {
+            current: Password::attempt(current),
+            new,
+        };
+        let changed = console
+            .own_account
+            .change_password(&viewer, passwords, source)
+            .await;
+        match changed {
+            Ok(()) => return Ok(redirect(&Notice::PasswordChanged.address())),
+            Err(ChangeOwnPasswordError::WrongPassword) => {
+                fields.current.error = Some("That is not your current password.".to_owned());
+            }
+            Err(ChangeOwnPasswordError::Throttled(throttled)) => {
+                fields.current.error = Some(patience(throttled));
+                status = StatusCode::TOO_MANY_REQUESTS;
+                retry_after = Some(throttled.whole_seconds());
+            }
+            Err(ChangeOwnPasswordError::Hashing(error)) => return Err(error.into()),
+            Err(ChangeOwnPasswordError::Storage(error)) => return Err(error.into()),
+        }
+    }
+    focus_first_error(&mut [&mut fields.current, &mut fields.new]);
+    let mut response = html(status, &page(console, &viewer, None, fields).await?)?;
+    if let Some(seconds) = retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    Ok(response)
+}
+
+/// The session in the path, if it can be one.
+pub(crate) struct SessionInPath(SessionId);
+
+impl<'a> FromRequest<'a> for SessionInPath {
+    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        let id = request.raw_path_param("id").and_then(|id| id.parse().ok());
+        Ok(Self(id.ok_or(Refusal::NotFound)?))
+    }
+}
+
+#[handler]
+pub(crate) async fn end_session(
+    Data(console): Data<&Arc<Console>>,
+    Viewer(viewer): Viewer,
+    SessionInPath(id): SessionInPath,
+    Source(source): Source,
+) -> Result<Response, Refusal> {
+    match console.own_account.end_session(&viewer, id, source).await {
+        // Whoever ends the same session twice wants it gone, and it is.
+        Ok(()) | Err(EndSessionError::NotFound) => Ok(redirect(&Notice::SessionEnded.address())),
+        Err(EndSessionError::Storage(error)) => Err(error.into()),
+    }
+}
+
+#[handler]
+pub(crate) async fn end_other_sessions(
+    Data(console): Data<&Arc<Console>>,
+    Viewer(viewer): Viewer,
+    Source(source): Source,
+) -> Result<Response, Refusal> {
+    console.own_account.end_other_sessions(&viewer, source).await?;
+    Ok(redirect(&Notice::OthersEnded.address()))
+}
+
+async fn page(
+    console: &Console,
+    viewer: &SignedIn,
+    notice: Option<Notice>,
+    password: PasswordForm,
+) -> Result<AccountPage, Refusal> {
+    let organizations = console.memberships.organizations_of(viewer.user.id).await?;
+    let mut own = Vec::with_capacity(organizations.len());
+    for organization in &organizations {
+        let member = console
+            .memberships
+            .find_live(viewer.user.id, &organization.slug)
+            .await?;
+        // Who was removed in between does not belong any more.
+        let Some(member) = member else { continue };
+        own.push(OwnOrganization {
+            name: organization.name.to_string(),
+            address: links::api_keys(&organization.slug),
+            role: match member.membership.role {
+                Role::Owner => "Owner",
+                Role::Member => "Member",
+            },
+            joined: Moment(member.membership.joined_at),
+        });
+    }
+    let mut sessions = console.own_account.sessions(viewer).await?;
+    sessions.sort_by_key(|session| session.id != viewer.session.id);
+    Ok(AccountPage {
+        menu: UserMenu::new(&viewer.user, organizations.iter()),
+        notice,
+        organizations: own,
+        sessions: sessions
+            .iter()
+            .map(|session| SessionRow::new(session, viewer))
+            .collect(),
+        password,
+    })
+}
+
+impl SessionRow {
+    fn new(session: &Session, viewer: &SignedIn) -> Self {
+        let agent = session.user_agent.as_ref();
+        Self {
+            browser: agent.map_or_else(|| "Unknown browser".to_owned(), browser_name),
+            user_agent: agent.map(|agent| agent.as_str().to_owned()).unwrap_or_default(),
+            is_this_one: session.id == viewer.session.id,
+            address: session.started_from.map(|address| address.to_string()),
+            started: Moment(session.started_at),
+            last_seen: Moment(session.last_seen_at),
+            end: links::end_session(session.id),
+        }
+    }
+}
+
+impl Notice {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionEnded => "session-ended",
+            Self::OthersEnded => "others-ended",
+            Self::PasswordChanged => "password-changed",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        [Self::SessionEnded, Self::OthersEnded, Self::PasswordChanged]
+            .into_iter()
+            .find(|notice| notice.as_str() == word)
+    }
+
+    /// The page as it is afterwards, saying so.
+    fn address(self) -> String {
+        links::with_query(links::ACCOUNT, [("notice", Some(self.as_str()))])
+    }
+}

@@ -1,0 +1,160 @@
+//! The audit log as a file. It is written while it is read: never more of it is held than one page.
+
+use std::io;
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use keyward_domain::administration::{AuditExport, AuditPage};
+use keyward_domain::organization::Slug;
+use keyward_domain::sign_in::session::SessionToken;
+use poem::http::header;
+use poem::web::Data;
+use poem::{Body, Request, Response, handler};
+
+use super::search::Search;
+use super::{csv, json_lines};
+use crate::Console;
+use crate::forms::Query;
+use crate::refusal::Refusal;
+use crate::session_cookie::SessionCookie;
+use crate::viewer::Owner;
+
+#[handler]
+pub(crate) async fn as_csv(
+    Data(console): Data<&Arc<Console>>,
+    owner: Owner,
+    Query(query): Query,
+    request: &Request,
+) -> Result<Response, Refusal> {
+    download(console, &owner, &query, request, Format::Csv).await
+}
+
+#[handler]
+pub(crate) async fn as_json_lines(
+    Data(console): Data<&Arc<Console>>,
+    owner: Owner,
+    Query(query): Query,
+    request: &Request,
+) -> Result<Response, Refusal> {
+    download(console, &owner, &query, request, Format::JsonLines).await
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Format {
+    Csv,
+    JsonLines,
+}
+
+async fn download(
+    console: &Arc<Console>,
+    owner: &Owner,
+    query: &crate::forms::Fields,
+    request: &Request,
+    format: Format,
+) -> Result<Response, Refusal> {
+    let search = Search::read(&console.audit_trail, &owner.authority, query).await?;
+    let filter = search.filter().ok_or(Refusal::BadAddress)?;
+    let slug = owner.insider.member.organization.slug.clone();
+    let mut download = Download {
+        console: Arc::clone(console),
+        token: SessionCookie::of(&console.public_url)
+            .read(request.headers())
+            .ok_or(Refusal::NotFound)?,
+        slug: slug.clone(),
+        export: console.audit_trail.export(&owner.authority, filter),
+        format,
+    };
+    // The first piece comes before the answer: if the store fails, people see a page that says so, and not a broken file.
+    let mut first = format.header().to_owned();
+    let has_more = match download.export.next().await? {
+        Some(page) => {
+            first.push_str(&format.piece(&page)?);
+            page.events.next.is_some()
+        }
+        None => false,
+    };
+    let rest = stream::try_unfold(download, Download::next_piece);
+    let body = if has_more {
+        Body::from_bytes_stream(stream::once(async { Ok(first) }).chain(rest))
+    } else {
+        Body::from_string(first)
+    };
+    let name = format!("attachment; filename=\"{slug}-audit-log.{}\"", format.extension());
+    Ok(Response::builder()
+        .content_type(format.content_type())
+        .header(header::CONTENT_DISPOSITION, name)
+        .body(body))
+}
+
+/// A file on its way to an owner.
+struct Download {
+    console: Arc<Console>,
+    token: SessionToken,
+    slug: Slug,
+    export: AuditExport,
+    format: Format,
+}
+
+impl Download {
+    /// The next piece. A file that cannot go on breaks off: the browser shows it as failed, and not as a short one.
+    async fn next_piece(mut self) -> io::Result<Option<(String, Self)>> {
+        let piece = self.piece().await.inspect_err(|refusal| {
+            tracing::error!(error = %refusal, "an export of the audit log broke off");
+        });
+        Ok(piece.map_err(io::Error::other)?.map(|piece| (piece, self)))
+    }
+
+    async fn piece(&mut self) -> Result<Option<String>, Refusal> {
+        // Whoever is removed, demoted or signed out meanwhile gets no more of it.
+        if !self.is_still_owner().await? {
+            return Err(Refusal::NotFound);
+        }
+        match self.export.next().await? {
+            Some(page) => Ok(Some(self.format.piece(&page)?)),
+            None => Ok(None),
+        }
+    }
+
+    async fn is_still_owner(&self) -> Result<bool, Refusal> {
+        let Some(signed_in) = self.console.sign_in.signed_in(&self.token).await? else {
+            return Ok(false);
+        };
+        let memberships = &self.console.memberships;
+        let member = memberships.find_live(signed_in.user.id, &self.slug).await?;
+        Ok(member.is_some_and(|member| member.as_authority().is_some()))
+    }
+}
+
+impl Format {
+    const fn header(self) -> &'static str {
+        match self {
+            Self::Csv => csv::HEADER,
+            Self::JsonLines => "",
+        }
+    }
+
+    const fn extension(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::JsonLines => "jsonl",
+        }
+    }
+
+    const fn content_type(self) -> &'static str {
+        match self {
+            Self::Csv => "text/csv; charset=utf-8; header=present",
+            Self::JsonLines => "application/jsonl; charset=utf-8",
+        }
+    }
+
+    fn piece(self, page: &AuditPage) -> Result<String, Refusal> {
+        let mut piece = String::new();
+        for event in &page.events.items {
+            match self {
+                Self::Csv => piece.push_str(&csv::record(event, &page.names)),
+                Self::JsonLines => piece.push_str(&json_lines::line(event, &page.names)?),
+            }
+        }
+        Ok(piece)
+    }
+}

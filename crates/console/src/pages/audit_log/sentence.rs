@@ -1,0 +1,203 @@
+//! An event as a sentence that people read.
+
+use std::collections::HashMap;
+
+use keyward_domain::audit::{Action, Actor, AuditEvent, Subject};
+
+/// An event as a sentence: somebody did something to something.
+pub(super) struct Sentence {
+    pub(super) actor: Party,
+    /// What they did, up to what they did it to.
+    pub(super) verb: &'static str,
+    pub(super) subject: Option<Party>,
+    /// What goes on after that, up to what else was involved.
+    pub(super) rest: &'static str,
+    pub(super) object: Option<Party>,
+}
+
+/// Somebody or something in a sentence.
+pub(super) struct Party {
+    /// What kind of thing it is, where the sentence does not say so.
+    pub(super) kind: &'static str,
+    /// What it is called; or which one it was, if it has no name any more.
+    pub(super) label: Label,
+    /// All that it was in.
+    pub(super) address: Option<String>,
+}
+
+pub(super) enum Label {
+    Name(String),
+    Id(String),
+    None,
+}
+
+impl Sentence {
+    pub(super) fn new(event: &AuditEvent, actor: Party, party: impl Fn(Subject) -> Party) -> Self {
+        let words = Words::of(event.action);
+        Self {
+            actor,
+            verb: words.verb,
+            subject: words.names_subject.then(|| party(event.subject)),
+            rest: words.rest,
+            object: event.object.filter(|_| words.names_object).map(party),
+        }
+    }
+}
+
+impl Party {
+    pub(super) fn actor(
+        actor: Actor,
+        names: &HashMap<Subject, String>,
+        address: impl Fn(Actor) -> String,
+    ) -> Self {
+        Self {
+            kind: match actor {
+                Actor::User(_) => "",
+                Actor::ApiKey(_) => "The API key",
+                Actor::Administrator => "An administrator on the server",
+                Actor::Anonymous => "Somebody who was not signed in",
+            },
+            label: actor
+                .as_subject()
+                .map_or(Label::None, |subject| Label::of(subject, names)),
+            address: Some(address(actor)),
+        }
+    }
+
+    pub(super) fn subject(
+        subject: Subject,
+        names: &HashMap<Subject, String>,
+        address: impl Fn(Subject) -> String,
+    ) -> Self {
+        let is_named = names.contains_key(&subject);
+        Self {
+            kind: match subject {
+                Subject::Installation => "this installation",
+                Subject::Session(_) => "session",
+                Subject::User(_) if !is_named => "user",
+                Subject::Membership(_) if !is_named => "member",
+                Subject::Invitation(_) if !is_named => "invitation",
+                Subject::Organization(_)
+                | Subject::User(_)
+                | Subject::Membership(_)
+                | Subject::Invitation(_)
+                | Subject::Project(_)
+                | Subject::ApiKey(_) => "",
+            },
+            label: Label::of(subject, names),
+            address: (subject != Subject::Installation).then(|| address(subject)),
+        }
+    }
+}
+
+impl Label {
+    fn of(subject: Subject, names: &HashMap<Subject, String>) -> Self {
+        match (names.get(&subject), subject.id()) {
+            (Some(name), _) => Self::Name(name.clone()),
+            (None, Some(id)) => Self::Id(id.to_string()),
+            (None, None) => Self::None,
+        }
+    }
+}
+
+/// The words for an action, around those who are in it.
+struct Words {
+    verb: &'static str,
+    names_subject: bool,
+    rest: &'static str,
+    names_object: bool,
+}
+
+impl Words {
+    /// The sentence ends before the subject, which is the actor.
+    const fn alone(verb: &'static str) -> Self {
+        Self {
+            verb,
+            names_subject: false,
+            rest: "",
+            names_object: false,
+        }
+    }
+
+    const fn about(verb: &'static str) -> Self {
+        Self {
+            names_subject: true,
+            ..Self::alone(verb)
+        }
+    }
+
+    const fn about_and(verb: &'static str, rest: &'static str) -> Self {
+        Self {
+            rest,
+            ..Self::about(verb)
+        }
+    }
+
+    const fn between(verb: &'static str, rest: &'static str) -> Self {
+        Self {
+            names_object: true,
+            ..Self::about_and(verb, rest)
+        }
+    }
+
+    const fn of(action: Action) -> Self {
+        match action {
+            Action::CreateSetupLink => Self::alone("made a new setup link"),
+            Action::CreateOrganization => Self::about("created the organization"),
+            Action::CreateUser => Self::about("created the account of"),
+            Action::CreateMembership => Self::about("began the membership of"),
+            Action::MakeOwner => Self::about_and("made", "an owner"),
+            Action::MakeMember => Self::about_and("made", "a plain member"),
+            Action::RemoveMember => Self::about_and("removed", "from the organization"),
+            Action::LeaveOrganization => Self::alone("left the organization"),
+            Action::CreateInvitation => Self::about("invited"),
+            Action::RevokeInvitation => Self::about("took back the invitation for"),
+            Action::AcceptInvitation => Self::about("accepted the invitation for"),
+            Action::CreateProject => Self::about("created the project"),
+            Action::RenameProject => Self::about("renamed the project that is now called"),
+            Action::ArchiveProject => Self::about("archived the project"),
+            Action::RestoreProject => Self::about("restored the project"),
+            Action::AddProjectMember => Self::between("added", "to the project"),
+            Action::RemoveProjectMember => Self::between("took", "out of the project"),
+            Action::ResetPassword => Self::about("reset the password of"),
+            Action::ChangePassword => Self::alone("changed their password"),
+            Action::SignIn => Self::alone("signed in"),
+            Action::SignOut => Self::alone("signed out"),
+            Action::EndSession => Self::about("ended the"),
+            Action::CreateApiKey => Self::about("created the API key"),
+            Action::EditApiKey => Self::about("edited the API key"),
+            Action::RevokeApiKey => Self::about("revoked the API key"),
+        }
+    }
+}
+
+/// What an action is called where one is chosen, in the order of the list; none for what happens in no organization.
+pub(super) const fn choice(action: Action) -> Option<&'static str> {
+    match action {
+        Action::CreateOrganization => Some("Organization created"),
+        Action::CreateUser => Some("Account created"),
+        Action::CreateMembership => Some("Membership began"),
+        Action::MakeOwner => Some("Member made owner"),
+        Action::MakeMember => Some("Owner made plain member"),
+        Action::RemoveMember => Some("Member removed"),
+        Action::LeaveOrganization => Some("Member left"),
+        Action::CreateInvitation => Some("Invitation made"),
+        Action::RevokeInvitation => Some("Invitation taken back"),
+        Action::AcceptInvitation => Some("Invitation accepted"),
+        Action::CreateProject => Some("Project created"),
+        Action::RenameProject => Some("Project renamed"),
+        Action::ArchiveProject => Some("Project archived"),
+        Action::RestoreProject => Some("Project restored"),
+        Action::AddProjectMember => Some("Member added to project"),
+        Action::RemoveProjectMember => Some("Member taken out of project"),
+        Action::CreateApiKey => Some("API key created"),
+        Action::EditApiKey => Some("API key edited"),
+        Action::RevokeApiKey => Some("API key revoked"),
+        Action::CreateSetupLink
+        | Action::ResetPassword
+        | Action::ChangePassword
+        | Action::SignIn
+        | Action::SignOut
+        | Action::EndSession => None,
+    }
+}

@@ -1,0 +1,288 @@
+use keyward_domain::clock::Clock;
+use keyward_domain::membership::Role;
+use keyward_domain::testing::TestInstallation;
+
+use crate::browser::Browser;
+use crate::running::{LIST, Running};
+
+const ACCOUNT: &str = "/account";
+const PASSWORD: &str = "/account/password";
+const END_OTHERS: &str = "/account/sessions/end-others";
+const NEW: &str = "seven slow brown foxes";
+const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0";
+
+async fn is_signed_in(browser: &Browser) -> bool {
+    browser.get(ACCOUNT).await.status == 200
+}
+
+/// Signs in with a browser that says what it is.
+async fn signed_in_with(running: &Running, user_agent: &str) -> Browser {
+    let browser = running.visitor();
+    let request = browser
+        .request(reqwest::Method::POST, "/sign-in")
+        .header("sec-fetch-site", "same-origin")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header("user-agent", user_agent)
+        .body(crate::browser::form(&[
+            ("username", "ada"),
+            ("password", TestInstallation::PASSWORD),
+        ]));
+    assert_eq!(browser.send(request).await.status, 303);
+    browser
+}
+
+/// The addresses that end each of the other sessions.
+fn ends(page: &crate::browser::Answer) -> Vec<String> {
+    let forms = page.body.split("action=\"/account/sessions/").skip(1);
+    forms
+        .filter_map(|rest| rest.split_once("/end\""))
+        .map(|(id, _)| format!("/account/sessions/{id}/end"))
+        .collect()
+}
+
+#[tokio::test]
+async fn the_account_menu_leads_to_the_account_and_out() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for path in [LIST, ACCOUNT] {
+        let page = browser.get(path).await;
+        assert!(page.shows("<a href=\"/account\">Account</a>"), "{path}");
+        assert!(page.shows("action=\"/sign-out\""), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_account_is_for_who_is_signed_in() {
+    let (running, _) = Running::with_ada().await;
+    let visitor = running.visitor();
+    for path in [ACCOUNT, PASSWORD] {
+        assert!(
+            visitor.get(path).await.location().starts_with("/sign-in?next="),
+            "{path}"
+        );
+    }
+    let end = "/account/sessions/00000000-0000-7000-8000-000000000000/end";
+    for path in [END_OTHERS, end] {
+        assert!(
+            visitor.post(path, &[]).await.location().starts_with("/sign-in?"),
+            "{path}"
+        );
+    }
+    let fields = [("current_password", "x"), ("new_password", NEW)];
+    let answer = visitor.post(PASSWORD, &fields).await;
+    assert!(answer.location().contains("notice=form-not-sent"));
+}
+
+#[tokio::test]
+async fn it_shows_every_organization_with_the_users_role() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let other = installation.organization("Other <b>");
+    installation.member(&other, "grace", Role::Owner);
+    let membership = installation.builder.membership(&other, &ada.user, Role::Member);
+    installation.store.put_membership(membership);
+    installation.organization("Nowhere");
+    let page = running.signed_in("ada").await.get(ACCOUNT).await;
+    let text = page.text();
+    assert!(text.contains("Acme Owner, joined 1 Jan 2026"), "{text}");
+    assert!(text.contains("Other &#60;b&#62; Member, joined"), "{text}");
+    assert!(page.shows(&format!("href=\"{LIST}\"")) && !page.shows("Nowhere"));
+}
+
+#[tokio::test]
+async fn who_belongs_nowhere_still_has_an_account() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let now = running.installation.builder.clock.now();
+    running.installation.store.end_membership(ada.membership.id, now);
+    let page = browser.get(ACCOUNT).await;
+    assert_eq!(page.status, 200);
+    assert!(page.shows("You do not belong to an organization."));
+}
+
+#[tokio::test]
+async fn it_shows_where_the_user_is_signed_in_and_which_browser_this_is() {
+    let (running, _) = Running::with_ada().await;
+    signed_in_with(&running, FIREFOX).await;
+    signed_in_with(&running, "<script>alert(1)</script>").await;
+    let here = running.signed_in("ada").await;
+    running
+        .installation
+        .member(&running.installation.organization("Other"), "grace", Role::Owner);
+    running.signed_in("grace").await;
+    let page = here.get(ACCOUNT).await;
+    let text = page.text();
+    assert!(
+        text.contains("Firefox on Linux 127.0.0.1 1 Jan 2026, 00:00 UTC"),
+        "{text}"
+    );
+    assert!(page.shows(&format!("title=\"{FIREFOX}\"")));
+    assert!(text.contains("Unknown browser This browser 127.0.0.1"), "{text}");
+    assert_eq!(text.matches("This browser").count(), 1);
+    assert!(page.shows("&#60;script&#62;alert(1)") && !page.shows("<script>alert"));
+    assert_eq!(
+        ends(&page).len(),
+        2,
+        "this one has no button, and others' sessions are not there"
+    );
+}
+
+#[tokio::test]
+async fn one_session_is_ended_and_no_other() {
+    let (running, _) = Running::with_ada().await;
+    let [here, first, second] = [
+        running.signed_in("ada").await,
+        signed_in_with(&running, FIREFOX).await,
+        signed_in_with(&running, "curl").await,
+    ];
+    let page = here.get(ACCOUNT).await;
+    let [_, end] = ends(&page).try_into().expect("two others");
+    for _ in 0..2 {
+        let answer = here.post(&end, &[]).await;
+        assert_eq!(answer.location(), "/account?notice=session-ended");
+        assert!(here.follow(&answer).await.shows("That browser is signed out."));
+    }
+    assert!(is_signed_in(&here).await && is_signed_in(&second).await);
+    assert!(!is_signed_in(&first).await);
+}
+
+#[tokio::test]
+async fn nobody_ends_somebody_elses_session() {
+    let (running, ada) = Running::with_ada().await;
+    let (hers, other) = (running.signed_in("ada").await, running.signed_in("ada").await);
+    running
+        .installation
+        .member(&ada.organization, "grace", Role::Owner);
+    let grace = running.signed_in("grace").await;
+    let [end] = ends(&hers.get(ACCOUNT).await).try_into().expect("one other");
+    let (foreign, none) = (
+        grace.post(&end, &[]).await,
+        grace
+            .post("/account/sessions/00000000-0000-7000-8000-000000000000/end", &[])
+            .await,
+    );
+    assert_eq!(
+        (foreign.status, foreign.location()),
+        (none.status, none.location())
+    );
+    assert!(is_signed_in(&other).await && is_signed_in(&hers).await);
+    assert_eq!(grace.post("/account/sessions/mine/end", &[]).await.status, 404);
+}
+
+#[tokio::test]
+async fn all_other_sessions_are_ended_at_once() {
+    let (running, ada) = Running::with_ada().await;
+    let others = [running.signed_in("ada").await, running.signed_in("ada").await];
+    running
+        .installation
+        .member(&ada.organization, "grace", Role::Owner);
+    let grace = running.signed_in("grace").await;
+    let here = running.signed_in("ada").await;
+    assert!(here.get(ACCOUNT).await.shows("Sign out everywhere else"));
+    let answer = here.post(END_OTHERS, &[]).await;
+    let page = here.follow(&answer).await;
+    assert!(page.shows("You are signed out everywhere but here."));
+    assert!(ends(&page).is_empty() && !page.shows("Sign out everywhere else"));
+    for other in &others {
+        assert!(!is_signed_in(other).await);
+    }
+    assert!(is_signed_in(&here).await && is_signed_in(&grace).await);
+}
+
+#[tokio::test]
+async fn a_changed_password_is_the_one_that_works_and_ends_other_sessions() {
+    let (running, _) = Running::with_ada().await;
+    let elsewhere = running.signed_in("ada").await;
+    let here = running.signed_in("ada").await;
+    let fields = [
+        ("current_password", TestInstallation::PASSWORD),
+        ("new_password", NEW),
+    ];
+    let answer = here.post(PASSWORD, &fields).await;
+    assert_eq!(answer.location(), "/account?notice=password-changed");
+    assert!(here.follow(&answer).await.shows("Your password is changed"));
+    assert!(is_signed_in(&here).await && !is_signed_in(&elsewhere).await);
+    let sign_in = async |password| {
+        let fields = [("username", "ada"), ("password", password)];
+        running.visitor().post("/sign-in", &fields).await.status
+    };
+    assert_eq!(sign_in(TestInstallation::PASSWORD).await, 422);
+    assert_eq!(sign_in(NEW).await, 303);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_password_is_told_beside_its_field_and_changes_nothing() {
+    let (running, _) = Running::with_ada().await;
+    let elsewhere = running.signed_in("ada").await;
+    let here = running.signed_in("ada").await;
+    let right = TestInstallation::PASSWORD;
+    for (current, new, field, error) in [
+        (
+            "a wrong password",
+            NEW,
+            "current_password",
+            "That is not your current password.",
+        ),
+        ("", NEW, "current_password", "Type your current password."),
+        (right, "short", "new_password", "New password "),
+        (right, "passwordpassword", "new_password", "New password "),
+        ("", "", "current_password", "Type your current password."),
+    ] {
+        let fields = [("current_password", current), ("new_password", new)];
+        let page = here.post(PASSWORD, &fields).await;
+        assert_eq!(page.status, 422, "{error}");
+        let (_, after) = page
+            .body
+            .split_once(&format!("id=\"{field}-error\""))
+            .expect(error);
+        assert!(after.split_once("<input").unwrap().0.contains(error), "{error}");
+        assert!(page.shows("<title>Error: Account") && page.shows("Where you are signed in"));
+        for typed in [current, new] {
+            assert!(typed.is_empty() || !page.shows(typed), "{typed}");
+        }
+    }
+    assert!(is_signed_in(&elsewhere).await);
+    assert_eq!(here.get(PASSWORD).await.status, 200, "who reloads gets the page");
+}
+
+#[tokio::test]
+async fn guesses_at_the_current_password_are_throttled() {
+    let (running, _) = Running::with_ada().await;
+    let here = running.signed_in("ada").await;
+    let fields = [("current_password", "a guess"), ("new_password", NEW)];
+    let mut answer = here.post(PASSWORD, &fields).await;
+    for _ in 0..20 {
+        if answer.status == 429 {
+            break;
+        }
+        answer = here.post(PASSWORD, &fields).await;
+    }
+    assert_eq!(answer.status, 429);
+    assert!(answer.shows("Too many attempts.") && !answer.header("retry-after").is_empty());
+}
+
+#[tokio::test]
+async fn the_first_owners_browser_is_known_after_the_setup() {
+    let running = Running::new().await;
+    let setup = running.installation.setup();
+    let token = setup
+        .create_link(keyward_domain::audit::RequestSource::default())
+        .await
+        .unwrap();
+    let browser = running.visitor();
+    let fields = [
+        ("token", token.expose()),
+        ("organization", "Acme"),
+        ("display_name", "Ada"),
+        ("username", "ada"),
+        ("password", NEW),
+    ];
+    let request = browser
+        .request(reqwest::Method::POST, "/setup")
+        .header("sec-fetch-site", "same-origin")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header("user-agent", FIREFOX)
+        .body(crate::browser::form(&fields));
+    assert_eq!(browser.send(request).await.status, 303);
+    assert!(browser.get(ACCOUNT).await.shows("Firefox on Linux"));
+}
