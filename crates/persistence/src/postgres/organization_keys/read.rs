@@ -35,8 +35,10 @@ pub(super) async fn list(
 ) -> Result<Page<HeldKey, ApiKeyId>, Abort<Infallible>> {
     let mut query = api_keys::table
         .inner_join(memberships::table.inner_join(users::table))
-        .filter(api_keys::organization_id.eq(organization.as_uuid()))
-        .order(api_keys::id.desc())
+        // Equal, but said so that PostgreSQL cannot take the order for one by identifier alone: it would go through the keys
+        // of all organizations, newest first, where it expects to meet enough of this one soon.
+        .filter(api_keys::organization_id.between(organization.as_uuid(), organization.as_uuid()))
+        .order((api_keys::organization_id.desc(), api_keys::id.desc()))
         .limit(one_more(page.size))
         .select(<HeldKeyRow as SelectableHelper<_>>::as_select())
         .into_boxed();
