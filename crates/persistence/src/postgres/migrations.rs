@@ -84,12 +84,10 @@ impl PostgresStore {
     /// See [`MigrateError`].
     pub async fn migrate(&self) -> Result<(), MigrateError> {
         self.migrate_schema().await?;
-        self.fill_in_search_texts().await.map_err(|error| match error {
-            StorageError::Unavailable(source) => MigrateError::Unavailable(source),
-            other @ (StorageError::OutcomeUnknown(_)
-            | StorageError::Corrupt { .. }
-            | StorageError::Defect(_)) => MigrateError::Failed(other.into()),
-        })
+        self.fill_in_search_texts().await.map_err(could_not_fill_in)?;
+        self.fill_in_organizations_of_keys()
+            .await
+            .map_err(could_not_fill_in)
     }
 
     async fn migrate_schema(&self) -> Result<(), MigrateError> {
@@ -218,5 +216,16 @@ fn migration_failed(error: Box<dyn Error + Send + Sync>) -> MigrateError {
         MigrateError::NotAllowed(error)
     } else {
         MigrateError::Failed(error)
+    }
+}
+
+/// Rows of the version before are completed after the migration itself.
+fn could_not_fill_in(error: StorageError) -> MigrateError {
+    match error {
+        StorageError::Unavailable(source) => MigrateError::Unavailable(source),
+        other
+        @ (StorageError::OutcomeUnknown(_) | StorageError::Corrupt { .. } | StorageError::Defect(_)) => {
+            MigrateError::Failed(other.into())
+        }
     }
 }

@@ -21,7 +21,7 @@ diesel::table! {
         last_used_at -> Nullable<Timestamptz>,
         last_used_from -> Nullable<Text>,
         revoked_note -> Nullable<Text>,
-        organization_id -> Uuid,
+        organization_id -> Nullable<Uuid>,
     }
 }
 

@@ -219,3 +219,33 @@ fn the_key_of_the_migrations_is_their_text() {
         .collect();
     assert_eq!(MIGRATIONS_KEY, all);
 }
+
+#[tokio::test]
+async fn keys_of_the_version_before_get_their_organization() {
+    let fixture = Fixture::new().await;
+    let key = fixture.key.key.id;
+    // More than one part of the work.
+    fixture
+        .client
+        .batch_execute(&format!(
+            "ALTER TABLE api_keys DISABLE TRIGGER api_keys_organization;
+             UPDATE api_keys SET organization_id = NULL;
+             INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                                   created_at)
+             SELECT gen_random_uuid(), consumer_id, sha256(number::text::bytea), hint, name, description, search_text,
+                    id, created_at
+             FROM api_keys, generate_series(1, 4500) number WHERE id = '{key}';
+             ALTER TABLE api_keys ENABLE TRIGGER api_keys_organization;"
+        ))
+        .await
+        .expect("keys as the version before left them");
+    let without = "api_keys WHERE organization_id IS NULL";
+    assert_eq!(count(&fixture.client, without).await, 4_501);
+    for _ in 0..2 {
+        fixture.store.migrate().await.expect("brought up to date");
+        assert_eq!(count(&fixture.client, without).await, 0);
+    }
+    let organization = fixture.owner.organization.id;
+    let here = format!("api_keys WHERE organization_id = '{organization}'");
+    assert_eq!(count(&fixture.client, &here).await, 4_501);
+}

@@ -76,7 +76,8 @@ ALTER TABLE api_keys
     ADD CONSTRAINT api_keys_revoked_note_check CHECK (revoked_note IS NULL OR revoked_at IS NOT NULL);
 
 -- A consumer's organization never changes; here, too, it makes one index of all keys of an organization. The database
--- sees to it, whatever version of Keyward adds the key.
+-- sees to it, whatever version of Keyward adds the key. Absent for keys from before: bringing the database up to date
+-- fills it in, part by part, so that no request waits for long.
 CREATE FUNCTION api_keys_organization() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.organization_id := (SELECT organization_id FROM memberships WHERE id = NEW.consumer_id);
@@ -84,10 +85,6 @@ BEGIN
 END;
 $$;
 ALTER TABLE api_keys ADD COLUMN organization_id uuid;
-UPDATE api_keys SET organization_id = memberships.organization_id
-    FROM memberships
-    WHERE memberships.id = api_keys.consumer_id;
-ALTER TABLE api_keys ALTER COLUMN organization_id SET NOT NULL;
 CREATE TRIGGER api_keys_organization BEFORE INSERT OR UPDATE OF consumer_id, organization_id ON api_keys
     FOR EACH ROW EXECUTE FUNCTION api_keys_organization();
 -- An organization's keys, and its valid ones, newest first (read backwards).

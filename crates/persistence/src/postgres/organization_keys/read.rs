@@ -17,7 +17,7 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{StatusFilter, StorageError};
 use uuid::Uuid;
 
-use super::selection::{family_of, valid_of};
+use super::selection::{family_of, organization_of_key, valid_of};
 use crate::abort::Abort;
 use crate::postgres::api_keys::row::KeyRow;
 use crate::postgres::audit_log::one_more;
@@ -37,8 +37,8 @@ pub(super) async fn list(
         .inner_join(memberships::table.inner_join(users::table))
         // Equal, but said so that PostgreSQL cannot take the order for one by identifier alone: it would go through the keys
         // of all organizations, newest first, where it expects to meet enough of this one soon.
-        .filter(api_keys::organization_id.between(organization.as_uuid(), organization.as_uuid()))
-        .order((api_keys::organization_id.desc(), api_keys::id.desc()))
+        .filter(organization_of_key().between(organization.as_uuid(), organization.as_uuid()))
+        .order((organization_of_key().desc(), api_keys::id.desc()))
         .limit(one_more(page.size))
         .select(<HeldKeyRow as SelectableHelper<_>>::as_select())
         .into_boxed();
@@ -83,7 +83,7 @@ pub(super) async fn family(
     id: ApiKeyId,
 ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
     let family: Vec<Uuid> = api_keys::table
-        .filter(api_keys::organization_id.eq(organization.as_uuid()))
+        .filter(organization_of_key().eq(organization.as_uuid()))
         .filter(family_of(organization, id.as_uuid()))
         .select(api_keys::id)
         .load(connection)
@@ -132,7 +132,7 @@ async fn named(
 ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
     let rows: Vec<HeldKeyRow> = api_keys::table
         .inner_join(memberships::table.inner_join(users::table))
-        .filter(api_keys::organization_id.eq(organization.as_uuid()))
+        .filter(organization_of_key().eq(organization.as_uuid()))
         .filter(api_keys::id.eq_any(ids))
         .select(<HeldKeyRow as SelectableHelper<_>>::as_select())
         .load(connection)

@@ -1,9 +1,9 @@
 //! Which keys an owner means.
 
 use diesel::BoxableExpression;
-use diesel::dsl::sql;
+use diesel::dsl::{AssumeNotNull, sql};
 use diesel::pg::Pg;
-use diesel::prelude::{BoolExpressionMethods, ExpressionMethods};
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods};
 use diesel::sql_types::{Array, Bool, Uuid as SqlUuid};
 use keyward_domain::administration::ports::KeySelection;
 use keyward_domain::id::OrganizationId;
@@ -14,9 +14,14 @@ use crate::postgres::schema::api_keys;
 
 type KeyCondition = Box<dyn BoxableExpression<api_keys::table, Pg, SqlType = Bool>>;
 
+/// Never absent once the database is up to date.
+pub(super) fn organization_of_key() -> AssumeNotNull<api_keys::organization_id> {
+    api_keys::organization_id.assume_not_null()
+}
+
 /// The valid keys of the organization that were selected.
 pub(super) fn valid_of(organization: OrganizationId, selection: &KeySelection) -> KeyCondition {
-    let valid = api_keys::organization_id
+    let valid = organization_of_key()
         .eq(organization.as_uuid())
         .and(api_keys::revoked_at.is_null());
     match selection {
