@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use keyward_domain::access::{Authenticate, AuthenticateError};
+use keyward_domain::api_key::LastUse;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
 use keyward_domain::membership::Role;
-use keyward_domain::ports::{DescendantKeys, MockCredentials, StorageError};
+use keyward_domain::ports::{DescendantKeys, KeyUse, MockCredentials, StorageError};
+use keyward_domain::recent_uses::RecentUses;
 use keyward_domain::testing::{SeededRandom, TestInstallation};
 use keyward_domain::token::Token;
 
@@ -129,4 +131,31 @@ async fn revoke(installation: &TestInstallation, holder: &Holder, issued: &keywa
         )
         .await
         .expect("revoked");
+}
+
+#[tokio::test]
+async fn an_accepted_request_is_noted_and_a_refused_one_is_not() {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Member).as_holder();
+    let issued = installation.issue(&ada, "ci").await;
+    let uses = Arc::new(RecentUses::new(10));
+    let clock = Arc::clone(&installation.builder.clock);
+    let authenticate = installation
+        .authenticate()
+        .noting_uses_in(Arc::clone(&uses), clock);
+    let from = Some([203, 0, 113, 7].into());
+    let accepted = authenticate.caller(issued.token.expose(), from).await;
+    accepted.expect("an accepted token");
+    let at = installation.builder.clock.now();
+    let noted = KeyUse {
+        key: issued.key.id,
+        last: LastUse { at, from },
+    };
+    assert_eq!(uses.take_last(at, 10), [noted]);
+
+    revoke(&installation, &ada, &issued).await;
+    assert_refused(&authenticate, issued.token.expose()).await;
+    assert_refused(&authenticate, "nonsense").await;
+    assert_eq!(uses.take_last(at, 10), []);
 }

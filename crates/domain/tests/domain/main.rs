@@ -18,6 +18,7 @@ mod managing_accounts;
 mod managing_keys;
 mod managing_members;
 mod managing_projects;
+mod managing_organization_keys;
 mod memory_store;
 mod own_account;
 mod reading_the_audit_trail;
