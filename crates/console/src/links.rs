@@ -1,6 +1,6 @@
 //! The addresses of the console's pages.
 
-use keyward_domain::id::{ApiKeyId, InvitationId, MembershipId, ProjectId, SessionId};
+use keyward_domain::id::{ApiKeyId, ConsumerId, InvitationId, MembershipId, ProjectId, SessionId};
 use keyward_domain::invitation::InvitationToken;
 use keyward_domain::organization::Slug;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -120,6 +120,25 @@ pub(crate) fn revoke_api_key(organization: &Slug, key: ApiKeyId) -> String {
 
 pub(crate) fn end_session(session: SessionId) -> String {
     format!("/account/sessions/{session}/end")
+}
+
+pub(crate) fn organization_keys(organization: &Slug) -> String {
+    format!("{}/all", api_keys(organization))
+}
+
+pub(crate) fn keys_of(organization: &Slug, consumer: ConsumerId) -> String {
+    with_query(
+        &organization_keys(organization),
+        [("holder", Some(&*consumer.to_string()))],
+    )
+}
+
+pub(crate) fn organization_key(organization: &Slug, key: ApiKeyId) -> String {
+    format!("{}/{key}", organization_keys(organization))
+}
+
+pub(crate) fn revoke_organization_keys(organization: &Slug) -> String {
+    format!("{}/revoke", organization_keys(organization))
 }
 
 /// What the sign-in page says above its form.

@@ -8,8 +8,8 @@ use poem::{Endpoint, EndpointExt, Request, Response, Route, RouteMethod};
 use crate::pages::error::error_page;
 use crate::pages::{
     account, api_keys, archive_project, audit_log, general, home, invitations, invite, join, leave, member,
-    members, new_api_key, new_project, project, project_members, projects, remove_member, revoke_api_key,
-    setup, sign_in, sign_out,
+    members, new_api_key, new_project, organization_key, organization_keys, project, project_members,
+    projects, remove_member, revoke_api_key, revoke_keys, setup, sign_in, sign_out,
 };
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
@@ -161,6 +161,22 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
         .at(
             "/account/sessions/:id/end",
             action(RouteMethod::new().post(account::end_session)),
+        )
+        .at(
+            "/organizations/:slug/settings/api-keys/all",
+            page(RouteMethod::new().get(organization_keys::show)),
+        )
+        .at(
+            "/organizations/:slug/settings/api-keys/all/:id",
+            page(RouteMethod::new().get(organization_key::show)),
+        )
+        .at(
+            "/organizations/:slug/settings/api-keys/all/revoke",
+            form(
+                RouteMethod::new()
+                    .get(revoke_keys::show)
+                    .post(revoke_keys::submit),
+            ),
         )
         .at("/assets/:name", page(RouteMethod::new().get(assets::serve)))
         .data(Arc::clone(&console))

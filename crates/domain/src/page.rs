@@ -17,6 +17,9 @@ impl PageSize {
     /// The largest page, for whoever reads all of a list.
     pub const LARGEST: Self = Self(Self::MAX);
 
+    /// A page for whoever only asks what is first.
+    pub const ONE: Self = Self(1);
+
     /// Checks a page size.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ use crate::pages::html;
 use crate::pages::last_used::LastUsed;
 use crate::pages::listing::Listing;
 use crate::pages::moment::Moment;
+use crate::pages::organization_keys::views;
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::public_url::PublicUrl;
 use crate::refusal::Refusal;
@@ -31,6 +32,8 @@ use crate::{Console, links};
 struct ApiKeysPage<'a> {
     settings: Settings,
     public_url: &'a PublicUrl,
+    /// The way to all keys, for owners.
+    views: Vec<SectionLink>,
     list: String,
     create: String,
     notice: Option<Notice>,
@@ -131,6 +134,7 @@ pub(crate) async fn show(
     let page = ApiKeysPage {
         settings: Settings::new(&insider, Section::ApiKeys),
         public_url: &console.public_url,
+        views: views(&insider, false),
         list: links::api_keys(slug),
         create: links::new_api_key(slug),
         notice: notice(&console.keys, &holder, &query).await?,

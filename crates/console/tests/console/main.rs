@@ -20,6 +20,7 @@ mod leaving;
 mod list_words;
 mod members;
 mod membership;
+mod organization_keys;
 mod project;
 mod projects;
 mod revoke_key;

@@ -63,7 +63,7 @@ pub async fn many_last_uses_are_recorded_at_once_and_each_for_its_key(stores: St
     let begun = scene.now();
     let used = |number: usize| LastUse {
         at: begun + TimeDelta::seconds(i64::try_from(number).expect("a small number")),
-        from: (number % 3 != 0).then(|| [198, 51, 100, 7].into()),
+        from: (!number.is_multiple_of(3)).then(|| [198, 51, 100, 7].into()),
     };
     let uses: Vec<(&ApiKey, LastUse)> = keys
         .iter()
@@ -131,7 +131,7 @@ pub async fn last_uses_that_are_recorded_at_once_with_others_and_with_revocation
                 last: LastUse { at, from: None },
             };
             let mut uses: Vec<KeyUse> = keys.iter().map(used).collect();
-            if round % 2 == 0 {
+            if round.is_multiple_of(2) {
                 uses.reverse();
             }
             store.record(uses).await.is_ok()

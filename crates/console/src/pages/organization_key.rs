@@ -1,0 +1,105 @@
+//! A member's key and its family, for owners: the keys it came from and those that came from it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use askama::Template;
+use keyward_domain::administration::ports::HeldKey;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::organization::Slug;
+use poem::http::StatusCode;
+use poem::web::Data;
+use poem::{Response, handler};
+
+use crate::pages::held_key::KeyRow;
+use crate::pages::html;
+use crate::pages::settings::{Section, Settings};
+use crate::path_id::PathId;
+use crate::refusal::Refusal;
+use crate::viewer::Insider;
+use crate::{Console, links};
+
+/// The most keys of a family that are shown: its oldest.
+const SHOWN: usize = 500;
+
+#[derive(Template)]
+#[template(path = "organization_key.html")]
+struct OrganizationKeyPage {
+    settings: Settings,
+    list: String,
+    revoke: String,
+    key: KeyRow,
+    /// The family as nested lists, one after the other.
+    tree: Vec<Node>,
+    not_shown: usize,
+}
+
+/// A key in the tree.
+struct Node {
+    row: KeyRow,
+    /// It is the one that the page is about.
+    is_asked_for: bool,
+    /// A list of its children follows.
+    has_children: bool,
+    /// So many lists end after it.
+    ends: usize,
+}
+
+#[handler]
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    insider: Insider,
+    PathId(id): PathId<ApiKeyId>,
+) -> Result<Response, Refusal> {
+    let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
+    let mut family = console.organization_keys.family(&authority, id).await?;
+    let slug = &insider.member.organization.slug;
+    let key = family.iter().find(|key| key.id == id).ok_or(Refusal::NotFound)?;
+    let page = OrganizationKeyPage {
+        settings: Settings::new(&insider, Section::ApiKeys),
+        list: links::organization_keys(slug),
+        revoke: links::revoke_organization_keys(slug),
+        key: KeyRow::new(key, slug),
+        not_shown: family.len().saturating_sub(SHOWN),
+        tree: {
+            family.truncate(SHOWN);
+            tree(&family, id, slug)
+        },
+    };
+    html(StatusCode::OK, &page)
+}
+
+/// The family from the top down; keys come by rising identifier, so parents before their children.
+fn tree(family: &[HeldKey], asked_for: ApiKeyId, slug: &Slug) -> Vec<Node> {
+    let known: HashMap<ApiKeyId, &HeldKey> = family.iter().map(|key| (key.id, key)).collect();
+    let mut children: HashMap<ApiKeyId, Vec<&HeldKey>> = HashMap::new();
+    let mut waiting: Vec<(&HeldKey, usize)> = Vec::new();
+    for key in family.iter().rev() {
+        match key.parent().filter(|parent| known.contains_key(parent)) {
+            Some(parent) => children.entry(parent).or_default().push(key),
+            None => waiting.push((key, 0)),
+        }
+    }
+    let mut nodes: Vec<(Node, usize)> = Vec::new();
+    while let Some((key, depth)) = waiting.pop() {
+        let below = children.remove(&key.id).unwrap_or_default();
+        let node = Node {
+            row: KeyRow::new(key, slug),
+            is_asked_for: key.id == asked_for,
+            has_children: !below.is_empty(),
+            ends: 0,
+        };
+        nodes.push((node, depth));
+        waiting.extend(below.into_iter().map(|child| (child, depth + 1)));
+    }
+    let depths: Vec<usize> = nodes.iter().map(|(_, depth)| *depth).collect();
+    let following = depths.into_iter().skip(1).chain([0]);
+    nodes
+        .into_iter()
+        .zip(following)
+        .map(|((node, depth), next)| Node {
+            ends: depth.saturating_sub(next),
+            ..node
+        })
+        .collect()
+}

@@ -1,0 +1,229 @@
+//! Revoking members' keys, deliberately: some, all of a person, or all that were created before a moment. The page says
+//! what will stop, and why is said to those whose keys they are.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use askama::Template;
+use chrono::{DateTime, NaiveDateTime, Utc};
+use keyward_domain::administration::Authority;
+use keyward_domain::administration::ports::{KeySelection, KeysAtStake, RevokeKeysError};
+use keyward_domain::api_key::RevocationNote;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::ports::DescendantKeys;
+use poem::http::StatusCode;
+use poem::web::Data;
+use poem::{Response, handler};
+
+use crate::forms::{Fields, Form, Query};
+use crate::pages::field::Field;
+use crate::pages::held_key::KeyRow;
+use crate::pages::moment::Moment;
+use crate::pages::organization_keys::after_revocation;
+use crate::pages::settings::{Section, Settings};
+use crate::pages::{html, redirect};
+use crate::refusal::Refusal;
+use crate::request_source::Source;
+use crate::viewer::Insider;
+use crate::{Console, links};
+
+/// What the name of a box for a key begins with; its identifier follows. (No form sends a name twice.)
+const KEY: &str = "key-";
+
+#[derive(Template)]
+#[template(path = "revoke_keys.html")]
+struct RevokeKeysPage {
+    settings: Settings,
+    list: String,
+    address: String,
+    /// Repeats the selection in the form, as name and value.
+    selected: Vec<(String, String)>,
+    kind: Kind,
+    /// What will stop in any case.
+    count: u32,
+    holders: u32,
+    shown: Vec<KeyRow>,
+    /// Valid keys that were made from these and were not selected.
+    descendants: u32,
+    shown_descendants: Vec<KeyRow>,
+    /// What was chosen before the form came back.
+    revoke_descendants: bool,
+    note: Field,
+    confirmation_missing: bool,
+}
+
+/// What was selected, for the page's words.
+enum Kind {
+    Keys,
+    OfHolder,
+    IssuedBefore(Moment),
+}
+
+/// What was selected, as the address or the form says it.
+enum Selected {
+    Keys(Vec<ApiKeyId>),
+    OfHolder(ConsumerId),
+    IssuedBefore(DateTime<Utc>),
+}
+
+#[handler]
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    insider: Insider,
+    Query(query): Query,
+) -> Result<Response, Refusal> {
+    let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
+    let selected = Selected::parse(&query)?;
+    if matches!(&selected, Selected::Keys(ids) if ids.is_empty()) {
+        return Ok(redirect(&links::organization_keys(
+            &insider.member.organization.slug,
+        )));
+    }
+    let page = page(console, &insider, &authority, &selected).await?;
+    html(StatusCode::OK, &page)
+}
+
+#[handler]
+pub(crate) async fn submit(
+    Data(console): Data<&Arc<Console>>,
+    Source(source): Source,
+    Form(form): Form,
+    // After the form, which may be long on its way: who sends it must still be signed in, and an owner, when it is here.
+    insider: Insider,
+) -> Result<Response, Refusal> {
+    let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
+    let damaged = |_| Refusal::BadForm("The selection of keys is damaged.");
+    let selected = Selected::parse(&form).map_err(damaged)?;
+    let descendants = match form.optional("descendants") {
+        Some("revoke") => DescendantKeys::Revoke,
+        None => DescendantKeys::Keep,
+        Some(_) => return Err(Refusal::BadForm("The choice about the other keys is damaged.")),
+    };
+    let written = form.required("note")?;
+    let mut field = Field::with_value(written);
+    let note = field.check("Reason", RevocationNote::parse(written));
+    let is_confirmed = form.optional("confirm") == Some("yes");
+    let (Some(note), true) = (note, is_confirmed) else {
+        field.focused = field.error.is_some();
+        let page = RevokeKeysPage {
+            revoke_descendants: descendants == DescendantKeys::Revoke,
+            note: field,
+            confirmation_missing: !is_confirmed,
+            ..page(console, &insider, &authority, &selected).await?
+        };
+        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    };
+    let selection = selected.selection(descendants);
+    let keys = &console.organization_keys;
+    match keys.revoke(&authority, selection, Some(note), source).await {
+        Ok(revoked) => Ok(redirect(&after_revocation(
+            &insider.member.organization.slug,
+            &revoked,
+        ))),
+        Err(RevokeKeysError::NotAllowed) => Err(Refusal::NotFound),
+        Err(RevokeKeysError::Storage(error)) => Err(error.into()),
+    }
+}
+
+impl Selected {
+    fn parse(fields: &Fields) -> Result<Self, Refusal> {
+        if let Some(holder) = fields.optional("holder") {
+            let holder = holder.parse().map_err(|_| Refusal::BadAddress)?;
+            return Ok(Self::OfHolder(holder));
+        }
+        if let Some(before) = fields.optional("before") {
+            return Ok(Self::IssuedBefore(moment(before).ok_or(Refusal::BadAddress)?));
+        }
+        let mut ids = Vec::new();
+        for id in fields.named_with(KEY) {
+            ids.push(id.parse().map_err(|_| Refusal::BadAddress)?);
+        }
+        ids.sort_unstable();
+        Ok(Self::Keys(ids))
+    }
+
+    fn selection(&self, descendants: DescendantKeys) -> KeySelection {
+        match self {
+            Self::Keys(ids) => KeySelection::Keys {
+                ids: ids.clone(),
+                descendants,
+            },
+            Self::OfHolder(holder) => KeySelection::OfConsumer(*holder),
+            Self::IssuedBefore(moment) => KeySelection::IssuedBefore(*moment),
+        }
+    }
+
+    fn fields(&self) -> Vec<(String, String)> {
+        match self {
+            Self::Keys(ids) => ids
+                .iter()
+                .map(|id| (format!("{KEY}{id}"), "on".to_owned()))
+                .collect(),
+            Self::OfHolder(holder) => vec![("holder".to_owned(), holder.to_string())],
+            Self::IssuedBefore(moment) => {
+                vec![("before".to_owned(), moment.format(TO_THE_SECOND).to_string())]
+            }
+        }
+    }
+
+    const fn kind(&self) -> Kind {
+        match self {
+            Self::Keys(_) => Kind::Keys,
+            Self::OfHolder(_) => Kind::OfHolder,
+            Self::IssuedBefore(moment) => Kind::IssuedBefore(Moment(*moment)),
+        }
+    }
+}
+
+/// As `<input type="datetime-local">` writes it (HTML §2.3.5.4); here it is in UTC, as the page says.
+const TO_THE_SECOND: &str = "%Y-%m-%dT%H:%M:%S";
+const TO_THE_MINUTE: &str = "%Y-%m-%dT%H:%M";
+
+fn moment(text: &str) -> Option<DateTime<Utc>> {
+    let moment = NaiveDateTime::parse_from_str(text, TO_THE_SECOND)
+        .or_else(|_| NaiveDateTime::parse_from_str(text, TO_THE_MINUTE));
+    moment.ok().map(|moment| moment.and_utc())
+}
+
+async fn page(
+    console: &Console,
+    insider: &Insider,
+    authority: &Authority,
+    selected: &Selected,
+) -> Result<RevokeKeysPage, Refusal> {
+    let slug = &insider.member.organization.slug;
+    let at_stake = |descendants| {
+        console
+            .organization_keys
+            .at_stake(authority, selected.selection(descendants))
+    };
+    let own = at_stake(DescendantKeys::Keep).await?;
+    let (descendants, shown_descendants) = match selected {
+        Selected::Keys(ids) => {
+            let family = at_stake(DescendantKeys::Revoke).await?;
+            let selected: HashSet<&ApiKeyId> = ids.iter().collect();
+            let KeysAtStake { keys, first, .. } = family;
+            let first = first.iter().filter(|key| !selected.contains(&key.id));
+            (
+                keys.saturating_sub(own.keys),
+                first.map(|key| KeyRow::new(key, slug)).collect(),
+            )
+        }
+        Selected::OfHolder(_) | Selected::IssuedBefore(_) => (0, Vec::new()),
+    };
+    Ok(RevokeKeysPage {
+        settings: Settings::new(insider, Section::ApiKeys),
+        list: links::organization_keys(slug),
+        address: links::revoke_organization_keys(slug),
+        selected: selected.fields(),
+        kind: selected.kind(),
+        count: own.keys,
+        holders: own.holders,
+        shown: own.first.iter().map(|key| KeyRow::new(key, slug)).collect(),
+        descendants,
+        shown_descendants,
+        revoke_descendants: false,
+        note: Field::default(),
+        confirmation_missing: false,
+    })
+}

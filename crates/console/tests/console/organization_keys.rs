@@ -1,0 +1,392 @@
+//! All keys of an organization, for its owners.
+
+use chrono::TimeDelta;
+use keyward_domain::api_key::LastUse;
+use keyward_domain::clock::Clock;
+use keyward_domain::keys::IssuedKey;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::ports::{KeyUse, LastUses};
+
+use crate::browser::Browser;
+use crate::running::{LIST, Running};
+
+const ALL: &str = "/organizations/acme/settings/api-keys/all";
+const REVOKE: &str = "/organizations/acme/settings/api-keys/all/revoke";
+
+struct Scene {
+    running: Running,
+    ada: Member,
+    bob: Member,
+    owner: Browser,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let (running, ada) = Running::with_ada().await;
+        let bob = running
+            .installation
+            .member(&ada.organization, "bob", Role::Member);
+        let owner = running.signed_in("ada").await;
+        Self {
+            running,
+            ada,
+            bob,
+            owner,
+        }
+    }
+
+    async fn issue(&self, member: &Member, name: &str) -> IssuedKey {
+        self.running.installation.issue(&member.as_holder(), name).await
+    }
+
+    async fn issue_below(&self, parent: &IssuedKey, name: &str) -> IssuedKey {
+        let through = self.running.installation.caller(parent).await.as_holder();
+        self.running.installation.issue(&through, name).await
+    }
+
+    async fn use_key(&self, issued: &IssuedKey) {
+        let last = LastUse {
+            at: self.running.installation.builder.clock.now(),
+            from: Some([203, 0, 113, 7].into()),
+        };
+        let used = KeyUse {
+            key: issued.key.id,
+            last,
+        };
+        self.running.installation.store.record(vec![used]).await.unwrap();
+    }
+
+    async fn works(&self, issued: &IssuedKey) -> bool {
+        let authenticate = self.running.installation.authenticate();
+        authenticate.caller(issued.token.expose(), None).await.is_ok()
+    }
+}
+
+fn selecting(keys: &[&IssuedKey]) -> String {
+    let boxes: Vec<String> = keys.iter().map(|key| format!("key-{}=on", key.key.id)).collect();
+    format!("{REVOKE}?{}", boxes.join("&"))
+}
+
+fn boxes<'a>(keys: &'a [(String, &'a str)], more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let mut fields: Vec<(&str, &str)> = keys.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    fields.extend_from_slice(more);
+    fields
+}
+
+#[tokio::test]
+async fn an_owner_sees_everybodys_keys_with_their_holders_and_where_they_were_used_roughly() {
+    let scene = Scene::new().await;
+    let his = scene.issue(&scene.bob, "his").await;
+    scene.issue(&scene.ada, "hers").await;
+    scene.use_key(&his).await;
+    let page = scene.owner.get(ALL).await;
+    assert_eq!(page.status, 200);
+    let text = page.text();
+    assert!(
+        text.contains("his") && text.contains("hers") && text.contains("bob"),
+        "{text}"
+    );
+    assert!(
+        text.contains("from 203.0.113.0/24") && !page.shows("203.0.113.7"),
+        "{text}"
+    );
+    assert_eq!(page.tokens(), Vec::<&str>::new());
+    let own = scene.owner.get(LIST).await;
+    assert!(own.shows(&format!("href=\"{ALL}\"")));
+
+    let holders = scene.running.signed_in("bob").await.get(LIST).await;
+    assert!(holders.text().contains("from 203.0.113.7"), "{}", holders.text());
+}
+
+#[tokio::test]
+async fn to_everybody_but_owners_these_pages_do_not_exist() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "his").await;
+    let other = scene.running.installation.organization("Other");
+    scene.running.installation.member(&other, "eve", Role::Owner);
+    let selection = selecting(&[&key]);
+    for username in ["bob", "eve"] {
+        let browser = scene.running.signed_in(username).await;
+        for path in [ALL, &format!("{ALL}/{}", key.key.id), &selection] {
+            assert_eq!(browser.get(path).await.status, 404, "{username} {path}");
+        }
+        let name = format!("key-{}", key.key.id);
+        let fields = [(name.as_str(), "on"), ("note", "why"), ("confirm", "yes")];
+        assert_eq!(browser.post(REVOKE, &fields).await.status, 404, "{username}");
+    }
+    let own = scene.running.signed_in("bob").await.get(LIST).await;
+    assert!(!own.shows(ALL));
+    let visitor = scene.running.visitor().get(ALL).await;
+    assert_eq!(visitor.status, 303);
+    assert!(scene.works(&key).await);
+}
+
+#[tokio::test]
+async fn keys_are_found_by_text_state_holder_and_how_long_nobody_used_them() {
+    let scene = Scene::new().await;
+    let old = scene.issue(&scene.bob, "forgotten").await;
+    let busy = scene.issue(&scene.ada, "busy").await;
+    scene
+        .running
+        .installation
+        .builder
+        .clock
+        .advance(TimeDelta::days(40));
+    scene.use_key(&busy).await;
+    // A session does not last that long.
+    let owner = scene.running.signed_in("ada").await;
+    let holder = scene.bob.membership.id;
+    for (query, shown, hidden) in [
+        ("?search=FORGOT".to_owned(), "forgotten", "busy"),
+        ("?search=bob".to_owned(), "forgotten", "busy"),
+        (
+            format!("?search={}", old.key.hint.last_four()),
+            "forgotten",
+            "busy",
+        ),
+        ("?unused=30".to_owned(), "forgotten", "busy"),
+        (format!("?holder={holder}"), "Revoke all keys of bob", "busy"),
+        ("?status=revoked".to_owned(), "No such keys", "forgotten"),
+        ("?search=nothing".to_owned(), "No key matches", "forgotten"),
+    ] {
+        let page = owner.get(&format!("{ALL}{query}")).await;
+        let text = page.text();
+        assert!(text.contains(shown) && !text.contains(hidden), "{query}: {text}");
+    }
+    let unusual = owner.get(&format!("{ALL}?unused=41")).await;
+    assert!(unusual.text().contains("No such keys"));
+    for broken in ["?unused=x", "?holder=x", "?after=x", "?status=x"] {
+        assert_eq!(owner.get(&format!("{ALL}{broken}")).await.status, 400, "{broken}");
+    }
+}
+
+#[tokio::test]
+async fn thousands_of_keys_come_page_by_page() {
+    let mut scene = Scene::new().await;
+    scene.running.installation.limit.0 = 1_000;
+    for number in 0..120 {
+        scene.issue(&scene.bob, &format!("key {number:03}")).await;
+    }
+    let first = scene.owner.get(ALL).await;
+    assert!(first.shows("key 119") && first.shows("key 070") && !first.shows("key 069"));
+    let (_, rest) = first
+        .body
+        .split_once("rel=\"next\"")
+        .map_or(("", ""), |parts| parts);
+    assert!(!rest.is_empty(), "there is a next page");
+    let (before, _) = first.body.split_once("\" rel=\"next\"").unwrap();
+    let next = before.rsplit_once("href=\"").unwrap().1.replace("&#38;", "&");
+    let second = scene.owner.get(&next).await;
+    assert!(second.shows("key 069") && second.shows("key 020") && !second.shows("key 070"));
+}
+
+#[tokio::test]
+async fn a_key_leads_to_its_family_as_a_tree() {
+    let scene = Scene::new().await;
+    let root = scene.issue(&scene.bob, "root").await;
+    let child = scene.issue_below(&root, "child").await;
+    scene.issue_below(&child, "grandchild").await;
+    scene.issue_below(&root, "second child").await;
+    scene.issue(&scene.bob, "unrelated").await;
+    let page = scene.owner.get(&format!("{ALL}/{}", child.key.id)).await;
+    assert_eq!(page.status, 200);
+    let text = page.text();
+    let at = |name: &str| text.find(name).unwrap_or_else(|| panic!("{name}: {text}"));
+    let (_, family) = text.split_once("Family").unwrap();
+    assert!(
+        family.find("root").unwrap() < family.find("grandchild").unwrap(),
+        "{family}"
+    );
+    assert!(
+        family.find("grandchild").unwrap() < family.find("second child").unwrap(),
+        "{family}"
+    );
+    assert!(at("child") > 0 && !family.contains("unrelated"));
+    assert_eq!(
+        page.body.matches("<ul").count(),
+        page.body.matches("</ul>").count()
+    );
+    assert_eq!(
+        page.body.matches("<li>").count(),
+        page.body.matches("</li>").count()
+    );
+    assert_eq!(page.tokens(), Vec::<&str>::new());
+    let unknown = scene.owner.get(&format!("{ALL}/{}", scene.ada.user.id)).await;
+    assert_eq!(unknown.status, 404);
+}
+
+#[tokio::test]
+async fn before_anything_is_revoked_the_page_says_what_will_stop() {
+    let scene = Scene::new().await;
+    let root = scene.issue(&scene.bob, "root").await;
+    let child = scene.issue_below(&root, "child").await;
+    let hers = scene.issue(&scene.ada, "hers").await;
+    scene.use_key(&root).await;
+    let page = scene.owner.get(&selecting(&[&root, &hers])).await;
+    assert_eq!(page.status, 200);
+    let text = page.text();
+    assert!(text.contains("Revoke 2 keys of 2 people?"), "{text}");
+    assert!(
+        text.contains("from 203.0.113.0/24") && text.contains("never used"),
+        "{text}"
+    );
+    assert!(
+        text.contains("1 more valid key was made from these") && text.contains("child"),
+        "{text}"
+    );
+    assert!(page.shows(">Cancel</a>"));
+    for key in [&root, &child, &hers] {
+        assert!(scene.works(key).await);
+    }
+    let many = scene
+        .owner
+        .get(&format!("{REVOKE}?before=2027-01-01T00:00"))
+        .await;
+    assert!(
+        many.text().contains("Revoke 3 keys of 2 people?"),
+        "{}",
+        many.text()
+    );
+    assert!(
+        many.text()
+            .contains("created before 1 January 2027, 00:00:00 UTC")
+    );
+    let none = scene
+        .owner
+        .get(&format!("{REVOKE}?before=2025-01-01T00:00"))
+        .await;
+    assert!(none.text().contains("Nothing to revoke"));
+    let nothing_ticked = scene.owner.get(&format!("{REVOKE}?")).await;
+    assert_eq!((nothing_ticked.status, nothing_ticked.location()), (303, ALL));
+}
+
+#[tokio::test]
+async fn several_keys_are_revoked_with_a_reason_that_their_holder_reads() {
+    let scene = Scene::new().await;
+    let first = scene.issue(&scene.bob, "first").await;
+    let second = scene.issue(&scene.bob, "second").await;
+    let child = scene.issue_below(&second, "child").await;
+    let keys = [&first, &second].map(|key| (format!("key-{}", key.key.id), "on"));
+    let fields = boxes(&keys, &[("note", "the laptop was stolen"), ("confirm", "yes")]);
+    let answer = scene.owner.post(REVOKE, &fields).await;
+    let list = scene.owner.follow(&answer).await;
+    assert!(
+        list.text().contains("first and 1 other key were revoked."),
+        "{}",
+        list.text()
+    );
+    assert!(list.shows("role=\"status\""));
+    assert!(!scene.works(&first).await && !scene.works(&second).await && scene.works(&child).await);
+
+    let holders = scene.running.signed_in("bob").await;
+    let text = holders.get(&format!("{LIST}?status=revoked")).await.text();
+    assert!(text.contains("by an owner: “the laptop was stolen”"), "{text}");
+
+    let again = scene.owner.post(REVOKE, &fields).await;
+    assert!(
+        scene
+            .owner
+            .follow(&again)
+            .await
+            .text()
+            .contains("Nothing was left to revoke")
+    );
+}
+
+#[tokio::test]
+async fn a_key_is_revoked_with_all_that_came_from_it_if_asked() {
+    let scene = Scene::new().await;
+    let root = scene.issue(&scene.bob, "root").await;
+    let child = scene.issue_below(&root, "child").await;
+    let name = format!("key-{}", root.key.id);
+    let fields = [
+        (name.as_str(), "on"),
+        ("descendants", "revoke"),
+        ("note", "leaked"),
+        ("confirm", "yes"),
+    ];
+    let answer = scene.owner.post(REVOKE, &fields).await;
+    assert_eq!(answer.status, 303);
+    assert!(!scene.works(&root).await && !scene.works(&child).await);
+}
+
+#[tokio::test]
+async fn all_keys_of_a_user_and_all_before_a_moment_are_revoked_and_no_others() {
+    let scene = Scene::new().await;
+    let his = scene.issue(&scene.bob, "his").await;
+    let hers = scene.issue(&scene.ada, "hers").await;
+    let holder = scene.bob.membership.id.to_string();
+    let fields = [
+        ("holder", holder.as_str()),
+        ("note", "left the team"),
+        ("confirm", "yes"),
+    ];
+    assert_eq!(scene.owner.post(REVOKE, &fields).await.status, 303);
+    assert!(!scene.works(&his).await && scene.works(&hers).await);
+
+    let page = scene
+        .owner
+        .get(&format!("{REVOKE}?before=2026-01-01T00:00:01"))
+        .await;
+    scene
+        .running
+        .installation
+        .builder
+        .clock
+        .advance(TimeDelta::minutes(1));
+    let late = scene.issue(&scene.ada, "late").await;
+    let before = page.field("before");
+    let fields = [("before", before), ("note", "incident"), ("confirm", "yes")];
+    assert_eq!(scene.owner.post(REVOKE, &fields).await.status, 303);
+    assert!(!scene.works(&hers).await && scene.works(&late).await);
+}
+
+#[tokio::test]
+async fn without_tick_or_reason_nothing_is_revoked_and_what_was_written_stays() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "his").await;
+    let name = format!("key-{}", key.key.id);
+    let long = "x".repeat(201);
+    for (note, confirm, said) in [
+        ("why \"not\"", None, "Tick the box to revoke."),
+        ("", Some(("confirm", "yes")), "Reason must not be empty."),
+        (
+            &*long,
+            Some(("confirm", "yes")),
+            "Reason must be at most 200 characters long",
+        ),
+        ("", None, "Tick the box to revoke."),
+    ] {
+        let mut fields = vec![(name.as_str(), "on"), ("note", note)];
+        fields.extend(confirm);
+        let page = scene.owner.post(REVOKE, &fields).await;
+        assert_eq!(page.status, 422, "{note}");
+        assert!(page.text().contains(said), "{said}: {}", page.text());
+        assert_eq!(page.field(&name), "on");
+    }
+    assert!(scene.works(&key).await);
+    for damaged in [
+        &[("note", "x"), ("holder", "x")][..],
+        &[("note", "x"), ("before", "soon")],
+    ] {
+        assert_eq!(scene.owner.post(REVOKE, damaged).await.status, 400);
+    }
+}
+
+#[tokio::test]
+async fn script_in_names_and_reasons_stays_text() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "<script>1</script>").await;
+    let name = format!("key-{}", key.key.id);
+    for path in [
+        ALL.to_owned(),
+        format!("{ALL}/{}", key.key.id),
+        selecting(&[&key]),
+    ] {
+        assert!(!scene.owner.get(&path).await.shows("<script>1"), "{path}");
+    }
+    let fields = [(name.as_str(), "on"), ("note", "<b>no</b>"), ("confirm", "yes")];
+    scene.owner.post(REVOKE, &fields).await;
+    let list = scene.owner.get(&format!("{ALL}?status=all")).await;
+    assert!(!list.shows("<b>no") && list.shows("no"));
+}
