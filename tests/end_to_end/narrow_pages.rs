@@ -44,6 +44,14 @@ async fn long_names_widen_no_page_and_many_descendants_hide_no_question() {
     fits(&browser, "general").await;
 
     let first = text(&api.get("/user/api-keys/current").await, "id").to_owned();
+    browser.go_to(&format!("{keys_page}/all")).await;
+    fits(&browser, "all keys").await;
+    browser.go_to(&format!("{keys_page}/all/{first}")).await;
+    fits(&browser, "a family").await;
+    browser
+        .go_to(&format!("{keys_page}/all/revoke?key-{first}=on"))
+        .await;
+    fits(&browser, "revoking many").await;
     browser.go_to(&format!("{keys_page}?search=WWWW")).await;
     browser
         .element(&format!("a[href$='{first}/revoke']"))
