@@ -14,6 +14,7 @@ mod databases_that_let_nobody_in;
 mod demo;
 mod help;
 mod keyward;
+mod missing_databases;
 mod moving;
 mod needing_a_database;
 mod newer_databases;
