@@ -26,6 +26,14 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
         )
         .at(links::SIGN_OUT, action(RouteMethod::new().post(sign_out::submit)))
         .at(
+            "/organizations/:slug",
+            page(RouteMethod::new().get(home::lead_to_keys)),
+        )
+        .at(
+            "/organizations/:slug/settings",
+            page(RouteMethod::new().get(home::lead_to_keys)),
+        )
+        .at(
             "/organizations/:slug/settings/general",
             page(RouteMethod::new().get(general::show)),
         )

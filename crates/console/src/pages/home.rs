@@ -9,7 +9,7 @@ use poem::{Response, handler};
 
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
-use crate::viewer::Visitor;
+use crate::viewer::{Insider, Visitor};
 use crate::{Console, links};
 
 /// Nobody has completed the first run.
@@ -46,4 +46,10 @@ pub(crate) async fn show(
             },
         ),
     }
+}
+
+/// `/organizations/{slug}`, with or without `/settings`: what somebody types who shortens an address.
+#[handler]
+pub(crate) async fn lead_to_keys(insider: Insider) -> Response {
+    redirect(&links::api_keys(&insider.member.organization.slug))
 }
