@@ -11,6 +11,7 @@ mod bad_requests;
 mod browser;
 mod create_key;
 mod failures;
+mod field_rules;
 mod headers;
 mod list_words;
 mod membership;
