@@ -32,6 +32,10 @@ const PAGES: &[(&str, &str)] = &[
         "no API keys found",
         "/organizations/engines/settings/api-keys?search=nothing",
     ),
+    (
+        "API keys found without the token",
+        "/organizations/engines/settings/api-keys?search=none&left-out=token",
+    ),
     ("new API key", "/organizations/engines/settings/api-keys/new"),
     ("nothing here", "/no-such-page"),
     ("an address for forms", "/sign-out"),

@@ -14,6 +14,7 @@ mod settings;
 pub(crate) mod setup;
 pub(crate) mod sign_in;
 pub(crate) mod sign_out;
+mod tokenless_address;
 
 use askama::Template;
 use poem::Response;
