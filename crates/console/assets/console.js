@@ -62,7 +62,7 @@ addEventListener("pageshow", (event) => {
 // What was announced once is not announced again by a reload.
 if (document.querySelector("[data-notice]")) {
   const address = new URL(location);
-  for (const name of ["revoked", "others", "already-created", "left-out"]) address.searchParams.delete(name);
+  for (const name of ["revoked", "others", "edited", "already-created", "left-out"]) address.searchParams.delete(name);
   history.replaceState(null, "", address);
 }
 

@@ -1,11 +1,13 @@
 //! The pages: one file each, with its template of the same name in `templates/`.
 
 pub(crate) mod api_keys;
+pub(crate) mod edit_api_key;
 pub(crate) mod error;
 mod field;
 pub(crate) mod general;
 pub(crate) mod home;
 mod issued_api_key;
+mod key_in_path;
 mod listing;
 mod moment;
 pub(crate) mod new_api_key;

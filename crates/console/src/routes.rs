@@ -6,7 +6,9 @@ use poem::error::MethodNotAllowedError;
 use poem::{Endpoint, EndpointExt, Request, Response, Route, RouteMethod};
 
 use crate::pages::error::error_page;
-use crate::pages::{api_keys, general, home, new_api_key, revoke_api_key, setup, sign_in, sign_out};
+use crate::pages::{
+    api_keys, edit_api_key, general, home, new_api_key, revoke_api_key, setup, sign_in, sign_out,
+};
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
 use crate::{Console, assets, headers, links, same_origin};
@@ -47,6 +49,14 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
                 RouteMethod::new()
                     .get(new_api_key::show)
                     .post(new_api_key::submit),
+            ),
+        )
+        .at(
+            "/organizations/:slug/settings/api-keys/:id/edit",
+            form(
+                RouteMethod::new()
+                    .get(edit_api_key::show)
+                    .post(edit_api_key::submit),
             ),
         )
         .at(

@@ -57,6 +57,9 @@ enum Notice {
         name: String,
         others: u16,
     },
+    Edited {
+        name: String,
+    },
     AlreadyCreated {
         name: String,
         hint: String,
@@ -69,7 +72,7 @@ impl Notice {
     const fn is_about_the_search(&self) -> bool {
         match self {
             Self::SearchedForToken => true,
-            Self::Revoked { .. } | Self::AlreadyCreated { .. } => false,
+            Self::Revoked { .. } | Self::Edited { .. } | Self::AlreadyCreated { .. } => false,
         }
     }
 }
@@ -83,6 +86,7 @@ struct Row {
     /// The key that created it, if a key did.
     parent: Option<KeyWords>,
     revoked: Option<Revoked>,
+    edit: String,
     revoke: String,
 }
 
@@ -124,6 +128,14 @@ pub(super) fn after_revocation(organization: &Slug, key: ApiKeyId, others: usize
             ("revoked", Some(&*key.to_string())),
             ("others", others.as_deref()),
         ],
+    )
+}
+
+/// The list as it is after a key was edited, saying so.
+pub(super) fn after_edit(organization: &Slug, key: ApiKeyId) -> String {
+    links::with_query(
+        &links::api_keys(organization),
+        [("edited", Some(&*key.to_string()))],
     )
 }
 
@@ -191,6 +203,11 @@ async fn notice(keys: &PersonalKeys, holder: &Holder, query: &Fields) -> Result<
         return Ok(Some(Notice::Revoked {
             name: key.name.to_string(),
             others: others.unwrap_or(0),
+        }));
+    }
+    if let Some(key) = named_key(keys, holder, query.optional("edited")).await? {
+        return Ok(Some(Notice::Edited {
+            name: key.name.to_string(),
         }));
     }
     if query.optional(TokenlessAddress::NOTICE).is_some() && query.optional("search").is_some() {
@@ -281,6 +298,7 @@ fn row(key: &ApiKey, slug: &Slug, known: &HashMap<ApiKeyId, KeyWords>) -> Row {
                 (RevocationReason::Administrator, _) => Revoker::Described("by an administrator"),
             },
         }),
+        edit: links::edit_api_key(slug, key.id),
         revoke: links::revoke_api_key(slug, key.id),
     }
 }

@@ -9,10 +9,11 @@ use keyward_domain::keys::{ReadKeyError, RevokeKeyError};
 use keyward_domain::ports::DescendantKeys;
 use poem::http::StatusCode;
 use poem::web::Data;
-use poem::{FromRequest, Request, RequestBody, Response, handler};
+use poem::{Response, handler};
 
 use crate::forms::Form;
 use crate::pages::api_keys::after_revocation;
+use crate::pages::key_in_path::KeyInPath;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
@@ -40,16 +41,6 @@ struct KeyInQuestion {
     hint: String,
     created: Moment,
     revoked: Option<Moment>,
-}
-
-/// The key that the path names. What is no id names no key.
-struct KeyInPath(ApiKeyId);
-
-impl<'a> FromRequest<'a> for KeyInPath {
-    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let id = request.raw_path_param("id").and_then(|id| id.parse().ok());
-        Ok(Self(id.ok_or(Refusal::NotFound)?))
-    }
 }
 
 #[handler]

@@ -10,6 +10,7 @@ mod assets;
 mod bad_requests;
 mod browser;
 mod create_key;
+mod edit_key;
 mod failures;
 mod field_rules;
 mod headers;
