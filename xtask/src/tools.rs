@@ -122,6 +122,7 @@ pub(crate) const FOR_CI: &[Tool] = &[
     NODE,
     NPM,
     PYTHON,
+    CURL,
     NEXTEST,
     DENY,
 ];
