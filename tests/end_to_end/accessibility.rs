@@ -108,6 +108,9 @@ async fn axe_finds_nothing_on_the_pages_of_a_member() {
     for (page, path) in PAGES {
         tour.go_and_look(page, path).await;
     }
+    let without_token = "/organizations/engines/settings/api-keys?search=none&left-out=token";
+    tour.browser.go_to(&tour.url(without_token)).await;
+    tour.look("API keys without the token").await;
     tour.end().await;
 }
 
@@ -174,7 +177,7 @@ async fn axe_finds_nothing_while_a_project_is_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_while_a_key_is_revoked() {
+async fn axe_finds_nothing_while_a_key_is_edited_and_revoked() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     let api = tour.sign_in_and_create_first_key().await;
@@ -189,6 +192,16 @@ async fn axe_finds_nothing_while_a_key_is_revoked() {
     tour.press_unvalidated("Revoke key").await;
     tour.browser.element("[aria-invalid=true]").await;
     tour.look("revoke API key unconfirmed").await;
+    let edit = format!("{keys}/{first}/edit");
+    tour.go_and_look("edit API key", &edit).await;
+    tour.browser.fill("name", " ").await;
+    tour.press_unvalidated("Save changes").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("edit API key with errors").await;
+    tour.browser.fill("name", "first").await;
+    tour.browser.press("Save changes").await;
+    tour.browser.element("[data-notice]").await;
+    tour.look("API key edited").await;
     tour.go_and_look("a key to revoke", &format!("{keys}?search=first"))
         .await;
     tour.click("a[data-dialog]").await;
@@ -199,6 +212,7 @@ async fn axe_finds_nothing_while_a_key_is_revoked() {
     tour.browser.element("[data-notice]").await;
     tour.look("API key revoked").await;
     tour.go_and_look("API key revoked before", &revoke).await;
+    tour.go_and_look("an API key that cannot be edited", &edit).await;
     tour.end().await;
 }
 

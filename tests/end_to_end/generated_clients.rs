@@ -58,7 +58,7 @@ async fn works(program: &mut Command) {
     }
     let output = run(program
         .env("KEYWARD_URL", keyward.base_url())
-        .env("KEYWARD_KEY", api.token().expect("a token")))
+        .env("KEYWARD_API_KEY", api.token().expect("a token")))
     .await;
     assert_eq!(output.trim(), "OK");
 }

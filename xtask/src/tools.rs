@@ -70,6 +70,14 @@ const NPM: Tool = Tool {
     source: Source::Debian(&["npm"]),
 };
 
+const CURL: Tool = Tool {
+    what: "curl, for the command line that the demonstration prints",
+    programs: &["curl"],
+    folders: &[],
+    proof: &[],
+    source: Source::Debian(&["curl"]),
+};
+
 const PYTHON: Tool = Tool {
     what: "Python with venv and pip, for the generated Python client and a judge of the API's document",
     programs: &["python3"],
@@ -95,7 +103,16 @@ const DENY: Tool = Tool {
 };
 
 /// What the tests need.
-pub(crate) const FOR_TESTS: &[Tool] = &[POSTGRESQL, CHROMIUM, CHROMEDRIVER, NODE, NPM, PYTHON, NEXTEST];
+pub(crate) const FOR_TESTS: &[Tool] = &[
+    POSTGRESQL,
+    CHROMIUM,
+    CHROMEDRIVER,
+    NODE,
+    NPM,
+    PYTHON,
+    CURL,
+    NEXTEST,
+];
 
 /// What continuous integration needs.
 pub(crate) const FOR_CI: &[Tool] = &[
@@ -105,6 +122,7 @@ pub(crate) const FOR_CI: &[Tool] = &[
     NODE,
     NPM,
     PYTHON,
+    CURL,
     NEXTEST,
     DENY,
 ];

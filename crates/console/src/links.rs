@@ -114,6 +114,10 @@ pub(crate) fn new_api_key(organization: &Slug) -> String {
     format!("{}/new", api_keys(organization))
 }
 
+pub(crate) fn edit_api_key(organization: &Slug, key: ApiKeyId) -> String {
+    format!("{}/{key}/edit", api_keys(organization))
+}
+
 pub(crate) fn revoke_api_key(organization: &Slug, key: ApiKeyId) -> String {
     format!("{}/{key}/revoke", api_keys(organization))
 }

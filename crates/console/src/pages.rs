@@ -5,6 +5,7 @@ pub(crate) mod api_keys;
 pub(crate) mod archive_project;
 pub(crate) mod audit_log;
 mod browser_name;
+pub(crate) mod edit_api_key;
 pub(crate) mod error;
 mod field;
 pub(crate) mod general;
@@ -38,6 +39,7 @@ mod settings;
 pub(crate) mod setup;
 pub(crate) mod sign_in;
 pub(crate) mod sign_out;
+mod tokenless_address;
 mod user_menu;
 mod what_stops;
 

@@ -34,6 +34,12 @@ pub(crate) enum Refusal {
         /// What to say there.
         notice: Option<SignInNotice>,
     },
+    /// A whole token is searched for, in the address.
+    #[error("a token is in the address")]
+    TokenInAddress {
+        /// The same search, without the token.
+        instead: String,
+    },
     /// The request does not come from a page of this installation.
     #[error("the request comes from another site")]
     CrossSite,
@@ -79,7 +85,7 @@ impl ResponseError for Refusal {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
-            Self::SignedOut { .. } => StatusCode::SEE_OTHER,
+            Self::SignedOut { .. } | Self::TokenInAddress { .. } => StatusCode::SEE_OTHER,
             Self::CrossSite => StatusCode::FORBIDDEN,
             Self::BadForm(_) | Self::BadAddress => StatusCode::BAD_REQUEST,
             Self::UnsupportedForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -102,6 +108,7 @@ impl Refusal {
         self.log(status);
         match self {
             Self::SignedOut { next, notice } => redirect(&links::sign_in(next.as_ref(), notice)),
+            Self::TokenInAddress { instead } => redirect(&instead),
             Self::MethodNotAllowed { allow } => {
                 let mut response = error_page(status, request_id);
                 response

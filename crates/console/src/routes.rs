@@ -7,9 +7,9 @@ use poem::{Endpoint, EndpointExt, Request, Response, Route, RouteMethod};
 
 use crate::pages::error::error_page;
 use crate::pages::{
-    account, api_keys, archive_project, audit_log, general, home, invitations, invite, join, leave, member,
-    members, new_api_key, new_project, organization_key, organization_keys, project, project_members,
-    projects, remove_member, revoke_api_key, revoke_keys, setup, sign_in, sign_out,
+    account, api_keys, archive_project, audit_log, edit_api_key, general, home, invitations, invite, join,
+    leave, member, members, new_api_key, new_project, organization_key, organization_keys, project,
+    project_members, projects, remove_member, revoke_api_key, revoke_keys, setup, sign_in, sign_out,
 };
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
@@ -34,6 +34,14 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
         )
         .at(links::SIGN_OUT, action(RouteMethod::new().post(sign_out::submit)))
         .at(
+            "/organizations/:slug",
+            page(RouteMethod::new().get(home::lead_to_keys)),
+        )
+        .at(
+            "/organizations/:slug/settings",
+            page(RouteMethod::new().get(home::lead_to_keys)),
+        )
+        .at(
             "/organizations/:slug/settings/general",
             page(RouteMethod::new().get(general::show)),
         )
@@ -47,6 +55,14 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
                 RouteMethod::new()
                     .get(new_api_key::show)
                     .post(new_api_key::submit),
+            ),
+        )
+        .at(
+            "/organizations/:slug/settings/api-keys/:id/edit",
+            form(
+                RouteMethod::new()
+                    .get(edit_api_key::show)
+                    .post(edit_api_key::submit),
             ),
         )
         .at(

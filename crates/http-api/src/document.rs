@@ -15,7 +15,8 @@ const DESCRIPTION: &str = "\
 Keyward issues, verifies and revokes personal API keys for the members of an organization.
 
 Every request is authenticated with an API key as a bearer token. The first key is created in the console, under \
-Organization Settings, API Keys; further ones here.
+Organization Settings, API Keys; further ones here. The service that serves this document has its console at `/` \
+and a reference at `/docs`, on which every operation can be tried.
 
 Every error is a problem document (RFC 9457). Switch on its `code`; its `type` is the path of a page that says what \
 it means and what to do. Identifiers are opaque strings. Times are RFC 3339 in UTC. Unknown fields and unknown query \

@@ -110,8 +110,9 @@ pub(crate) struct DatabaseOptions {
     pub(crate) url: Option<Secret>,
     /// The directory of the embedded database, which is used unless a database URL is given
     ///
-    /// It is made if it is not there, for its owner alone, and must be on a local disk. Default: keyward-data, where the
-    /// command is run.
+    /// It must be on a local disk. If it has no database, `serve`, `migrate`, `import`, `admin bootstrap` and `admin
+    /// setup-link` make one, for its owner alone, and say where; every other command refuses. Default: keyward-data,
+    /// where the command is run.
     #[arg(
         long = "data-dir",
         env = "KEYWARD_DATA_DIR",

@@ -1,6 +1,6 @@
 //! Opening the database: connected, and migrated.
 
-use std::path::Path;
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use crate::data_directory::{self, ServingRight};
 use crate::database_url;
 use crate::failure_sentence::sentence;
 use crate::options::DatabaseOptions;
+use crate::output;
 use crate::store::Store;
 
 /// How long a database that does not answer is waited for: the two may have been started together.
@@ -35,6 +36,12 @@ pub(crate) enum OpenError {
     File(#[from] sqlite::OpenError),
     #[error(transparent)]
     MigrateFile(#[from] sqlite::MigrateError),
+    #[error(
+        "there is no database in {}: run this where the server runs, or name its data directory with --data-dir (or its \
+         database with KEYWARD_DATABASE_URL)",
+        .directory.display()
+    )]
+    NoDatabase { directory: PathBuf },
 }
 
 /// What the options say about the database, which is not asked yet.
@@ -67,16 +74,54 @@ impl Database {
             Self::Sqlite(_) => {}
         }
     }
+
+    /// The data directory, absolute, if opening this database would make a new one there. A directory that cannot be
+    /// looked into is not judged: opening it says what is wrong.
+    pub(crate) fn new_in(&self) -> Option<PathBuf> {
+        match self {
+            Self::Sqlite(config) if matches!(config.file().try_exists(), Ok(false)) => {
+                let directory = &config.data_directory;
+                Some(path::absolute(directory).unwrap_or_else(|_| directory.clone()))
+            }
+            Self::Sqlite(_) | Self::Postgres(_) => None,
+        }
+    }
 }
 
-/// The database that the options name, up to date, for one command.
-pub(crate) async fn open(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
-    match configured(options)? {
+/// The database that the options name, up to date, for a command that acts on what is there already. Most likely a data
+/// directory without one is not the directory that was meant, so nothing is made in it.
+pub(crate) async fn open_existing(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+    let database = configured(options)?;
+    if let Some(directory) = database.new_in() {
+        return Err(OpenError::NoDatabase { directory }.into());
+    }
+    open(database).await
+}
+
+/// The database that the options name, up to date, for a command that an installation may begin with. Says where a new
+/// one was made.
+pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+    let database = configured(options)?;
+    let new_in = database.new_in();
+    let store = open(database).await?;
+    tell_what_was_made(new_in.as_deref());
+    Ok(store)
+}
+
+async fn open(database: Database) -> Result<Arc<dyn Store>, Failure> {
+    match database {
         Database::Postgres(config) => Ok(connect(*config).await?),
         Database::Sqlite(config) => {
             let store = SqliteStore::open(config).map_err(OpenError::File)?;
             Ok(migrate_file(store).await?)
         }
+    }
+}
+
+/// Tells whoever typed a command where it made a new database, if it did.
+pub(crate) fn tell_what_was_made(new_in: Option<&Path>) {
+    if let Some(directory) = new_in {
+        output::tell(&format!("Made a new database in {}.", directory.display()));
     }
 }
 

@@ -41,7 +41,7 @@ def with_key(token: str) -> AuthenticatedClient:
     return AuthenticatedClient(os.environ["KEYWARD_URL"], token, raise_on_unexpected_status=True)
 
 
-keyward = with_key(os.environ["KEYWARD_KEY"])
+keyward = with_key(os.environ["KEYWARD_API_KEY"])
 
 created = [
     answered(

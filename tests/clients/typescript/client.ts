@@ -24,7 +24,7 @@ function answered<T>(answer: { data?: T; error?: Problem }): T {
 const baseUrl = environment("KEYWARD_URL");
 const withKey = (token: string) =>
   createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${token}` } });
-const keyward = withKey(environment("KEYWARD_KEY"));
+const keyward = withKey(environment("KEYWARD_API_KEY"));
 const one = (id: string) => ({ params: { path: { id } } });
 
 const created: CreatedApiKey[] = [];

@@ -19,6 +19,7 @@ const LOOKED_AT_ELSEWHERE: &[&str] = &[
     "/",
     "/sign-in",
     "/problems/{code}",
+    "/organizations/engines/settings/api-keys/{id}/edit",
     "/organizations/engines/settings/api-keys/{id}/revoke",
     "/openapi.json",
 ];

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::api_key::{ApiKey, Origin, Revocation, RevocationReason};
+use keyward_domain::api_key::{ApiKey, Origin, RevocationReason};
+use keyward_domain::audit::Actor;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{PersonalKeys, ReadKeyError};
@@ -22,6 +23,7 @@ use crate::pages::listing::Listing;
 use crate::pages::moment::Moment;
 use crate::pages::organization_keys::views;
 use crate::pages::settings::{Section, SectionLink, Settings};
+use crate::pages::tokenless_address::TokenlessAddress;
 use crate::public_url::PublicUrl;
 use crate::refusal::Refusal;
 use crate::viewer::Insider;
@@ -53,10 +55,30 @@ struct ApiKeysPage<'a> {
     older: Option<String>,
 }
 
-/// What has just happened to a key of this list. It is looked up, so that no link can claim it.
+/// What has just happened to a key of this list, which is looked up, so that no link can claim it; or to the search.
 enum Notice {
-    Revoked { name: String, others: u16 },
-    AlreadyCreated { name: String, hint: String },
+    Revoked {
+        name: String,
+        others: u16,
+    },
+    Edited {
+        name: String,
+    },
+    AlreadyCreated {
+        name: String,
+        hint: String,
+    },
+    /// The search was for a whole token, and is now for its last four characters.
+    SearchedForToken,
+}
+
+impl Notice {
+    const fn is_about_the_search(&self) -> bool {
+        match self {
+            Self::SearchedForToken => true,
+            Self::Revoked { .. } | Self::Edited { .. } | Self::AlreadyCreated { .. } => false,
+        }
+    }
 }
 
 /// A key in the table.
@@ -66,9 +88,10 @@ struct Row {
     hint: String,
     created: Moment,
     /// The key that created it, if a key did.
-    parent: Option<Parent>,
+    parent: Option<KeyWords>,
     last_used: Option<LastUsed>,
     revoked: Option<Revoked>,
+    edit: String,
     revoke: String,
 }
 
@@ -81,17 +104,25 @@ impl Row {
     }
 }
 
+/// A key as another row names it.
 #[derive(Clone)]
-struct Parent {
+struct KeyWords {
     name: String,
     hint: String,
 }
 
 struct Revoked {
     at: Moment,
-    who: &'static str,
+    by: Revoker,
     /// What they said.
     note: Option<String>,
+}
+
+/// Who revoked a key, or why it was done.
+enum Revoker {
+    Described(&'static str),
+    /// Another key of the same holder, through the API.
+    Key(KeyWords),
 }
 
 /// The list as it is after a key was revoked, saying so.
@@ -107,6 +138,14 @@ pub(super) fn after_revocation(organization: &Slug, key: ApiKeyId, others: usize
     )
 }
 
+/// The list as it is after a key was edited, saying so.
+pub(super) fn after_edit(organization: &Slug, key: ApiKeyId) -> String {
+    links::with_query(
+        &links::api_keys(organization),
+        [("edited", Some(&*key.to_string()))],
+    )
+}
+
 /// The list as it is after a form was sent again that had created a key before.
 pub(super) fn after_repeated_form(organization: &Slug, key: ApiKeyId) -> String {
     links::with_query(
@@ -118,6 +157,8 @@ pub(super) fn after_repeated_form(organization: &Slug, key: ApiKeyId) -> String 
 #[handler]
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
+    // Before it is known who asks: who is not signed in takes the address along to the sign-in page.
+    TokenlessAddress: TokenlessAddress,
     insider: Insider,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
@@ -172,6 +213,14 @@ async fn notice(keys: &PersonalKeys, holder: &Holder, query: &Fields) -> Result<
             others: others.unwrap_or(0),
         }));
     }
+    if let Some(key) = named_key(keys, holder, query.optional("edited")).await? {
+        return Ok(Some(Notice::Edited {
+            name: key.name.to_string(),
+        }));
+    }
+    if query.optional(TokenlessAddress::NOTICE).is_some() && query.optional("search").is_some() {
+        return Ok(Some(Notice::SearchedForToken));
+    }
     let key = named_key(keys, holder, query.optional("already-created")).await?;
     Ok(key.map(|key| Notice::AlreadyCreated {
         name: key.name.to_string(),
@@ -204,20 +253,34 @@ async fn rows(
     slug: &Slug,
     page: Page<ApiKey, ApiKeyId>,
 ) -> Result<Vec<Row>, Refusal> {
-    let mut known: HashMap<ApiKeyId, Parent> =
-        page.items.iter().map(|key| (key.id, Parent::from(key))).collect();
-    // Parents are few, and most are on the same page.
-    for parent in page.items.iter().filter_map(ApiKey::parent) {
-        if !known.contains_key(&parent)
-            && let Some(key) = find(keys, holder, parent).await?
+    let mut known: HashMap<ApiKeyId, KeyWords> = page
+        .items
+        .iter()
+        .map(|key| (key.id, KeyWords::from(key)))
+        .collect();
+    // Such keys are few, and most are on the same page.
+    let parents = page.items.iter().filter_map(ApiKey::parent);
+    let revoking = page.items.iter().filter_map(revoking_key);
+    let named: Vec<ApiKeyId> = parents.chain(revoking).collect();
+    for id in named {
+        if !known.contains_key(&id)
+            && let Some(key) = find(keys, holder, id).await?
         {
-            known.insert(parent, Parent::from(&key));
+            known.insert(id, KeyWords::from(&key));
         }
     }
     Ok(page.items.iter().map(|key| row(key, slug, &known)).collect())
 }
 
-fn row(key: &ApiKey, slug: &Slug, known: &HashMap<ApiKeyId, Parent>) -> Row {
+/// The key through which the holder revoked this one.
+fn revoking_key(key: &ApiKey) -> Option<ApiKeyId> {
+    match key.revocation.as_ref()?.by {
+        Actor::ApiKey(by) => Some(by),
+        Actor::User(_) | Actor::Administrator | Actor::Anonymous => None,
+    }
+}
+
+fn row(key: &ApiKey, slug: &Slug, known: &HashMap<ApiKeyId, KeyWords>) -> Row {
     Row {
         name: key.name.to_string(),
         description: key.description.to_string(),
@@ -228,31 +291,33 @@ fn row(key: &ApiKey, slug: &Slug, known: &HashMap<ApiKeyId, Parent>) -> Row {
             Origin::Key(parent) => known.get(&parent).cloned(),
         },
         last_used: key.last_use.map(LastUsed::from),
-        revoked: key.revocation.as_ref().map(Revoked::from),
+        revoked: key.revocation.as_ref().map(|revocation| Revoked {
+            at: Moment(revocation.at),
+            by: match (revocation.reason, revoking_key(key)) {
+                (RevocationReason::Holder, Some(by)) if by == key.id => {
+                    Revoker::Described("by this key itself")
+                }
+                (RevocationReason::Holder, Some(by)) => known
+                    .get(&by)
+                    .cloned()
+                    .map_or(Revoker::Described("by a key of yours"), Revoker::Key),
+                (RevocationReason::Holder, None) => Revoker::Described("by you"),
+                (RevocationReason::Owner, _) => Revoker::Described("by an owner"),
+                (RevocationReason::Leak, _) => Revoker::Described("because its token leaked"),
+                (RevocationReason::Administrator, _) => Revoker::Described("by an administrator"),
+            },
+            note: revocation.note.as_ref().map(ToString::to_string),
+        }),
+        edit: links::edit_api_key(slug, key.id),
         revoke: links::revoke_api_key(slug, key.id),
     }
 }
 
-impl From<&ApiKey> for Parent {
+impl From<&ApiKey> for KeyWords {
     fn from(key: &ApiKey) -> Self {
         Self {
             name: key.name.to_string(),
             hint: key.hint.to_string(),
-        }
-    }
-}
-
-impl From<&Revocation> for Revoked {
-    fn from(revocation: &Revocation) -> Self {
-        Self {
-            at: Moment(revocation.at),
-            who: match revocation.reason {
-                RevocationReason::Holder => "by you",
-                RevocationReason::Owner => "by an owner",
-                RevocationReason::Leak => "because its token leaked",
-                RevocationReason::Administrator => "by an administrator",
-            },
-            note: revocation.note.as_ref().map(ToString::to_string),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::forms::Query;
 use crate::pages::user_menu::Link;
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
-use crate::viewer::Visitor;
+use crate::viewer::{Insider, Visitor};
 use crate::{Console, links};
 
 /// Nobody has completed the first run.
@@ -73,4 +73,10 @@ pub(crate) async fn show(
             },
         ),
     }
+}
+
+/// `/organizations/{slug}`, with or without `/settings`: what somebody types who shortens an address.
+#[handler]
+pub(crate) async fn lead_to_keys(insider: Insider) -> Response {
+    redirect(&links::api_keys(&insider.member.organization.slug))
 }

@@ -79,9 +79,85 @@ async fn search_and_status_narrow_the_list_and_keep_each_other() {
         names(&format!("?search={}&status=all", old.key.hint.last_four())).await,
         ["Old deploy"]
     );
+    assert_eq!(
+        names(&format!(
+            "?{}&status=all",
+            form(&[("search", old.key.hint.as_str())])
+        ))
+        .await,
+        ["Old deploy"]
+    );
     assert!(names("?search=100%25").await.is_empty());
     let found = browser.get(&format!("{LIST}?search=a%26b&status=all")).await;
     assert!(found.shows("No key matches") && found.shows("status=revoked&#38;search=a%26b"));
+}
+
+#[tokio::test]
+async fn a_token_that_is_searched_for_leaves_the_address_at_once() {
+    let (running, ada) = Running::with_ada().await;
+    let issued = running.installation.issue(&ada.as_holder(), "Deploy").await;
+    let token = issued.token.expose();
+    let browser = running.signed_in("ada").await;
+    for (query, status) in [
+        (form(&[("search", token)]), ""),
+        (form(&[("search", &format!(" Bearer {token}\n"))]), ""),
+        (form(&[("status", "all"), ("search", token)]), "status=all&"),
+    ] {
+        let path = format!("{LIST}?{query}");
+        for visitor in [&browser, &running.visitor()] {
+            let answer = visitor.get(&path).await;
+            let four = issued.key.hint.last_four();
+            assert_eq!(answer.status, 303);
+            assert_eq!(
+                answer.location(),
+                format!("{LIST}?{status}search={four}&left-out=token")
+            );
+            assert!(!answer.shows(token), "{}", answer.body);
+            let next = visitor.follow(&answer).await;
+            assert!(
+                !next.shows(token) && !next.location().contains(token),
+                "{}",
+                next.body
+            );
+        }
+        let found = browser.follow(&browser.get(&path).await).await;
+        assert!(found.shows("You searched for a whole token") && found.shows("<bdi>Deploy</bdi></span>"));
+    }
+    assert!(!browser.get(LIST).await.shows("whole token"));
+}
+
+#[tokio::test]
+async fn a_key_that_a_key_revoked_says_which() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let keys = installation.keys();
+    let [first, second] = [
+        installation.issue(&ada.as_holder(), "First").await,
+        installation.issue(&ada.as_holder(), "Second").await,
+    ];
+    let through_first = installation.caller(&first).await.as_holder();
+    for key in [second.key.id, first.key.id] {
+        keys.revoke(
+            &through_first,
+            key,
+            DescendantKeys::Keep,
+            RequestSource::default(),
+        )
+        .await
+        .unwrap();
+    }
+    let browser = running.signed_in("ada").await;
+    let text = browser.get(&format!("{LIST}?status=revoked")).await.text();
+    assert!(
+        text.contains(&format!("by key First {}", first.key.hint)),
+        "{text}"
+    );
+    assert!(
+        text.contains("by this key itself") && !text.contains("by you Created"),
+        "{text}"
+    );
+    let alone = browser.get(&format!("{LIST}?status=revoked&search=second")).await;
+    assert!(alone.text().contains(&format!("by key First {}", first.key.hint)));
 }
 
 #[tokio::test]

@@ -109,7 +109,7 @@ async fn errors_stand_beside_their_fields_and_what_was_typed_stays() {
             .contains("Description must be at most 500 characters long, not 501.")
     );
     assert!(page.shows("aria-describedby=\"name-error name-hint\""));
-    assert!(page.shows("aria-describedby=\"description-error\""));
+    assert!(page.shows("aria-describedby=\"description-error description-hint\""));
     assert!(page.shows(&long) && page.shows("value=\"two\nlines\""));
     assert_eq!(page.field("nonce"), nonce, "the form can be sent again");
     assert!(keys_of(&running, &ada).await.is_empty());

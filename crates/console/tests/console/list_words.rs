@@ -155,6 +155,7 @@ async fn what_people_type_and_read_runs_in_its_own_direction() {
             [
                 "<bdi>",
                 "<bdi class=\"organization\">",
+                "Edit<span class=\"unseen\"> ",
                 "Revoke<span class=\"unseen\"> ",
                 " · "
             ]

@@ -18,8 +18,25 @@ async fn an_organization_one_does_not_belong_to_looks_like_one_that_does_not_exi
             assert_eq!(answer.status, 404, "{slug} {page}");
             pages.push(answer.body.replace(answer.header("x-request-id"), ""));
         }
+        for page in ["", "/settings"] {
+            let answer = browser.get(&format!("/organizations/{slug}{page}")).await;
+            assert_eq!(answer.status, 404, "{slug} {page}");
+            pages.push(answer.body.replace(answer.header("x-request-id"), ""));
+        }
     }
     assert!(pages.iter().all(|page| *page == pages[0]));
+}
+
+#[tokio::test]
+async fn a_shortened_address_leads_to_the_keys() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for path in ["/organizations/acme", "/organizations/acme/settings"] {
+        let answer = browser.get(path).await;
+        assert_eq!((answer.status, answer.location()), (303, LIST), "{path}");
+        let signed_out = running.visitor().get(path).await;
+        assert!(signed_out.location().starts_with("/sign-in?next="), "{path}");
+    }
 }
 
 #[tokio::test]

@@ -89,7 +89,8 @@ async fn a_forged_form_changes_nothing_for_who_is_signed_in() {
     let browser = running.signed_in("ada").await;
     let before = running.installation.store.events();
     let revoke = format!("{LIST}/{}/revoke", issued.key.id);
-    for path in ["/sign-out", "/setup", NEW, &revoke] {
+    let edit = format!("{LIST}/{}/edit", issued.key.id);
+    for path in ["/sign-out", "/setup", NEW, &revoke, &edit] {
         let forged = browser
             .request(Method::POST, path)
             .header("sec-fetch-site", "cross-site")
@@ -108,7 +109,8 @@ async fn no_get_changes_anything() {
     let before = running.installation.store.events();
     let revoke = format!("{LIST}/{}/revoke?confirm=yes&descendants=revoke", issued.key.id);
     let new = format!("{NEW}?name=x&description=&nonce=00000000000000000000000000000000");
-    for path in ["/", "/sign-in", "/sign-out", "/setup", LIST, &new, &revoke] {
+    let edit = format!("{LIST}/{}/edit?name=x&description=", issued.key.id);
+    for path in ["/", "/sign-in", "/sign-out", "/setup", LIST, &new, &revoke, &edit] {
         for method in [Method::GET, Method::HEAD] {
             browser.send(browser.request(method, path)).await;
         }

@@ -157,7 +157,8 @@ async fn a_session_that_ends_while_its_form_is_on_the_way_changes_no_key() {
     let revoke = format!("{LIST}/{}/revoke", key.id);
     let username = Username::parse("ada").unwrap();
     let password = TestInstallation::PASSWORD;
-    for path in [NEW, revoke.as_str()] {
+    let edit = format!("{LIST}/{}/edit", key.id);
+    for path in [NEW, revoke.as_str(), edit.as_str()] {
         let browser = running.signed_in("ada").await;
         let nonce = running.installation.keys().form_nonce().to_string();
         let body = form(&[

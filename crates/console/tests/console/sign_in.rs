@@ -105,3 +105,14 @@ async fn the_notice_is_one_of_ours_whatever_a_link_says() {
     assert_eq!(page.status, 200);
     assert!(!page.shows("locked"));
 }
+
+#[tokio::test]
+async fn who_forgot_their_password_learns_what_an_administrator_types() {
+    let (running, _) = Running::with_ada().await;
+    let page = running.visitor().get("/sign-in").await;
+    assert!(
+        page.shows("keyward admin reset-password --username …"),
+        "{}",
+        page.body
+    );
+}

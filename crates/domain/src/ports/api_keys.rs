@@ -9,7 +9,7 @@ use crate::keys::FormNonce;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::text::folded;
-use crate::token::TokenDigest;
+use crate::token::{InvalidHint, TokenDigest, TokenHint};
 use crate::words::words;
 
 /// Keeps keys, each with its consumer.
@@ -123,11 +123,16 @@ pub struct KeyFilter {
 
 impl KeyFilter {
     /// Keys of a status whose [search text](ApiKey::search_text) contains the folded, trimmed term. An empty term
-    /// finds all.
+    /// finds all. A whole [hint](TokenHint), as people see it, is read as its last four characters, which the search
+    /// text holds.
     #[must_use]
     pub fn new(status: StatusFilter, search: Option<&str>) -> Self {
         let term = search
-            .map(|term| folded(term.trim()))
+            .map(str::trim)
+            .map(|term| match TokenHint::parse(term) {
+                Ok(hint) => folded(hint.last_four()),
+                Err(InvalidHint) => folded(term),
+            })
             .filter(|term| !term.is_empty());
         Self { status, term }
     }
@@ -291,15 +296,19 @@ mod tests {
     }
 
     #[test]
-    fn a_term_is_found_in_name_description_and_last_four_characters() {
+    fn a_term_is_found_in_name_description_and_hint() {
         let key = key();
+        let hint = format!(" {} ", key.hint);
         for (term, found) in [
             ("deploy", true),
             ("Y B", true),
             ("NIGHTLY", true),
             ("ключ", true),
             (key.hint.last_four(), true),
+            (&hint, true),
             ("kwp_", false),
+            ("kwp_…", false),
+            ("kwp_…\u{e9}\u{e9}\u{e9}\u{e9}", false),
             ("…", false),
             ("%", false),
             ("deploy%", false),

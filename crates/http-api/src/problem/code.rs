@@ -97,9 +97,10 @@ impl Code {
                 word: "credentials_missing",
                 status: StatusCode::UNAUTHORIZED,
                 title: "Credentials missing",
-                meaning: "This operation needs an API key, and the request has none.",
-                advice: "Send the key in the header `Authorization: Bearer <API key>`. The first key is created in \
-                         the console, under Organization Settings, API Keys. A key anywhere else than in this \
+                meaning: "This operation needs an API key in the header `Authorization: Bearer <API key>`, and the \
+                          request has none there.",
+                advice: "Send the key, after the word `Bearer`; with curl: `-H \"Authorization: Bearer \
+                         $KEYWARD_API_KEY\"`. The first key is created in the console, under Organization Settings, API Keys. A key anywhere else than in this \
                          header is ignored, and so are cookies.",
             },
             Self::InvalidToken => Facts {
@@ -165,8 +166,8 @@ impl Code {
                 word: "unsupported_media_type",
                 status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 title: "Unsupported media type",
-                meaning: "The body of a request must be JSON.",
-                advice: "Send the header `Content-Type: application/json`.",
+                meaning: "The body of a request must be JSON, with the header `Content-Type: application/json`.",
+                advice: "Send that header, once; with curl: `-H \"Content-Type: application/json\"`.",
             },
             Self::InvalidFields => Facts {
                 word: "invalid_fields",

@@ -164,7 +164,7 @@ fn curl(method: &str, path: &str, body: Option<&Body>) -> String {
         line += &format!(" --request {method}");
     }
     line += &format!(
-        " \"$KEYWARD_URL{}\" \\\n  --header \"Authorization: Bearer $KEYWARD_KEY\"",
+        " \"$KEYWARD_URL{}\" \\\n  --header \"Authorization: Bearer $KEYWARD_API_KEY\"",
         path.replace('{', "$").replace('}', "")
     );
     if let Some(body) = body {

@@ -91,8 +91,8 @@ impl ApiKeysResource {
         cursor: QueryParameter<Cursor>,
         /// Which keys to show. `valid` if neither this nor `cursor` is given.
         status: QueryParameter<StatusFilter>,
-        /// Shows only keys with this text in their name, their description or the last four characters of their token.
-        /// Upper and lower case are the same.
+        /// Shows only keys with this text in their name, their description or the last four characters of their token; a
+        /// whole `hint` finds its key. Upper and lower case are the same.
         search: QueryParameter<SearchTerm>,
     ) -> Result<ListedKeys, Problem> {
         query.only(&["limit", "cursor", "status", "search"])?;

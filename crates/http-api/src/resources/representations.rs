@@ -113,7 +113,8 @@ pub(crate) struct CreatedApiKey {
     id: String,
     /// The token. Keep it secret; it is never shown again.
     key: String,
-    /// The token once more, the same as `key`.
+    /// The token once more, always the same as `key`. The interface that Keyward implements names both fields and gives
+    /// both this meaning, so that clients may read either.
     full_key: String,
     /// The name as it was kept.
     name: String,

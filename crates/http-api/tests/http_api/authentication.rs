@@ -127,7 +127,8 @@ async fn another_scheme_counts_as_no_credentials() {
             .anonymous(Method::GET, USER)
             .header("authorization", value);
         let answer = scene.api.send(request).await;
-        answer.refusal(401, "credentials_missing");
+        let detail = answer.refusal(401, "credentials_missing")["detail"].to_string();
+        assert!(detail.contains("Authorization: Bearer <API key>"), "{detail}");
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{value}");
     }
 }

@@ -172,7 +172,8 @@ async fn only_json_is_a_supported_media_type() {
             request = request.header("content-type", media_type);
         }
         let answer = scene.api.send(request).await;
-        answer.refusal(415, "unsupported_media_type");
+        let detail = answer.refusal(415, "unsupported_media_type")["detail"].to_string();
+        assert!(detail.contains("Content-Type: application/json"), "{detail}");
     }
 }
 

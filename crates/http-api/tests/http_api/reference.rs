@@ -58,6 +58,33 @@ async fn everybody_can_read_all_of_the_document() {
 }
 
 #[tokio::test]
+async fn there_is_a_way_back_to_the_console() {
+    let scene = Scene::new().await;
+    for path in ["/docs", "/problems/not_found"] {
+        let page = get(&scene, path).await.body;
+        assert!(page.contains("href=\"/\">Console</a>"), "{path}");
+    }
+    let described = DOCUMENT["info"]["description"].as_str().unwrap();
+    assert!(described.contains("console at `/`"), "{described}");
+}
+
+#[tokio::test]
+async fn the_key_has_the_same_name_in_every_line_for_a_shell() {
+    let scene = Scene::new().await;
+    for path in ["/docs", "/problems/credentials_missing"] {
+        let page = get(&scene, path).await.body;
+        let variables = page.split("Bearer $").skip(1);
+        let names: Vec<&str> = variables
+            .map(|rest| rest.split(['&', '"']).next().unwrap())
+            .collect();
+        assert!(
+            !names.is_empty() && names.iter().all(|name| *name == "KEYWARD_API_KEY"),
+            "{names:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_slash_too_many_makes_no_difference() {
     let scene = Scene::new().await;
     assert_eq!(get(&scene, "/docs/").await.body, get(&scene, "/docs").await.body);

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::database_file::FILE_NAME;
+
 /// Where the database is, and how patient to be with it.
 #[derive(Clone, Debug)]
 pub struct SqliteConfig {
@@ -30,5 +32,11 @@ impl SqliteConfig {
             answer_timeout: Duration::from_millis(1_900),
             outcome_timeout: Duration::from_secs(8),
         }
+    }
+
+    /// Where the database is, or will be made by [`SqliteStore::open`](super::SqliteStore::open).
+    #[must_use]
+    pub fn file(&self) -> PathBuf {
+        self.data_directory.join(FILE_NAME)
     }
 }

@@ -18,7 +18,7 @@ use super::errors::{CANNOT_OPEN, is_busy, is_damaged, is_not_a_database, lacks_a
 use super::file_identity::FileIdentity;
 use super::open_error::OpenError;
 
-const FILE_NAME: &str = "keyward.db";
+pub(super) const FILE_NAME: &str = "keyward.db";
 /// Other processes that open the same new file get done within this.
 const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(10);
 

@@ -21,7 +21,7 @@ pub(crate) async fn run(options: BootstrapOptions) -> Result<(), Failure> {
         username: options.person.username,
         password,
     };
-    let store = storage::open(&options.storage.database).await?;
+    let store = storage::open_or_make(&options.storage.database).await?;
     let setup = Composition::new(sources, store).setup();
     let organization = setup.bootstrap(choices).await.map_err(failure)?;
     output::tell(&format!(

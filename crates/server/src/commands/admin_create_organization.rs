@@ -10,7 +10,7 @@ use crate::storage;
 
 /// Creates an organization that a user who exists runs.
 pub(crate) async fn run(options: CreateOrganizationOptions) -> Result<(), Failure> {
-    let store = storage::open(&options.storage.database).await?;
+    let store = storage::open_existing(&options.storage.database).await?;
     let accounts = Composition::new(Sources::of_this_machine(), store).accounts();
     if accounts.organizations().await?.is_empty() {
         return Err(Failure::NotSetUp);

@@ -17,7 +17,7 @@ pub(crate) async fn run(options: CreateUserOptions) -> Result<(), Failure> {
     let display_name = options.person.display_name()?;
     let NewPassword { password, generated } =
         NewPassword::obtain(&options.password, &username, &*sources.random)?;
-    let store = storage::open(&options.storage.database).await?;
+    let store = storage::open_existing(&options.storage.database).await?;
     let accounts = Composition::new(sources, store).accounts();
     let existing = accounts.organizations().await?;
     let existing = existing.into_iter().map(|organization| organization.slug);

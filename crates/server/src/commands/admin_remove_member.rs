@@ -17,7 +17,7 @@ pub(crate) async fn run(options: RemoveMemberOptions) -> Result<(), Failure> {
         username,
         storage,
     } = options;
-    let store = storage::open(&storage.database).await?;
+    let store = storage::open_existing(&storage.database).await?;
     let composition = Composition::new(Sources::of_this_machine(), store);
     let organizations = composition.accounts().organizations().await?;
     let Some(organization) = organizations

@@ -15,7 +15,7 @@ pub(crate) async fn run(options: ResetPasswordOptions) -> Result<(), Failure> {
     let username = options.username;
     let NewPassword { password, generated } =
         NewPassword::obtain(&options.password, &username, &*sources.random)?;
-    let store = storage::open(&options.storage.database).await?;
+    let store = storage::open_existing(&options.storage.database).await?;
     let accounts = Composition::new(sources, store).accounts();
     accounts
         .reset_password(&username, &password)

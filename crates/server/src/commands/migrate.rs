@@ -7,7 +7,7 @@ use crate::storage;
 
 /// Applies the migrations that are missing.
 pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
-    storage::open(&options.database).await?;
+    storage::open_or_make(&options.database).await?;
     output::tell("The database is up to date.");
     Ok(())
 }

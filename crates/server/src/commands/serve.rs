@@ -82,7 +82,11 @@ impl Server {
             ..FrontDoorConfig::new(sources.request_ids())
         })?;
 
+        let new_in = database.new_in();
         let (store, serving_right) = storage::open_to_serve(database).await?;
+        if let (Some(directory), None) = (new_in, demo) {
+            info!("made a new database in {}", directory.display());
+        }
         let composition = Composition::new(sources.clone(), Arc::clone(&store));
         let key_limit = KeyLimit(options.limits.key_limit);
         let routes = Routes::new(

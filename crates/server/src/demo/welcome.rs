@@ -21,7 +21,8 @@ It is also the password of {others}.
 
 Ask the API:
 
-  curl -H 'Authorization: Bearer {token}' '{public_url}/api/v1/user/api-keys'
+  export KEYWARD_API_KEY={token}
+  curl -H \"Authorization: Bearer $KEYWARD_API_KEY\" '{public_url}/api/v1/user/api-keys'
 
 Every operation, to read and to try: {public_url}/docs
 

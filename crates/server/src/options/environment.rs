@@ -14,6 +14,9 @@ const PREFIX: &str = "KEYWARD_";
 /// What Kubernetes sets in every container beside a service named `keyward`.
 const FROM_KUBERNETES: [&str; 2] = ["KEYWARD_PORT", "KEYWARD_SERVICE_"];
 
+/// What the examples call a client's key and the server that it asks.
+const OF_CLIENTS: [&str; 2] = ["KEYWARD_API_KEY", "KEYWARD_URL"];
+
 /// Unties every argument from its variable if that is empty.
 pub(super) fn without_empty_variables(command: Command) -> Command {
     let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
@@ -29,6 +32,7 @@ pub(super) fn without_empty_variables(command: Command) -> Command {
 pub(crate) fn unknown_variables(names: impl IntoIterator<Item = OsString>) -> Vec<String> {
     let mut known = BTreeSet::from([OsString::from(VARIABLE), OsString::from(FILE_VARIABLE)]);
     collect_variables(&CommandLine::command(), &mut known);
+    known.extend(OF_CLIENTS.map(OsString::from));
     let mut unknown: Vec<String> = names
         .into_iter()
         .filter(|name| !known.contains(name))
@@ -70,6 +74,11 @@ mod tests {
             "PATH",
         ];
         assert_eq!(unknown(&known), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_key_for_clients_in_the_same_shell_is_left_alone() {
+        assert_eq!(unknown(&["KEYWARD_API_KEY", "KEYWARD_URL"]), Vec::<String>::new());
     }
 
     #[test]

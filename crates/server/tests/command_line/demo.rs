@@ -75,8 +75,7 @@ impl Demo {
     }
 
     fn token(&self) -> &str {
-        let (_, rest) = self.printed.split_once("Bearer ").unwrap();
-        rest.split_once('\'').unwrap().0
+        self.printed_after("export KEYWARD_API_KEY=")
     }
 
     fn ask(&self, method: &str, path: &str) -> (u16, Value) {
@@ -120,13 +119,16 @@ impl Demo {
 }
 
 #[test]
-fn the_printed_curl_line_asks_the_api() {
+fn the_printed_lines_for_a_shell_ask_the_api() {
     let directory = TemporaryDirectory::new("curl");
     let demo = directory.start(&[]);
-    let asked = Command::new("sh")
-        .args(["-c", demo.curl_line()])
-        .output()
-        .unwrap();
+    let lines = format!("export KEYWARD_API_KEY={}\n{}", demo.token(), demo.curl_line());
+    assert!(
+        demo.printed.replace("\n  ", "\n").contains(&lines),
+        "{}",
+        demo.printed
+    );
+    let asked = Command::new("sh").args(["-c", &lines]).output().unwrap();
     assert!(asked.status.success(), "{asked:?}");
     let list: Value = serde_json::from_slice(&asked.stdout).unwrap();
     assert_eq!(list["items"][0]["name"], "Terminal", "{list}");

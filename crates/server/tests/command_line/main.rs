@@ -15,6 +15,7 @@ mod demo;
 mod help;
 mod keyward;
 mod last_use;
+mod missing_databases;
 mod moving;
 mod needing_a_database;
 mod newer_databases;

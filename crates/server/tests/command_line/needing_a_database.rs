@@ -30,6 +30,14 @@ pub(crate) const NEEDING_A_DATABASE: [&[&str]; 10] = [
     &["admin", "reset-password", "--username=ada", "--generate-password"],
 ];
 
+/// Whether a command acts on what a database keeps, so that it never makes one.
+pub(crate) fn acts_on_what_is_there(command: &[&str]) -> bool {
+    matches!(
+        command,
+        ["export"] | ["admin", "create-user" | "reset-password", ..]
+    )
+}
+
 /// The names of everything in a database, and in how many rows a table of it is, sorted.
 pub(crate) async fn contents(database: &TestDatabase) -> Vec<String> {
     let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)

@@ -88,6 +88,7 @@ pub async fn a_search_reads_descriptions_and_the_last_four_characters(stores: Ke
     assert_eq!(search(&scene, &ada, "NIGHTLY").await, ["described"]);
     assert_eq!(search(&scene, &ada, "report").await, ["described"]);
     assert_eq!(search(&scene, &ada, other.hint.last_four()).await, ["other"]);
+    assert_eq!(search(&scene, &ada, other.hint.as_str()).await, ["other"]);
     assert!(
         search(&scene, &ada, "kwp_").await.is_empty(),
         "what all tokens begin with is no term"

@@ -1,0 +1,132 @@
+//! The form that renames a key, or describes it anew.
+
+use std::sync::Arc;
+
+use askama::Template;
+use keyward_domain::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::keys::ReadKeyError;
+use keyward_domain::ports::EditKeyError;
+use poem::http::StatusCode;
+use poem::web::Data;
+use poem::{Response, handler};
+
+use crate::forms::{Fields, Form};
+use crate::pages::api_keys::after_edit;
+use crate::pages::field::{Field, focus_first_error};
+use crate::pages::moment::Moment;
+use crate::pages::settings::{Section, Settings};
+use crate::pages::{html, redirect};
+use crate::path_id::PathId;
+use crate::refusal::Refusal;
+use crate::request_source::Source;
+use crate::viewer::Insider;
+use crate::{Console, links};
+
+#[derive(Template)]
+#[template(path = "edit_api_key.html")]
+struct EditApiKeyPage {
+    settings: Settings,
+    list: String,
+    address: String,
+    /// What the key is called now.
+    key_name: String,
+    hint: String,
+    /// A revoked key stays as it was: there is no form then.
+    revoked: Option<Moment>,
+    name: Field,
+    description: Field,
+    has_errors: bool,
+}
+
+#[handler]
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    insider: Insider,
+    PathId(id): PathId<ApiKeyId>,
+) -> Result<Response, Refusal> {
+    let key = read(console, &insider, id).await?;
+    let mut page = EditApiKeyPage::new(&insider, &key);
+    page.name.focused = true;
+    html(StatusCode::OK, &page)
+}
+
+#[handler]
+pub(crate) async fn submit(
+    Data(console): Data<&Arc<Console>>,
+    PathId(id): PathId<ApiKeyId>,
+    Source(source): Source,
+    Form(form): Form,
+    // After the form, which may be long on its way: who sends it must still be signed in when it is here.
+    insider: Insider,
+) -> Result<Response, Refusal> {
+    let key = read(console, &insider, id).await?;
+    let mut page = EditApiKeyPage::new(&insider, &key).filled_in(&form)?;
+    if !key.is_valid() {
+        return html(StatusCode::CONFLICT, &page);
+    }
+    let Some(edit) = page.edit() else {
+        page.has_errors = true;
+        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    };
+    match console
+        .keys
+        .edit(&insider.member.as_holder(), id, edit, source)
+        .await
+    {
+        Ok(_) => Ok(redirect(&after_edit(&insider.member.organization.slug, id))),
+        // It was revoked just now.
+        Err(EditKeyError::Revoked) => {
+            let key = read(console, &insider, id).await?;
+            html(StatusCode::CONFLICT, &EditApiKeyPage::new(&insider, &key))
+        }
+        Err(EditKeyError::HolderGone | EditKeyError::NotFound) => Err(Refusal::NotFound),
+        Err(EditKeyError::Storage(error)) => Err(error.into()),
+    }
+}
+
+async fn read(console: &Console, insider: &Insider, id: ApiKeyId) -> Result<ApiKey, Refusal> {
+    match console.keys.read(&insider.member.as_holder(), id).await {
+        Ok(key) => Ok(key),
+        Err(ReadKeyError::NotFound) => Err(Refusal::NotFound),
+        Err(ReadKeyError::Storage(error)) => Err(error.into()),
+    }
+}
+
+impl EditApiKeyPage {
+    fn new(insider: &Insider, key: &ApiKey) -> Self {
+        let slug = &insider.member.organization.slug;
+        Self {
+            settings: Settings::new(insider, Section::ApiKeys),
+            list: links::api_keys(slug),
+            address: links::edit_api_key(slug, key.id),
+            key_name: key.name.to_string(),
+            hint: key.hint.to_string(),
+            revoked: key.revocation.as_ref().map(|revocation| Moment(revocation.at)),
+            name: Field::with_value(key.name.as_str()),
+            description: Field::with_value(key.description.as_str()),
+            has_errors: false,
+        }
+    }
+
+    fn filled_in(self, form: &Fields) -> Result<Self, Refusal> {
+        Ok(Self {
+            name: Field::with_value(form.required("name")?),
+            description: Field::with_value(form.required("description")?),
+            ..self
+        })
+    }
+
+    /// What is asked for; if something is wrong with it, the fields say so.
+    fn edit(&mut self) -> Option<KeyEdit> {
+        let name = KeyName::parse(&self.name.value);
+        let name = self.name.check("Name", name);
+        let description = KeyDescription::parse(&self.description.value);
+        let description = self.description.check("Description", description);
+        focus_first_error(&mut [&mut self.name, &mut self.description]);
+        Some(KeyEdit {
+            name: Some(name?),
+            description: Some(description?),
+        })
+    }
+}

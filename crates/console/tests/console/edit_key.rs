@@ -1,0 +1,131 @@
+use keyward_domain::api_key::ApiKey;
+use keyward_domain::audit::RequestSource;
+use keyward_domain::membership::Role;
+use keyward_domain::ports::DescendantKeys;
+
+use crate::browser::Browser;
+use crate::running::{LIST, Running};
+
+fn edit_path(key: &ApiKey) -> String {
+    format!("{LIST}/{}/edit", key.id)
+}
+
+/// Ada, signed in, with a key.
+async fn ada_with_key() -> (Running, Browser, ApiKey) {
+    let (running, ada) = Running::with_ada().await;
+    let key = running.installation.issue(&ada.as_holder(), "Deploy").await.key;
+    let browser = running.signed_in("ada").await;
+    (running, browser, key)
+}
+
+#[tokio::test]
+async fn a_key_is_renamed_and_described_from_its_row_and_the_list_says_so() {
+    let (running, browser, key) = ada_with_key().await;
+    let path = edit_path(&key);
+    let list = browser.get(LIST).await;
+    assert!(list.shows(&format!("href=\"{path}\">Edit")));
+    let page = browser.get(&path).await;
+    assert_eq!(page.status, 200);
+    assert!(page.shows(" value=\"Deploy\"") && page.shows(key.hint.as_str()));
+    let fields = [("name", " Release "), ("description", "every\r\nnight")];
+    let answer = browser.post(&path, &fields).await;
+    assert_eq!(
+        (answer.status, answer.location()),
+        (303, &*format!("{LIST}?edited={}", key.id))
+    );
+    let list = browser.follow(&answer).await;
+    assert!(
+        list.text().contains("The changes to Release were saved."),
+        "{}",
+        list.text()
+    );
+    assert!(list.shows("<bdi>Release</bdi></span>") && list.shows("<bdi>every\nnight</bdi>"));
+    assert!(browser.get(&path).await.shows("every\nnight</textarea>"));
+    let events = running.installation.store.events().len();
+    browser
+        .post(&path, &[("name", "Release"), ("description", "every\nnight")])
+        .await;
+    assert_eq!(
+        running.installation.store.events().len(),
+        events,
+        "nothing changed"
+    );
+}
+
+#[tokio::test]
+async fn errors_stand_beside_their_fields_and_nothing_is_changed() {
+    let (_running, browser, key) = ada_with_key().await;
+    let path = edit_path(&key);
+    let long = "d".repeat(501);
+    let page = browser
+        .post(&path, &[("name", " "), ("description", &long)])
+        .await;
+    assert_eq!(page.status, 422);
+    let text = page.text();
+    assert!(text.contains("Name must not be empty."), "{text}");
+    assert!(
+        text.contains("Description must be at most 500 characters long, not 501."),
+        "{text}"
+    );
+    assert!(page.shows("aria-describedby=\"name-error name-hint\" autofocus") && page.shows(&long));
+    assert!(page.shows("<title>Error: Edit API key"));
+    assert!(browser.get(&path).await.shows(" value=\"Deploy\""));
+    assert_eq!(
+        browser.post(&path, &[("name", "no description")]).await.status,
+        400
+    );
+}
+
+#[tokio::test]
+async fn a_revoked_key_stays_as_it_was() {
+    let (running, browser, key) = ada_with_key().await;
+    let path = edit_path(&key);
+    browser
+        .post(&format!("{LIST}/{}/revoke", key.id), &[("confirm", "yes")])
+        .await;
+    let events = running.installation.store.events();
+    let answer = browser
+        .post(&path, &[("name", "Other"), ("description", "")])
+        .await;
+    assert_eq!(answer.status, 409);
+    for page in [answer, browser.get(&path).await] {
+        assert!(page.text().contains("This key is revoked") && page.text().contains("Deploy"));
+        assert!(!page.shows("name=\"name\"") && !page.shows("Other"));
+    }
+    assert!(!browser.get(&format!("{LIST}?status=all")).await.shows("/edit\""));
+    assert_eq!(running.installation.store.events(), events);
+}
+
+#[tokio::test]
+async fn another_members_key_is_as_unknown_as_one_that_never_was() {
+    let (running, browser, key) = ada_with_key().await;
+    let acme = running.installation.organization("Other");
+    let grace = running.installation.member(&acme, "grace", Role::Member);
+    let foreign = running
+        .installation
+        .issue(&grace.as_holder(), "Grace's")
+        .await
+        .key;
+    let keys = running.installation.keys();
+    keys.revoke(
+        &grace.as_holder(),
+        foreign.id,
+        DescendantKeys::Keep,
+        RequestSource::default(),
+    )
+    .await
+    .unwrap();
+    let before = running.installation.store.events();
+    for path in [
+        edit_path(&foreign),
+        format!("{LIST}/{}/edit", "x"),
+        format!("{LIST}/{}x/edit", key.id),
+    ] {
+        assert_eq!(browser.get(&path).await.status, 404, "{path}");
+        let answer = browser
+            .post(&path, &[("name", "mine"), ("description", "")])
+            .await;
+        assert_eq!(answer.status, 404, "{path}");
+    }
+    assert_eq!(running.installation.store.events(), before);
+}

@@ -1,0 +1,66 @@
+//! A rule that a field has is told beside it, before anybody breaks it, also to who hears the page.
+
+use keyward_domain::api_key::{KeyDescription, KeyName};
+use keyward_domain::audit::RequestSource;
+use keyward_domain::organization::OrganizationName;
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::user::{DisplayName, Username};
+
+use crate::browser::Answer;
+use crate::running::{NEW, Running};
+
+/// What describes a field, before and after an error.
+fn hint<'a>(page: &'a Answer, field: &str) -> &'a str {
+    let (_, after) = page.body.split_once(&format!(" name=\"{field}\"")).unwrap();
+    let (element, _) = after.split_once('>').unwrap();
+    let (_, described_by) = element.split_once("aria-describedby=\"").expect(field);
+    let (ids, _) = described_by.split_once('"').unwrap();
+    let id = format!("{field}-hint");
+    assert!(ids.split(' ').any(|described| described == id), "{field}: {ids}");
+    let (_, hint) = page.body.split_once(&format!(" id=\"{id}\">")).unwrap();
+    hint.split_once("</p>").unwrap().0
+}
+
+#[tokio::test]
+async fn the_fields_of_the_first_run_tell_their_rules() {
+    let running = Running::new().await;
+    let token = running
+        .installation
+        .setup()
+        .create_link(RequestSource::default())
+        .await
+        .unwrap();
+    let browser = running.visitor();
+    let page = browser.get(&format!("/setup?token={}", token.expose())).await;
+    let fields = [
+        ("token", token.expose()),
+        ("organization", ""),
+        ("display_name", ""),
+        ("username", "Ada!"),
+        ("password", "short"),
+    ];
+    let refused = browser.post("/setup", &fields).await;
+    assert_eq!(refused.status, 422);
+    for page in [&page, &refused] {
+        for (field, rules) in [
+            ("organization", &[OrganizationName::MAX][..]),
+            ("display_name", &[DisplayName::MAX]),
+            ("username", &[1, Username::MAX]),
+            ("password", &[Password::MIN, Password::MAX]),
+        ] {
+            let hint = hint(page, field);
+            for number in rules {
+                assert!(hint.contains(&number.to_string()), "{field}: {hint}");
+            }
+        }
+        assert!(hint(page, "username").contains("lower-case letters, digits, dots, underscores or hyphens"));
+    }
+}
+
+#[tokio::test]
+async fn the_fields_of_a_key_tell_their_rules() {
+    let (running, _) = Running::with_ada().await;
+    let page = running.signed_in("ada").await.get(NEW).await;
+    assert!(hint(&page, "name").contains(&KeyName::MAX.to_string()));
+    assert!(hint(&page, "description").contains(&KeyDescription::MAX.to_string()));
+}
