@@ -48,7 +48,7 @@ const PAGES: &[(&str, &str)] = &[
     ),
     ("new API key", "/organizations/engines/settings/api-keys/new"),
     ("leave", "/organizations/engines/settings/general/leave"),
-    ("left", "/?notice=left"),
+    ("left", "/?left=elsewhere"),
     ("members", "/organizations/engines/settings/members"),
     (
         "no members found",
