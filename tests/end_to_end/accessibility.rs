@@ -47,6 +47,19 @@ const PAGES: &[(&str, &str)] = &[
         "/organizations/engines/settings/api-keys?search=nothing",
     ),
     ("new API key", "/organizations/engines/settings/api-keys/new"),
+    ("leave", "/organizations/engines/settings/general/leave"),
+    ("left", "/?left=elsewhere"),
+    ("members", "/organizations/engines/settings/members"),
+    (
+        "no members found",
+        "/organizations/engines/settings/members?search=nothing",
+    ),
+    (
+        "nobody invited",
+        "/organizations/engines/settings/members/invitations",
+    ),
+    ("invite member", "/organizations/engines/settings/members/invite"),
+    ("a dead invitation", "/join?token=x"),
     ("nothing here", "/no-such-page"),
     ("an address for forms", "/sign-out"),
     ("API reference", "/docs"),
@@ -213,6 +226,91 @@ async fn axe_finds_nothing_while_a_key_is_edited_and_revoked() {
     tour.look("API key revoked").await;
     tour.go_and_look("API key revoked before", &revoke).await;
     tour.go_and_look("an API key that cannot be edited", &edit).await;
+    tour.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_while_people_come_and_go() {
+    let keyward = Keyward::start_set_up().await;
+    let mut tour = Tour::begin(&keyward).await;
+    let members = "/organizations/engines/settings/members";
+    tour.sign_in().await;
+    tour.browser.go_to(&tour.url(&format!("{members}/invite"))).await;
+    tour.browser.fill("invitee", " ").await;
+    tour.press_unvalidated("Create invitation").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("invite member with errors").await;
+    tour.browser.fill("invitee", "Grace").await;
+    tour.browser.press("Create invitation").await;
+    let link = tour.browser.element("#link").await.value().await;
+    let link = link.expect("a field").expect("a link");
+    tour.look("the invitation's link").await;
+    tour.go_and_look("invitations", &format!("{members}/invitations"))
+        .await;
+    tour.browser.go_to(&link).await;
+    tour.look("join as a member already").await;
+
+    tour.browser.press("Go to Engines").await;
+    tour.click_in_account_menu("Sign out").await;
+    tour.browser.go_to(&link).await;
+    tour.look("join").await;
+    tour.browser.fill("display_name", "Grace").await;
+    tour.browser.fill("username", "ada").await;
+    tour.browser.fill("password", "seven lamps burn low").await;
+    tour.browser.press("Create account").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("join with errors").await;
+    tour.browser.fill("username", "grace").await;
+    tour.browser.fill("password", "seven lamps burn low").await;
+    tour.browser.press("Create account").await;
+    tour.browser.element(".empty").await;
+    keyward
+        .command("admin create-organization --name Observatory --owner ada", "")
+        .await;
+    tour.click_in_account_menu("Sign out").await;
+
+    tour.sign_in().await;
+    let other = "/organizations/observatory/settings/members/invite";
+    tour.browser.go_to(&tour.url(other)).await;
+    tour.browser.fill("invitee", "Grace").await;
+    tour.browser.press("Create invitation").await;
+    let link = tour.browser.element("#link").await.value().await;
+    let link = link.expect("a field").expect("a link");
+    tour.browser.press("I have copied it").await;
+    tour.click_in_account_menu("Sign out").await;
+    tour.browser.fill("username", "grace").await;
+    tour.browser.fill("password", "seven lamps burn low").await;
+    tour.browser.press("Sign in").await;
+    tour.browser.element(".empty").await;
+    tour.browser.go_to(&link).await;
+    tour.look("join while signed in").await;
+    tour.browser.press("Sign out").await;
+
+    tour.sign_in().await;
+    let leave = "/organizations/engines/settings/general/leave";
+    tour.browser.go_to(&tour.url(leave)).await;
+    tour.click("[name=confirm]").await;
+    tour.browser.press("Leave organization").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("the last owner leaves").await;
+    tour.browser.go_to(&tour.url(members)).await;
+    tour.browser.press("Manage Grace").await;
+    tour.browser.element(".part").await;
+    tour.look("member").await;
+    tour.browser.press("Remove member").await;
+    tour.browser.element("[name=confirm]").await;
+    tour.look("remove member").await;
+    tour.press_unvalidated("Remove member").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("remove member unconfirmed").await;
+    tour.click("[name=confirm]").await;
+    tour.browser.press("Remove member").await;
+    tour.browser.element("[data-notice]").await;
+    tour.look("member removed").await;
+    tour.browser.press("Manage").await;
+    tour.browser.press("Make member").await;
+    tour.browser.element("#role-error").await;
+    tour.look("the last owner steps down").await;
     tour.end().await;
 }
 

@@ -4,7 +4,7 @@
 //!
 //! | sign in as | to see |
 //! |---|---|
-//! | `ada` | keys of every kind, families of keys, two organizations |
+//! | `ada` | keys of every kind, families of keys, two organizations, members and invitations |
 //! | `grace` | nobody's first key yet |
 //! | `olga` | a single key |
 //! | `noor` | names from right to left, and the longest there can be |
@@ -24,10 +24,12 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_console::{Console, PublicUrl};
+use keyward_domain::administration::InvitationDraft;
 use keyward_domain::api_key::{KeyDescription, KeyName};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
+use keyward_domain::invitation::{InvitationToken, Invitee};
 use keyward_domain::keys::{IssuedKey, KeyDraft};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
@@ -51,8 +53,9 @@ async fn main() {
         let token = setup.create_link(RequestSource::default()).await.expect("a link");
         println!("{}", public_url.setup_link(&token));
     } else {
-        preview.fill().await;
+        let invitation = preview.fill().await;
         println!("{public_url}, password: {}", TestInstallation::PASSWORD);
+        println!("{}", public_url.invitation_link(&invitation));
     }
     let installation = preview.installation;
     if state.as_deref() == Some("down") {
@@ -111,7 +114,8 @@ impl Preview {
         clock.advance(self.today - ago - clock.now());
     }
 
-    async fn fill(&mut self) {
+    /// Returns the secret of an invitation that is open.
+    async fn fill(&mut self) -> InvitationToken {
         self.wait_until(TimeDelta::days(800));
         let acme = self.installation.organization("Acme Robotics");
         let ada = self.member(&acme, "ada", Role::Owner, "Ada Lovelace");
@@ -140,7 +144,23 @@ impl Preview {
         self.unusual_names(&noor.as_holder()).await;
         let olga = olga.as_holder();
         self.key(&olga, TimeDelta::minutes(3), "Laptop", "").await;
+        self.invite(&ada, TimeDelta::days(30), "katherine@example.com")
+            .await;
+        let invitation = self.invite(&ada, TimeDelta::days(1), "Радия Перлман").await;
         self.wait_until(TimeDelta::zero());
+        invitation
+    }
+
+    async fn invite(&self, owner: &Member, ago: TimeDelta, invitee: &str) -> InvitationToken {
+        self.wait_until(ago);
+        let draft = InvitationDraft {
+            invitee: Invitee::parse(invitee).expect("an invitee"),
+            role: Role::Member,
+        };
+        let authority = owner.as_authority().expect("an owner");
+        let invitations = self.installation.invitations();
+        let issued = invitations.invite(&authority, draft, RequestSource::default());
+        issued.await.expect("an invitation").token
     }
 
     /// A new member with a name for people.

@@ -188,12 +188,12 @@ impl Composition {
         Members::new(self.store.clone(), clock, ids)
     }
 
-    fn invitations(&self) -> Invitations {
+    pub(crate) fn invitations(&self) -> Invitations {
         let Sources { clock, random, ids } = self.sources.clone();
         Invitations::new(self.store.clone(), clock, random, ids)
     }
 
-    fn joining(&self) -> Joining {
+    pub(crate) fn joining(&self) -> Joining {
         let Sources {
             clock,
             random: _,

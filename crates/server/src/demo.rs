@@ -2,7 +2,7 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | who and what is in it | [`data`], a table |
+//! | who and what is in it | [`data`] and [`organization`], two tables |
 //! | how it gets in | [`fill`], through the use cases, with [`past_clock`] |
 //! | what is printed | [`welcome`] |
 //! | where it is, for how long | [`temporary_directory`] |
@@ -10,6 +10,7 @@
 mod data;
 mod fill;
 mod one_hash;
+mod organization;
 mod past_clock;
 mod temporary_directory;
 mod welcome;

@@ -93,7 +93,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
                 AdminCommand::SetupLink(options) => wait_for(admin_setup_link::run(options))?,
                 AdminCommand::CreateUser(options) => wait_for(admin_create_user::run(options))?,
                 AdminCommand::CreateOrganization(options) => {
-                    wait_for(admin_create_organization::run(options))?
+                    wait_for(admin_create_organization::run(options))?;
                 }
                 AdminCommand::RemoveMember(options) => wait_for(admin_remove_member::run(options))?,
                 AdminCommand::ResetPassword(options) => wait_for(admin_reset_password::run(options))?,

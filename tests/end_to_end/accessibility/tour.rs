@@ -21,6 +21,10 @@ const LOOKED_AT_ELSEWHERE: &[&str] = &[
     "/problems/{code}",
     "/organizations/engines/settings/api-keys/{id}/edit",
     "/organizations/engines/settings/api-keys/{id}/revoke",
+    "/organizations/engines/settings/members/{id}",
+    "/organizations/engines/settings/members/{id}/remove",
+    // The same page of another organization.
+    "/organizations/observatory/settings/api-keys",
     "/openapi.json",
 ];
 
@@ -73,6 +77,12 @@ impl Tour {
             .click()
             .await
             .expect("a click");
+    }
+
+    pub(super) async fn click_in_account_menu(&self, words: &str) {
+        self.click(".account summary").await;
+        self.browser.press(words).await;
+        self.browser.element("main").await;
     }
 
     pub(super) fn url(&self, path: &str) -> String {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use keyward_domain::organization::Slug;
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
@@ -34,11 +35,9 @@ struct Left {
 }
 
 /// Where the way leads on after leaving an organization.
-pub(super) fn after_leaving() -> String {
-    links::with_query(links::HOME, [("notice", Some(LEFT))])
+pub(super) fn after_leaving(organization: &Slug) -> String {
+    links::with_query(links::HOME, [("left", Some(organization.as_str()))])
 }
-
-const LEFT: &str = "left";
 
 #[handler]
 pub(crate) async fn show(
@@ -54,7 +53,9 @@ pub(crate) async fn show(
         };
     };
     let organizations = console.memberships.organizations_of(viewer.user.id).await?;
-    if query.optional("notice") == Some(LEFT) {
+    // It is looked up, so that no link can claim it of an organization they belong to.
+    let left = query.optional("left").and_then(|slug| Slug::parse(slug).ok());
+    if left.is_some_and(|left| organizations.iter().all(|organization| organization.slug != left)) {
         let organizations = organizations.iter().map(|organization| Link {
             label: organization.name.to_string(),
             address: links::api_keys(&organization.slug),

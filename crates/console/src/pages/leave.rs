@@ -52,7 +52,7 @@ pub(crate) async fn submit(
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     }
     match console.members.leave(&insider.member, source).await {
-        Ok(()) => Ok(redirect(&after_leaving())),
+        Ok(()) => Ok(redirect(&after_leaving(&insider.member.organization.slug))),
         Err(EndMembershipError::LastOwner) => {
             let page = LeavePage {
                 is_last_owner: true,

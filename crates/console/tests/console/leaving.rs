@@ -101,8 +101,11 @@ async fn an_owner_leaves_if_another_stays() {
 }
 
 #[tokio::test]
-async fn who_is_not_signed_in_is_not_told_that_they_left() {
-    let (running, _, _) = grace().await;
-    let answer = running.visitor().get("/?notice=left").await;
+async fn a_link_cannot_claim_that_somebody_has_left() {
+    let (running, browser, _) = grace().await;
+    for link in ["/?left=acme", "/?left=", "/?left=%2F"] {
+        assert_eq!(browser.get(link).await.location(), LIST, "{link}");
+    }
+    let answer = running.visitor().get("/?left=acme").await;
     assert_eq!((answer.status, answer.location()), (303, "/sign-in"));
 }

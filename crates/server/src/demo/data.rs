@@ -1,4 +1,5 @@
-//! The made-up data: what happened at Acme Robotics, in the order in which it happened.
+//! The made-up data: what happened at Acme Robotics, in the order in which it happened. Most people and all projects are
+//! in [`super::organization`].
 //!
 //! It is the same at each start, but for the moments, which are as long ago each time.
 
@@ -28,7 +29,7 @@ pub(super) enum By {
 }
 
 pub(super) enum Happening {
-    /// Somebody becomes a member.
+    /// Somebody becomes a member, whom the owner invited.
     Joins(Person),
     /// No two keys have one name, so that it stands for the key from then on.
     Creates(By, Key),
@@ -36,6 +37,18 @@ pub(super) enum Happening {
     Revokes(By, &'static str),
     /// And all keys that were created from it.
     RevokesWithDescendants(By, &'static str),
+    /// The owner removes a member.
+    Removes(&'static str),
+    /// The owner invites somebody who does not come.
+    Invites(&'static str),
+    /// The owner creates a project with its first members.
+    Starts(&'static str, &'static [&'static str]),
+    /// The owner adds a member to a project.
+    Enters(&'static str, &'static str),
+    /// The owner takes a member out of a project.
+    LeavesProject(&'static str, &'static str),
+    /// The owner archives a project.
+    Archives(&'static str),
 }
 
 pub(super) const ORGANIZATION: &str = "Acme Robotics";
@@ -240,7 +253,7 @@ const GRACE: By = By::Person("grace");
 const OMAR: By = By::Person("omar");
 const MAXIMILIANE: By = By::Person("maximiliane");
 
-const fn at(days_ago: i64, hour: i64, minute: i64) -> Moment {
+pub(super) const fn at(days_ago: i64, hour: i64, minute: i64) -> Moment {
     Moment {
         days_ago,
         hour,
@@ -248,7 +261,7 @@ const fn at(days_ago: i64, hour: i64, minute: i64) -> Moment {
     }
 }
 
-const fn person(username: &'static str, display_name: &'static str) -> Person {
+pub(super) const fn person(username: &'static str, display_name: &'static str) -> Person {
     Person {
         username,
         display_name,
@@ -264,16 +277,19 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::demo::organization::ORGANIZATION_HISTORY;
 
     #[test]
     fn everything_happened_before_today_and_in_this_order() {
         let minutes_ago = |moment: &Moment| (moment.days_ago * 24 - moment.hour) * 60 - moment.minute;
-        let mut before = minutes_ago(&FOUNDED);
-        for (moment, _) in HISTORY {
-            assert!(moment.days_ago >= 1);
-            assert!((0..24).contains(&moment.hour) && (0..60).contains(&moment.minute));
-            assert!(minutes_ago(moment) < before, "{} days ago", moment.days_ago);
-            before = minutes_ago(moment);
+        for history in [HISTORY, ORGANIZATION_HISTORY] {
+            let mut before = minutes_ago(&FOUNDED);
+            for (moment, _) in history {
+                assert!(moment.days_ago >= 1);
+                assert!((0..24).contains(&moment.hour) && (0..60).contains(&moment.minute));
+                assert!(minutes_ago(moment) < before, "{} days ago", moment.days_ago);
+                before = minutes_ago(moment);
+            }
         }
     }
 

@@ -5,14 +5,21 @@ use std::sync::Arc;
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use keyward_domain::access::AuthenticateError;
+use keyward_domain::administration::ports::{
+    AddInvitationError, AddProjectError, ChangeProjectError, ChangeProjectMembersError, EndMembershipError,
+};
+use keyward_domain::administration::{Authority, InvitationDraft};
 use keyward_domain::api_key::{KeyDescription, KeyName};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::holder::Holder;
+use keyward_domain::id::ProjectId;
+use keyward_domain::invitation::{InvitationToken, Invitee};
 use keyward_domain::keys::{IssueKeyError, IssuedKey, KeyDraft, RevokeKeyError};
-use keyward_domain::membership::Role;
+use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::{OrganizationName, Slug};
 use keyward_domain::ports::{DescendantKeys, KeyLimit, Memberships, StorageError};
-use keyward_domain::sign_in::accounts::{AccountDraft, CreateAccountError};
+use keyward_domain::project::ProjectName;
+use keyward_domain::sign_in::joining::{JoinError, NewcomerChoices};
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::ports::AccountStore;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices};
@@ -22,6 +29,7 @@ use keyward_domain::user::{DisplayName, InvalidUsername, Username};
 
 use super::data::{By, FOUNDED, HISTORY, Happening, Key, Moment, ORGANIZATION, OWNER, Person, TERMINAL};
 use super::one_hash::OneHash;
+use super::organization::ORGANIZATION_HISTORY;
 use super::past_clock::PastClock;
 use crate::composition::{Composition, Sources};
 use crate::password_hasher::Argon2idHasher;
@@ -43,7 +51,17 @@ pub(crate) enum FillError {
     #[error(transparent)]
     Setup(#[from] CompleteSetupError),
     #[error(transparent)]
-    Account(#[from] CreateAccountError),
+    Invite(#[from] AddInvitationError),
+    #[error(transparent)]
+    Join(#[from] JoinError),
+    #[error(transparent)]
+    Remove(#[from] EndMembershipError),
+    #[error(transparent)]
+    CreateProject(#[from] AddProjectError),
+    #[error(transparent)]
+    ChangeProject(#[from] ChangeProjectError),
+    #[error(transparent)]
+    ChangeProjectMembers(#[from] ChangeProjectMembersError),
     #[error(transparent)]
     Issue(#[from] IssueKeyError),
     #[error(transparent)]
@@ -81,8 +99,11 @@ pub(super) async fn fill(sources: &Sources, store: Arc<dyn Store>) -> Result<Acc
         organization,
         password,
         keys: HashMap::new(),
+        projects: HashMap::new(),
     };
-    for (moment, happening) in HISTORY {
+    let mut history: Vec<_> = HISTORY.iter().chain(ORGANIZATION_HISTORY).collect();
+    history.sort_by_key(|(moment, _)| moment.before(now));
+    for (moment, happening) in history {
         clock.move_to(moment.before(now));
         filling.play(happening).await?;
     }
@@ -102,12 +123,18 @@ impl Moment {
     }
 }
 
+/// Nobody was at a browser.
+fn source() -> RequestSource {
+    RequestSource::default()
+}
+
 struct Filling {
     use_cases: Composition,
     store: Arc<dyn Store>,
     organization: Slug,
     password: Password,
     keys: HashMap<&'static str, IssuedKey>,
+    projects: HashMap<&'static str, ProjectId>,
 }
 
 impl Filling {
@@ -123,19 +150,93 @@ impl Filling {
             Happening::RevokesWithDescendants(by, name) => {
                 self.revoke(by, name, DescendantKeys::Revoke).await
             }
+            Happening::Removes(username) => {
+                let (authority, member) = (self.authority().await?, self.member(username).await?);
+                let members = self.use_cases.members();
+                members.remove(&authority, member.membership.id, source()).await?;
+                Ok(())
+            }
+            Happening::Invites(invitee) => self.invite(invitee).await.map(drop),
+            Happening::Starts(name, members) => {
+                let authority = self.authority().await?;
+                let project = self.use_cases.projects();
+                let project = project
+                    .create(&authority, ProjectName::parse(name)?, source())
+                    .await?;
+                self.projects.insert(name, project.id);
+                for username in *members {
+                    self.enter(name, username).await?;
+                }
+                Ok(())
+            }
+            Happening::Enters(name, username) => self.enter(name, username).await,
+            Happening::LeavesProject(name, username) => {
+                let (authority, member) = (self.authority().await?, self.member(username).await?);
+                let (projects, project) = (self.use_cases.projects(), self.project(name)?);
+                let member = member.membership.id;
+                projects
+                    .remove_member(&authority, project, member, source())
+                    .await?;
+                Ok(())
+            }
+            Happening::Archives(name) => {
+                let (authority, project) = (self.authority().await?, self.project(name)?);
+                let projects = self.use_cases.projects();
+                projects.archive(&authority, project, source()).await?;
+                Ok(())
+            }
         }
     }
 
     async fn admit(&self, person: &Person) -> Result<(), FillError> {
-        let draft = AccountDraft {
-            organization: self.organization.clone(),
-            role: Role::Member,
+        let invited = self.invite(person.display_name).await?;
+        let choices = NewcomerChoices {
             username: Username::parse(person.username)?,
             display_name: DisplayName::parse(person.display_name)?,
             password: Password::attempt(self.password.expose()),
         };
-        self.use_cases.accounts().create(draft).await?;
+        let joining = self.use_cases.joining();
+        joining.join_as_newcomer(&invited, choices, source()).await?;
         Ok(())
+    }
+
+    /// The secret of a new invitation's link.
+    async fn invite(&self, invitee: &str) -> Result<InvitationToken, FillError> {
+        let draft = InvitationDraft {
+            invitee: Invitee::parse(invitee)?,
+            role: Role::Member,
+        };
+        let authority = self.authority().await?;
+        let invitations = self.use_cases.invitations();
+        Ok(invitations.invite(&authority, draft, source()).await?.token)
+    }
+
+    async fn enter(&self, project: &'static str, username: &'static str) -> Result<(), FillError> {
+        let (authority, member) = (self.authority().await?, self.member(username).await?);
+        let (projects, project) = (self.use_cases.projects(), self.project(project)?);
+        let member = member.membership.id;
+        projects.add_member(&authority, project, member, source()).await?;
+        Ok(())
+    }
+
+    fn project(&self, name: &'static str) -> Result<ProjectId, FillError> {
+        self.projects.get(name).copied().ok_or(FillError::Missing(name))
+    }
+
+    /// The owner, who runs the organization.
+    async fn authority(&self) -> Result<Authority, FillError> {
+        let owner = self.member(OWNER.username).await?;
+        owner.as_authority().ok_or(FillError::Missing(OWNER.username))
+    }
+
+    async fn member(&self, username: &'static str) -> Result<Member, FillError> {
+        let missing = || FillError::Missing(username);
+        let name = Username::parse(username)?;
+        let account = AccountStore::find(&*self.store, &name)
+            .await?
+            .ok_or_else(missing)?;
+        let member = Memberships::find_live(&*self.store, account.user.id, &self.organization).await?;
+        member.ok_or_else(missing)
     }
 
     async fn issue(&self, by: &By, key: &Key) -> Result<IssuedKey, FillError> {
@@ -145,7 +246,7 @@ impl Filling {
         };
         let keys = self.use_cases.keys(KeyLimit::default());
         let holder = self.holder(by).await?;
-        Ok(keys.issue(&holder, draft, None, RequestSource::default()).await?)
+        Ok(keys.issue(&holder, draft, None, source()).await?)
     }
 
     async fn revoke(
@@ -157,24 +258,14 @@ impl Filling {
         let key = self.keys.get(name).ok_or(FillError::Missing(name))?.key.id;
         let keys = self.use_cases.keys(KeyLimit::default());
         let holder = self.holder(by).await?;
-        keys.revoke(&holder, key, descendants, RequestSource::default())
-            .await?;
+        keys.revoke(&holder, key, descendants, source()).await?;
         Ok(())
     }
 
     /// Who acts: a person as the console knows them, or a key as the API does.
     async fn holder(&self, by: &By) -> Result<Holder, FillError> {
         match by {
-            By::Person(username) => {
-                let missing = || FillError::Missing(username);
-                let name = Username::parse(username)?;
-                let account = AccountStore::find(&*self.store, &name)
-                    .await?
-                    .ok_or_else(missing)?;
-                let member =
-                    Memberships::find_live(&*self.store, account.user.id, &self.organization).await?;
-                Ok(member.ok_or_else(missing)?.as_holder())
-            }
+            By::Person(username) => Ok(self.member(username).await?.as_holder()),
             By::Key(name) => {
                 let key = self.keys.get(name).ok_or(FillError::Missing(name))?;
                 let caller = self

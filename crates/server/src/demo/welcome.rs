@@ -17,12 +17,13 @@ Sign in to the console:
   username: {owner}
   password: {password}
 
-It is also the password of {others}.
+It is also the password of {others} and everybody else on the page Members.
 
 Ask the API:
 
   export KEYWARD_API_KEY={token}
   curl -H \"Authorization: Bearer $KEYWARD_API_KEY\" '{public_url}/api/v1/user/api-keys'
+  curl -H \"Authorization: Bearer $KEYWARD_API_KEY\" '{public_url}/api/v1/user/projects'
 
 Every operation, to read and to try: {public_url}/docs
 
@@ -38,7 +39,15 @@ Ctrl-C ends it, and everything in it is gone.
 fn others() -> Vec<&'static str> {
     let username = |happening: &Happening| match happening {
         Happening::Joins(person) => Some(person.username),
-        Happening::Creates(..) | Happening::Revokes(..) | Happening::RevokesWithDescendants(..) => None,
+        Happening::Creates(..)
+        | Happening::Revokes(..)
+        | Happening::RevokesWithDescendants(..)
+        | Happening::Removes(_)
+        | Happening::Invites(_)
+        | Happening::Starts(..)
+        | Happening::Enters(..)
+        | Happening::LeavesProject(..)
+        | Happening::Archives(_) => None,
     };
     HISTORY
         .iter()

@@ -1,0 +1,100 @@
+//! The made-up organization: who came, what they work on, and what is over. Its keys are in [`super::data`].
+
+use super::data::Happening::{self, Archives, Enters, Invites, Joins, LeavesProject, Removes, Starts};
+use super::data::{Moment, at, person};
+
+/// No two projects have one name, so that it stands for the project from then on.
+pub(super) const ORGANIZATION_HISTORY: &[(Moment, Happening)] = &[
+    (at(310, 10, 0), Starts(FLEET, &["ada"])),
+    (at(308, 9, 10), Starts(WAREHOUSE, &["ada", "grace"])),
+    (at(300, 9, 0), Enters(FLEET, "omar")),
+    (at(297, 13, 20), Joins(person("ingrid", "Ingrid Beispiel"))),
+    (at(296, 9, 5), Enters(WAREHOUSE, "ingrid")),
+    (at(288, 8, 30), Joins(person("kenji", "見本 健二"))),
+    (at(287, 10, 45), Starts(SIMULATOR, &["ada", "kenji"])),
+    (at(281, 9, 0), Starts(LOAD_TEST, &["ada", "kenji"])),
+    (at(274, 11, 15), Joins(person("lucia", "Lucía Ejemplo"))),
+    (at(269, 15, 0), Starts(TELEMETRY, &["omar", "lucia"])),
+    (at(262, 9, 25), Joins(person("tomasz", "Tomasz Przykładowy"))),
+    (at(261, 10, 0), Enters(SIMULATOR, "tomasz")),
+    (at(255, 9, 40), Enters(TELEMETRY, "ada")),
+    (at(248, 14, 35), Joins(person("priya", "प्रिया उदाहरण"))),
+    (at(247, 9, 30), Enters(FLEET, "priya")),
+    (at(240, 9, 0), Starts(RECONCILIATION, &["maximiliane", "ingrid"])),
+    (at(233, 16, 20), Joins(person("noa", "נועה לדוגמה"))),
+    (at(232, 9, 0), Starts(HAIFA, &["ada", "noa"])),
+    (at(221, 9, 0), Archives(LOAD_TEST)),
+    (at(215, 10, 10), Joins(person("bjoern", "Björn Muster"))),
+    (at(214, 11, 0), Enters(HAIFA, "bjoern")),
+    (at(203, 9, 55), Joins(person("chidi", "Chidi Sample"))),
+    (at(202, 13, 0), Enters(FLEET, "chidi")),
+    (at(195, 14, 25), Joins(person("dmitri", "Дмитрий Примеров"))),
+    (at(194, 9, 0), Enters(TELEMETRY, "dmitri")),
+    (at(190, 9, 30), Starts(CONVEYOR, &["grace", "chidi", "ingrid"])),
+    (at(181, 15, 5), Joins(person("elena", "Elena Esempio"))),
+    (at(180, 10, 30), Enters(SIMULATOR, "elena")),
+    (at(171, 8, 50), Joins(person("farid", "فرید نمونه"))),
+    (at(170, 9, 15), Enters(WAREHOUSE, "farid")),
+    (at(158, 13, 45), Joins(person("georgios", "Γεώργιος Παράδειγμα"))),
+    (at(157, 9, 20), Enters(FLEET, "georgios")),
+    (at(149, 10, 35), Joins(person("hana", "Hana Vzorová"))),
+    (at(148, 11, 30), Starts(FIELD_SERVICE, &["hana", "farid"])),
+    (at(140, 9, 0), Removes("tomasz")),
+    (at(133, 14, 0), Joins(person("isaac", "Isaac Dummy"))),
+    (at(132, 9, 10), Enters(FIELD_SERVICE, "isaac")),
+    (at(121, 9, 35), Joins(person("jun", "Jun Placeholder"))),
+    (at(120, 9, 40), Enters(SIMULATOR, "jun")),
+    (at(108, 15, 30), Joins(person("karin", "Karin Voorbeeld"))),
+    (at(107, 9, 25), Starts(CHARGING, &["karin", "georgios", "ada"])),
+    (at(95, 9, 0), Archives(CONVEYOR)),
+    (at(88, 11, 40), Joins(person("leila", "Leïla Exemple"))),
+    (at(87, 10, 5), Enters(CHARGING, "leila")),
+    (at(66, 9, 15), Joins(person("mateus", "Mateus Exemplo"))),
+    (at(65, 9, 20), Enters(TELEMETRY, "mateus")),
+    (at(51, 13, 55), Joins(person("nguyen", "Nguyễn Thị Mẫu"))),
+    (at(50, 10, 15), Enters(FLEET, "nguyen")),
+    (at(44, 9, 50), Starts(SATELLITES, &["omar", "nguyen"])),
+    (at(38, 16, 5), Enters(SATELLITES, "mateus")),
+    (at(30, 9, 30), LeavesProject(TELEMETRY, "dmitri")),
+    (at(24, 14, 10), Invites("Petra, who was at the job fair")),
+    (at(11, 9, 45), Enters(WAREHOUSE, "quentin")),
+    (at(9, 10, 55), Joins(person("rosa", "Rosa Prøve"))),
+    (at(8, 9, 30), Starts(BOARD, &[])),
+    (at(3, 11, 20), Invites("سعاد، فريق الميدان")),
+    (
+        at(1, 9, 15),
+        Invites("A second pair of eyes for the fleet controller"),
+    ),
+];
+
+const FLEET: &str = "Fleet controller";
+const WAREHOUSE: &str = "Warehouse robots";
+const SIMULATOR: &str = "Robot simulator";
+const LOAD_TEST: &str = "Load test of the fleet controller";
+const TELEMETRY: &str = "قياس الأسطول عن بُعد 🛰️";
+const RECONCILIATION: &str =
+    "Monthly reconciliation of spare parts between the Rotterdam warehouse and the finance platform";
+const HAIFA: &str = "מעבדת חיפה";
+const CONVEYOR: &str = "Conveyor calibration";
+const FIELD_SERVICE: &str = "Field service";
+const CHARGING: &str = "Charging stations";
+const SATELLITES: &str = "Satellite links";
+const BOARD: &str = "Numbers for the board";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_projects_have_one_name() {
+        let mut names = BTreeSet::new();
+        for (_, happening) in ORGANIZATION_HISTORY {
+            if let Starts(name, _) = happening {
+                assert!(names.insert(name), "{name}");
+            }
+        }
+        assert_eq!(names.len(), 12);
+    }
+}
