@@ -139,6 +139,7 @@ impl ApiKeys for FileStore {
                     at: act.at,
                     by: act.actor,
                     reason,
+                    note: None,
                 });
                 put(&mut keys, key)?;
                 let event = act.event(Action::RevokeApiKey, Subject::ApiKey(key.id));

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource};
 use keyward_domain::id::{AuditEventId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
-use keyward_domain::ports::{AuditLog, StorageError};
+use keyward_domain::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use redb::WriteTransaction;
 use uuid::Uuid;
 
@@ -21,21 +21,31 @@ impl AuditLog for FileStore {
     async fn list(
         &self,
         organization: Option<OrganizationId>,
-        page: PageRequest<AuditEventId>,
-    ) -> Result<Page<AuditEvent, AuditEventId>, StorageError> {
+        filter: AuditFilter,
+        page: PageRequest<AuditPosition>,
+    ) -> Result<Page<AuditEvent, AuditPosition>, StorageError> {
         self.read(move |transaction| {
             let place = place_of(organization);
-            let before = page.after.map_or(Uuid::max(), |after| after.as_uuid());
+            let before = page.after.map_or((place, i64::MAX, Uuid::max()), |after| {
+                (place, after.at.timestamp_millis(), after.id.as_uuid())
+            });
             let events = transaction.open_table(EVENTS).map_err(failed)?;
             let older = events
-                .range((place, Uuid::nil())..(place, before))
+                .range((place, i64::MIN, Uuid::nil())..before)
                 .map_err(failed)?;
             let mut found = Vec::new();
-            for stored in older.rev().take(page.size.items() + 1) {
+            for stored in older.rev() {
                 let (path, stored) = stored.map_err(failed)?;
-                found.push(read(path.value().1, organization, stored.value())?);
+                let (_, at, id) = path.value();
+                let event = read(id, at, organization, stored.value())?;
+                if filter.accepts(&event) {
+                    found.push(event);
+                }
+                if found.len() > page.size.items() {
+                    break;
+                }
             }
-            Ok(Page::from_one_more(found, page.size, |event| event.id))
+            Ok(Page::from_one_more(found, page.size, |event| event.into()))
         })
         .await
     }
@@ -50,26 +60,27 @@ pub(crate) fn write(transaction: &WriteTransaction, event: &AuditEvent) -> Resul
     }
     let address = event.source.address.map(|address| address.to_string());
     let row = (
-        event.at.timestamp_millis(),
         actor_reference(event.actor),
         event.action.as_str(),
         subject_reference(event.subject),
+        event.object.map(subject_reference),
         event.outcome.as_str(),
         address.as_deref(),
         event.source.request_id.as_deref(),
     );
     let mut events = transaction.open_table(EVENTS).map_err(failed)?;
-    let path = (place_of(event.organization_id), id);
+    let path = (place_of(event.organization_id), event.at.timestamp_millis(), id);
     events.insert(path, row).map_err(failed)?;
     Ok(())
 }
 
 fn read(
     id: Uuid,
+    at: i64,
     organization_id: Option<OrganizationId>,
     stored: EventRow<'_>,
 ) -> Result<AuditEvent, StorageError> {
-    let (at, actor, action, subject, outcome, address, request_id) = stored;
+    let (actor, action, subject, object, outcome, address, request_id) = stored;
     let row = Row {
         table: "audit_events",
         id,
@@ -82,6 +93,7 @@ fn read(
         actor: row.actor("actor", actor)?,
         action: row.known("action", Action::from_word(action))?,
         subject: row.subject("subject", subject)?,
+        object: object.map(|object| row.subject("object", object)).transpose()?,
         outcome: row.known("outcome", Outcome::from_word(outcome))?,
         source: RequestSource {
             address: row.valid("address", address)?,

@@ -5,7 +5,9 @@ use std::fmt::Display;
 
 use chrono::{DateTime, Utc};
 use keyward_domain::audit::{Actor, Subject};
-use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, SessionId, UserId};
+use keyward_domain::id::{
+    ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, SessionId, UserId,
+};
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
@@ -64,6 +66,8 @@ impl Row {
             ("organization", Some(id)) => Some(Subject::Organization(OrganizationId::from_uuid(id))),
             ("user", Some(id)) => Some(Subject::User(UserId::from_uuid(id))),
             ("membership", Some(id)) => Some(Subject::Membership(MembershipId::from_uuid(id))),
+            ("invitation", Some(id)) => Some(Subject::Invitation(InvitationId::from_uuid(id))),
+            ("project", Some(id)) => Some(Subject::Project(ProjectId::from_uuid(id))),
             ("api_key", Some(id)) => Some(Subject::ApiKey(ApiKeyId::from_uuid(id))),
             ("session", Some(id)) => Some(Subject::Session(SessionId::from_uuid(id))),
             _ => None,
@@ -87,6 +91,8 @@ pub(crate) fn subject_reference(subject: Subject) -> Reference<'static> {
         Subject::Organization(id) => ("organization", Some(id.as_uuid())),
         Subject::User(id) => ("user", Some(id.as_uuid())),
         Subject::Membership(id) => ("membership", Some(id.as_uuid())),
+        Subject::Invitation(id) => ("invitation", Some(id.as_uuid())),
+        Subject::Project(id) => ("project", Some(id.as_uuid())),
         Subject::ApiKey(id) => ("api_key", Some(id.as_uuid())),
         Subject::Session(id) => ("session", Some(id.as_uuid())),
     }

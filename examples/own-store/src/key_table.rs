@@ -1,6 +1,8 @@
 //! Keys within one transaction. A consumer has at most a few hundred, so they are read one after the other.
 
-use keyward_domain::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationReason};
+use keyward_domain::api_key::{
+    ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationNote, RevocationReason,
+};
 use keyward_domain::audit::Actor;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::StorageError;
@@ -92,7 +94,11 @@ pub(crate) fn put(keys: &mut Table<'_, Path, KeyRow<'static>>, key: &ApiKey) -> 
     };
     let revocation = key
         .revocation
-        .map(|Revocation { at, by, reason }| (at.timestamp_millis(), actor_reference(by), reason.as_str()));
+        .as_ref()
+        .map(|Revocation { at, by, reason, note }| {
+            let note = note.as_ref().map(RevocationNote::as_str);
+            (at.timestamp_millis(), actor_reference(*by), reason.as_str(), note)
+        });
     let row = (
         key.hint.as_str(),
         key.name.as_str(),
@@ -117,11 +123,12 @@ fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<Api
         Actor::ApiKey(parent) => Some(Origin::Key(parent)),
         Actor::Administrator | Actor::Anonymous => None,
     };
-    let revocation = revocation.map(|(at, by, reason)| {
+    let revocation = revocation.map(|(at, by, reason, note)| {
         Ok(Revocation {
             at: row.moment("revocation.at", at)?,
             by: row.actor("revocation.by", by)?,
             reason: row.known("revocation.reason", RevocationReason::from_word(reason))?,
+            note: row.valid("revocation.note", note.map(RevocationNote::parse).transpose())?,
         })
     });
     Ok(ApiKey {
@@ -133,5 +140,7 @@ fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<Api
         origin: row.known("origin", origin)?,
         created_at: row.moment("created_at", created_at)?,
         revocation: revocation.transpose()?,
+        // When keys are used is not kept here: the port for it is for those who want it.
+        last_use: None,
     })
 }

@@ -29,8 +29,8 @@ pub(crate) type KeyRow<'a> = (
     i64,
     Option<RevocationRow<'a>>,
 );
-/// Moment, actor, reason.
-pub(crate) type RevocationRow<'a> = (i64, Reference<'a>, &'a str);
+/// Moment, actor, reason, note.
+pub(crate) type RevocationRow<'a> = (i64, Reference<'a>, &'a str, Option<&'a str>);
 /// By consumer and key: the keys of one consumer are one range.
 pub(crate) const KEYS: Table<(Uuid, Uuid), KeyRow<'_>> = Table::new("api_keys");
 /// The consumer and the key that a token's digest stands for.
@@ -38,17 +38,17 @@ pub(crate) const KEYS_BY_DIGEST: Table<[u8; 32], (Uuid, Uuid)> = Table::new("api
 /// The key that a consumer's form created. A form stays used.
 pub(crate) const USED_FORMS: Table<(Uuid, [u8; 16]), Uuid> = Table::new("used_forms");
 
-/// Moment, actor, action, subject, outcome, address, request.
+/// Actor, action, subject, object, outcome, address, request.
 pub(crate) type EventRow<'a> = (
-    i64,
     Reference<'a>,
     &'a str,
     Reference<'a>,
+    Option<Reference<'a>>,
     &'a str,
     Option<&'a str>,
     Option<&'a str>,
 );
-/// By organization, nil for none, and event.
-pub(crate) const EVENTS: Table<(Uuid, Uuid), EventRow<'_>> = Table::new("audit_events");
+/// By organization, nil for none, moment and event: the log of one organization is one range.
+pub(crate) const EVENTS: Table<(Uuid, i64, Uuid), EventRow<'_>> = Table::new("audit_events");
 /// Every event's identifier, in whatever organization.
 pub(crate) const EVENT_IDS: Table<Uuid, ()> = Table::new("audit_event_ids");
