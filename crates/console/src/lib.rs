@@ -31,9 +31,10 @@ mod viewer;
 
 use std::sync::Arc;
 
+use keyward_domain::administration::ports::Names;
 use keyward_domain::administration::{AuditTrail, Invitations, Members, OrganizationKeys, Projects};
 use keyward_domain::keys::PersonalKeys;
-use keyward_domain::ports::{ApiKeys, Memberships, ReachableProjects};
+use keyward_domain::ports::{Memberships, ReachableProjects};
 use keyward_domain::sign_in::{Joining, OwnAccount, Setup, SignIn};
 use poem::Endpoint;
 
@@ -51,8 +52,8 @@ pub struct Console {
     pub memberships: Arc<dyn Memberships>,
     /// Personal keys.
     pub keys: PersonalKeys,
-    /// The keys of any member, to say which of them end with the membership.
-    pub held_keys: Arc<dyn ApiKeys>,
+    /// What people in an organization are called, to tell holders who revoked their keys.
+    pub names: Arc<dyn Names>,
     /// What a member works on.
     pub reachable_projects: Arc<dyn ReachableProjects>,
     /// Members, as owners manage them, and leaving.

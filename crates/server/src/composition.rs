@@ -120,7 +120,7 @@ impl Composition {
             sign_in: self.sign_in(),
             memberships: self.store.clone(),
             keys: self.keys(limit),
-            held_keys: self.store.clone(),
+            names: self.store.clone(),
             reachable_projects: self.store.clone(),
             members: self.members(),
             invitations: self.invitations(),

@@ -1,11 +1,11 @@
 //! Organization Settings → API Keys: the viewer's own keys.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use askama::Template;
 use keyward_domain::api_key::{ApiKey, Origin, RevocationReason};
-use keyward_domain::audit::Actor;
+use keyward_domain::audit::{Actor, Subject};
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{PersonalKeys, ReadKeyError};
@@ -121,6 +121,8 @@ struct Revoked {
 /// Who revoked a key, or why it was done.
 enum Revoker {
     Described(&'static str),
+    /// An owner of the organization, by the name that people know them by.
+    Owner(String),
     /// Another key of the same holder, through the API.
     Key(KeyWords),
 }
@@ -189,7 +191,7 @@ pub(crate) async fn show(
         caption: listing.caption(found.items.len(), found.next.is_some()),
         newest: listing.after.map(|_| listing.address(slug, None)),
         older: found.next.map(|next| listing.address(slug, Some(next))),
-        rows: rows(&console.keys, &holder, slug, found).await?,
+        rows: rows(console, &holder, slug, found).await?,
     };
     html(StatusCode::OK, &page)
 }
@@ -248,7 +250,7 @@ async fn find(keys: &PersonalKeys, holder: &Holder, id: ApiKeyId) -> Result<Opti
 }
 
 async fn rows(
-    keys: &PersonalKeys,
+    console: &Console,
     holder: &Holder,
     slug: &Slug,
     page: Page<ApiKey, ApiKeyId>,
@@ -264,12 +266,36 @@ async fn rows(
     let named: Vec<ApiKeyId> = parents.chain(revoking).collect();
     for id in named {
         if !known.contains_key(&id)
-            && let Some(key) = find(keys, holder, id).await?
+            && let Some(key) = find(&console.keys, holder, id).await?
         {
             known.insert(id, KeyWords::from(&key));
         }
     }
-    Ok(page.items.iter().map(|key| row(key, slug, &known)).collect())
+    let owners = names_of_revoking_owners(console, holder, &page.items).await?;
+    let rows = page.items.iter().map(|key| row(key, slug, &known, &owners));
+    Ok(rows.collect())
+}
+
+/// One query for the whole page, and none if no owner revoked any.
+async fn names_of_revoking_owners(
+    console: &Console,
+    holder: &Holder,
+    keys: &[ApiKey],
+) -> Result<HashMap<Subject, String>, Refusal> {
+    let owners: HashSet<Subject> = keys.iter().filter_map(revoking_owner).collect();
+    if owners.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let owners: Vec<Subject> = owners.into_iter().collect();
+    Ok(console.names.find(holder.organization_id(), &owners).await?)
+}
+
+fn revoking_owner(key: &ApiKey) -> Option<Subject> {
+    let revocation = key.revocation.as_ref()?;
+    match revocation.reason {
+        RevocationReason::Owner => revocation.by.as_subject(),
+        RevocationReason::Holder | RevocationReason::Leak | RevocationReason::Administrator => None,
+    }
 }
 
 /// The key through which the holder revoked this one.
@@ -280,7 +306,12 @@ fn revoking_key(key: &ApiKey) -> Option<ApiKeyId> {
     }
 }
 
-fn row(key: &ApiKey, slug: &Slug, known: &HashMap<ApiKeyId, KeyWords>) -> Row {
+fn row(
+    key: &ApiKey,
+    slug: &Slug,
+    known: &HashMap<ApiKeyId, KeyWords>,
+    owners: &HashMap<Subject, String>,
+) -> Row {
     Row {
         name: key.name.to_string(),
         description: key.description.to_string(),
@@ -302,7 +333,9 @@ fn row(key: &ApiKey, slug: &Slug, known: &HashMap<ApiKeyId, KeyWords>) -> Row {
                     .cloned()
                     .map_or(Revoker::Described("by a key of yours"), Revoker::Key),
                 (RevocationReason::Holder, None) => Revoker::Described("by you"),
-                (RevocationReason::Owner, _) => Revoker::Described("by an owner"),
+                (RevocationReason::Owner, _) => revoking_owner(key)
+                    .and_then(|owner| owners.get(&owner).cloned())
+                    .map_or(Revoker::Described("by an owner"), Revoker::Owner),
                 (RevocationReason::Leak, _) => Revoker::Described("because its token leaked"),
                 (RevocationReason::Administrator, _) => Revoker::Described("by an administrator"),
             },

@@ -6,6 +6,7 @@ use keyward_domain::api_key::LastUse;
 use crate::pages::moment::Moment;
 
 /// When a key was last used, and from where if that is known.
+#[derive(Clone)]
 pub(super) struct LastUsed {
     pub(super) at: Moment,
     pub(super) from: Option<String>,

@@ -87,14 +87,13 @@ async fn page(
     authority: &Authority,
     id: MembershipId,
 ) -> Result<RemoveMemberPage, Refusal> {
-    // First, for its keys are asked for by its id alone.
     let member = find(console, authority, id).await?;
     Ok(RemoveMemberPage {
         settings: Settings::new(insider, Section::Members),
         member: links::member(&insider.member.organization.slug, id),
         name: member.user.display_name.to_string(),
         username: member.user.username.to_string(),
-        stops: WhatStops::with_membership(console, id).await?,
+        stops: WhatStops::on_removal(console, authority, id).await?,
         confirmation_missing: false,
         is_last_owner: false,
     })

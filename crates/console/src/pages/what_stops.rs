@@ -2,13 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 
+use keyward_domain::administration::Authority;
+use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
 use keyward_domain::api_key::ApiKey;
+use keyward_domain::holder::Holder;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::keys::ReadKeyError;
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 
 use crate::Console;
+use crate::pages::last_used::LastUsed;
 use crate::pages::moment::Moment;
+use crate::refusal::Refusal;
 
 /// The keys that are refused from then on, and the projects that the member leaves.
 pub(super) struct WhatStops {
@@ -21,19 +27,60 @@ pub(super) struct StoppingKey {
     pub(super) name: String,
     pub(super) hint: String,
     pub(super) created: Moment,
+    pub(super) last_used: Option<LastUsed>,
     /// The name and hint of the key that created it, if a key did.
     pub(super) parent: Option<(String, String)>,
     /// Whether it stands below its parent in the list.
     pub(super) is_descendant: bool,
 }
 
+/// A key of the member, as far as whoever asks may see it.
+struct SeenKey {
+    id: ApiKeyId,
+    name: String,
+    hint: String,
+    created: Moment,
+    last_used: Option<LastUsed>,
+    parent: Option<ApiKeyId>,
+}
+
 impl WhatStops {
-    pub(super) async fn with_membership(
+    /// As the member who leaves sees it.
+    pub(super) async fn on_leaving(console: &Console, holder: &Holder) -> Result<Self, Refusal> {
+        let keys = own_valid_keys(console, holder).await?;
+        let mut revoked_parents = Vec::new();
+        for parent in parents_elsewhere(&keys) {
+            match console.keys.read(holder, parent).await {
+                Ok(key) => revoked_parents.push(SeenKey::from(key)),
+                Err(ReadKeyError::NotFound) => {}
+                Err(ReadKeyError::Storage(error)) => return Err(error.into()),
+            }
+        }
+        Ok(Self {
+            keys: in_families(&keys, &revoked_parents),
+            projects: projects(console, holder.consumer().id).await?,
+        })
+    }
+
+    /// As an owner who removes the member sees it.
+    pub(super) async fn on_removal(
         console: &Console,
+        authority: &Authority,
         consumer: ConsumerId,
     ) -> Result<Self, StorageError> {
-        let keys = valid_keys(console, consumer).await?;
-        let revoked_parents = revoked_parents(console, consumer, &keys).await?;
+        let keys = members_valid_keys(console, authority, consumer).await?;
+        let mut revoked_parents: Vec<SeenKey> = Vec::new();
+        for parent in parents_elsewhere(&keys) {
+            if revoked_parents.iter().all(|key| key.id != parent) {
+                let family = console.organization_keys.family(authority, parent).await?;
+                revoked_parents.extend(
+                    family
+                        .into_iter()
+                        .filter(|key| !key.is_valid())
+                        .map(SeenKey::from),
+                );
+            }
+        }
         Ok(Self {
             keys: in_families(&keys, &revoked_parents),
             projects: projects(console, consumer).await?,
@@ -42,17 +89,15 @@ impl WhatStops {
 }
 
 /// All of them, newest first: there are at most as many as the limit on keys allows.
-async fn valid_keys(console: &Console, consumer: ConsumerId) -> Result<Vec<ApiKey>, StorageError> {
+async fn own_valid_keys(console: &Console, holder: &Holder) -> Result<Vec<SeenKey>, Refusal> {
     let filter = KeyFilter::new(StatusFilter::Valid, None);
     let mut keys = Vec::new();
     let mut after = None;
     loop {
-        let request = PageRequest {
-            size: PageSize::DEFAULT,
-            after,
-        };
-        let page = console.held_keys.list(consumer, filter.clone(), request).await?;
-        keys.extend(page.items);
+        let size = PageSize::DEFAULT;
+        let request = PageRequest { size, after };
+        let page = console.keys.list(holder, filter.clone(), request).await?;
+        keys.extend(page.items.into_iter().map(SeenKey::from));
         after = page.next;
         if after.is_none() {
             return Ok(keys);
@@ -60,28 +105,43 @@ async fn valid_keys(console: &Console, consumer: ConsumerId) -> Result<Vec<ApiKe
     }
 }
 
-async fn revoked_parents(
+/// The same, of anybody in the organization.
+async fn members_valid_keys(
     console: &Console,
+    authority: &Authority,
     consumer: ConsumerId,
-    keys: &[ApiKey],
-) -> Result<Vec<ApiKey>, StorageError> {
-    let valid: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
-    let parents: HashSet<ApiKeyId> = keys.iter().filter_map(ApiKey::parent).collect();
-    let mut found = Vec::new();
-    for parent in parents.difference(&valid) {
-        found.extend(console.held_keys.find(consumer, *parent).await?);
+) -> Result<Vec<SeenKey>, StorageError> {
+    let filter = OrganizationKeyFilter::new(StatusFilter::Valid, None).of_consumer(consumer);
+    let mut keys = Vec::new();
+    let mut after = None;
+    loop {
+        let size = PageSize::DEFAULT;
+        let request = PageRequest { size, after };
+        let page = console
+            .organization_keys
+            .list(authority, filter.clone(), request)
+            .await?;
+        keys.extend(page.items.into_iter().map(SeenKey::from));
+        after = page.next;
+        if after.is_none() {
+            return Ok(keys);
+        }
     }
-    Ok(found)
+}
+
+/// The keys that created some of these and are not among them, because they are revoked.
+fn parents_elsewhere(keys: &[SeenKey]) -> HashSet<ApiKeyId> {
+    let valid: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
+    let parents: HashSet<ApiKeyId> = keys.iter().filter_map(|key| key.parent).collect();
+    parents.difference(&valid).copied().collect()
 }
 
 async fn projects(console: &Console, consumer: ConsumerId) -> Result<Vec<String>, StorageError> {
     let mut names = Vec::new();
     let mut after = None;
     loop {
-        let request = PageRequest {
-            size: PageSize::DEFAULT,
-            after,
-        };
+        let size = PageSize::DEFAULT;
+        let request = PageRequest { size, after };
         let page = console.reachable_projects.list(consumer, request).await?;
         names.extend(page.items.iter().map(|project| project.name.to_string()));
         after = page.next;
@@ -92,15 +152,15 @@ async fn projects(console: &Console, consumer: ConsumerId) -> Result<Vec<String>
 }
 
 /// Every key once: newest first, and below each the keys that were made from it.
-fn in_families(keys: &[ApiKey], revoked_parents: &[ApiKey]) -> Vec<StoppingKey> {
-    let known: HashMap<ApiKeyId, &ApiKey> = keys
+fn in_families(keys: &[SeenKey], revoked_parents: &[SeenKey]) -> Vec<StoppingKey> {
+    let known: HashMap<ApiKeyId, &SeenKey> = keys
         .iter()
         .chain(revoked_parents)
         .map(|key| (key.id, key))
         .collect();
     let valid: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
-    let valid_parent = |key: &ApiKey| key.parent().filter(|parent| valid.contains(parent));
-    let mut children: HashMap<ApiKeyId, Vec<&ApiKey>> = HashMap::new();
+    let valid_parent = |key: &SeenKey| key.parent.filter(|parent| valid.contains(parent));
+    let mut children: HashMap<ApiKeyId, Vec<&SeenKey>> = HashMap::new();
     for key in keys {
         if let Some(parent) = valid_parent(key) {
             children.entry(parent).or_default().push(key);
@@ -108,21 +168,48 @@ fn in_families(keys: &[ApiKey], revoked_parents: &[ApiKey]) -> Vec<StoppingKey> 
     }
     let mut families = Vec::with_capacity(keys.len());
     // The last of it comes next.
-    let mut waiting: Vec<&ApiKey> = keys
+    let mut waiting: Vec<&SeenKey> = keys
         .iter()
         .rev()
         .filter(|key| valid_parent(key).is_none())
         .collect();
     while let Some(key) = waiting.pop() {
-        let parent = key.parent().and_then(|parent| known.get(&parent));
+        let parent = key.parent.and_then(|parent| known.get(&parent));
         families.push(StoppingKey {
-            name: key.name.to_string(),
-            hint: key.hint.to_string(),
-            created: Moment(key.created_at),
-            parent: parent.map(|parent| (parent.name.to_string(), parent.hint.to_string())),
+            name: key.name.clone(),
+            hint: key.hint.clone(),
+            created: key.created,
+            last_used: key.last_used.clone(),
+            parent: parent.map(|parent| (parent.name.clone(), parent.hint.clone())),
             is_descendant: valid_parent(key).is_some(),
         });
         waiting.extend(children.remove(&key.id).into_iter().flatten().rev());
     }
     families
+}
+
+impl From<ApiKey> for SeenKey {
+    fn from(key: ApiKey) -> Self {
+        Self {
+            id: key.id,
+            name: key.name.to_string(),
+            hint: key.hint.to_string(),
+            created: Moment(key.created_at),
+            last_used: key.last_use.map(LastUsed::from),
+            parent: key.parent(),
+        }
+    }
+}
+
+impl From<HeldKey> for SeenKey {
+    fn from(key: HeldKey) -> Self {
+        Self {
+            id: key.id,
+            name: key.name.to_string(),
+            hint: key.hint.to_string(),
+            created: Moment(key.created_at),
+            last_used: key.last_use.map(LastUsed::from),
+            parent: key.parent(),
+        }
+    }
 }

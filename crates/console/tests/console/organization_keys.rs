@@ -261,6 +261,25 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
 }
 
 #[tokio::test]
+async fn before_a_member_goes_it_is_said_when_and_from_where_their_keys_were_used() {
+    let scene = Scene::new().await;
+    let used = scene.issue(&scene.bob, "used").await;
+    scene.issue(&scene.bob, "spare").await;
+    scene.use_key(&used).await;
+    let members = "/organizations/acme/settings/members";
+    let removal = format!("{members}/{}/remove", scene.bob.membership.id);
+    let owners = scene.owner.get(&removal).await.text();
+    assert!(owners.contains(" from 203.0.113.0/24"), "{owners}");
+    assert!(owners.contains("never used") && !owners.contains("203.0.113.7"));
+
+    let holder = scene.running.signed_in("bob").await;
+    let leave = "/organizations/acme/settings/general/leave";
+    let holders = holder.get(leave).await.text();
+    assert!(holders.contains(" from 203.0.113.7"), "{holders}");
+    assert!(holders.contains("never used"), "{holders}");
+}
+
+#[tokio::test]
 async fn several_keys_are_revoked_with_a_reason_that_their_holder_reads() {
     let scene = Scene::new().await;
     let first = scene.issue(&scene.bob, "first").await;
@@ -280,7 +299,10 @@ async fn several_keys_are_revoked_with_a_reason_that_their_holder_reads() {
 
     let holders = scene.running.signed_in("bob").await;
     let text = holders.get(&format!("{LIST}?status=revoked")).await.text();
-    assert!(text.contains("by an owner: “the laptop was stolen”"), "{text}");
+    assert!(
+        text.contains("by ada, an owner: “the laptop was stolen”"),
+        "{text}"
+    );
 
     let again = scene.owner.post(REVOKE, &fields).await;
     assert!(

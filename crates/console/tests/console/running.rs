@@ -56,7 +56,7 @@ impl Running {
             sign_in: installation.sign_in(),
             memberships: Arc::new(installation.store.clone()),
             keys: installation.keys(),
-            held_keys: Arc::new(installation.store.clone()),
+            names: Arc::new(installation.store.clone()),
             reachable_projects: Arc::new(installation.store.clone()),
             members: installation.members(),
             invitations: installation.invitations(),
