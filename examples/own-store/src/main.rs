@@ -12,7 +12,7 @@ use keyward_domain::keys::{KeyDraft, PersonalKeys};
 use keyward_domain::membership::{Membership, Role};
 use keyward_domain::organization::{Organization, OrganizationName, Slug};
 use keyward_domain::page::{PageRequest, PageSize};
-use keyward_domain::ports::{AuditLog, DescendantKeys, KeyLimit, Memberships};
+use keyward_domain::ports::{AuditFilter, AuditLog, DescendantKeys, KeyLimit, Memberships};
 use keyward_domain::user::{DisplayName, User, Username};
 use own_store::{FileStore, SystemClock, SystemRandom};
 
@@ -96,7 +96,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         size: PageSize::DEFAULT,
         after: None,
     };
-    for event in store.list(Some(ferry.id), page).await?.items {
+    for event in store
+        .list(Some(ferry.id), AuditFilter::default(), page)
+        .await?
+        .items
+    {
         let at = event.at.format("%F %T");
         println!(
             "audit    {at} {:?} {} {:?}",
