@@ -6,6 +6,7 @@
     reason = "a failed expectation is a failed test"
 )]
 
+mod access_matrix;
 mod accessibility;
 mod api;
 mod browser;

@@ -1,0 +1,241 @@
+//! The table: who gets which answer.
+//!
+//! What is allowed is asked for in the order of the rows, so whatever ends something comes after all that needs it.
+
+use self::Answer::{
+    BadForm, Conflict, Done, Gone, NotFound, Refilled, SignIn, SignedOut, Unaffected, Unauthorized,
+};
+use self::On::{Asset, Bystander, HeldKey, Invitation, KeyOfApi, Nothing, OwnKey, Project, Session};
+
+/// What a visitor is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// 2xx, or 303 that does not lead to the sign-in page.
+    Done,
+    /// The session is ended: 303 to the sign-in page, which says so.
+    SignedOut,
+    /// As `Done`, but nothing is different afterwards: the object is another's, and whoever wants it gone is content.
+    Unaffected,
+    /// 303 to the sign-in page.
+    SignIn,
+    /// 400: the form says nothing that could be done.
+    BadForm,
+    /// 401.
+    Unauthorized,
+    /// 404.
+    NotFound,
+    /// 409: a rule of the product forbids it.
+    Conflict,
+    /// 410.
+    Gone,
+    /// 422: the form comes back with what is wrong.
+    Refilled,
+}
+
+impl Answer {
+    /// Whether nothing may be different afterwards.
+    pub(super) const fn is_refusal(self) -> bool {
+        match self {
+            Done | SignedOut => false,
+            Unaffected | SignIn | BadForm | Unauthorized | NotFound | Conflict | Gone | Refilled => true,
+        }
+    }
+}
+
+/// What a request is about, the same for all visitors: all of it belongs to the organization and to its member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum On {
+    Nothing,
+    Asset,
+    /// A key of the member, for the API to change.
+    KeyOfApi,
+    /// A key of the member, for the member's pages to change.
+    OwnKey,
+    /// A key of the member, for the owner's pages to change.
+    HeldKey,
+    /// A project that the member is in and the owner is not.
+    Project,
+    /// The membership of somebody who asks for nothing.
+    Bystander,
+    Invitation,
+    /// Another session of the member.
+    Session,
+}
+
+/// One operation, and what each visitor is told.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) on: On,
+    /// The form, or the JSON object of the API.
+    pub(super) fields: &'static [(&'static str, &'static str)],
+    /// In the order of [`VISITORS`](super::world::VISITORS).
+    pub(super) expected: Expected,
+}
+
+type Expected = [Answer; 7];
+type Fields = &'static [(&'static str, &'static str)];
+
+const fn row(method: &'static str, path: &'static str, on: On, fields: Fields, expected: Expected) -> Row {
+    Row {
+        method,
+        path,
+        on,
+        fields,
+        expected,
+    }
+}
+
+const fn get(path: &'static str, on: On, expected: Expected) -> Row {
+    row("GET", path, on, &[], expected)
+}
+
+const fn post(path: &'static str, on: On, fields: Fields, expected: Expected) -> Row {
+    row("POST", path, on, fields, expected)
+}
+
+// Columns:                   nobody, member, owner, owner of another organization, former member,
+//                            key instead of session, session instead of key.
+#[rustfmt::skip]
+mod expected {
+    use super::Answer::{
+        BadForm, Conflict, Done, Gone, NotFound, Refilled, SignIn, SignedOut, Unaffected, Unauthorized,
+    };
+    use super::Expected;
+
+    // The API.
+    pub(super) const ANY_KEY: Expected =
+        [Unauthorized, Done, Done, Done, Unauthorized, Unauthorized, Unauthorized];
+    pub(super) const MEMBERS_KEY: Expected =
+        [Unauthorized, Done, NotFound, NotFound, Unauthorized, Unauthorized, Unauthorized];
+    // The console.
+    pub(super) const EVERYBODY: Expected = [Done, Done, Done, Done, Done, Done, Done];
+    pub(super) const SIGNED_IN: Expected = [SignIn, Done, Done, Done, Done, SignIn, SignIn];
+    pub(super) const INSIDERS: Expected = [SignIn, Done, Done, NotFound, NotFound, SignIn, SignIn];
+    pub(super) const THE_MEMBER: Expected = [SignIn, Done, NotFound, NotFound, NotFound, SignIn, SignIn];
+    pub(super) const OWNERS: Expected = [SignIn, NotFound, Done, NotFound, NotFound, SignIn, SignIn];
+    pub(super) const LAST_OWNER_STAYS: Expected =
+        [SignIn, Done, Conflict, NotFound, NotFound, SignIn, SignIn];
+    pub(super) const OWN_SESSION: Expected =
+        [SignIn, Done, Unaffected, Unaffected, Unaffected, SignIn, SignIn];
+    pub(super) const NEEDS_PASSWORD: Expected =
+        [SignIn, Refilled, Refilled, Refilled, Refilled, SignIn, SignIn];
+    pub(super) const SIGNING_OUT: Expected =
+        [SignedOut, SignedOut, SignedOut, SignedOut, SignedOut, SignedOut, SignedOut];
+    pub(super) const NO_FIELDS: Expected = [BadForm, BadForm, BadForm, BadForm, BadForm, BadForm, BadForm];
+    pub(super) const NO_INVITATION: Expected =
+        [NotFound, NotFound, NotFound, NotFound, NotFound, NotFound, NotFound];
+    pub(super) const IS_SET_UP: Expected = [Gone, Gone, Gone, Gone, Gone, Gone, Gone];
+}
+use expected::{
+    ANY_KEY, EVERYBODY, INSIDERS, IS_SET_UP, LAST_OWNER_STAYS, MEMBERS_KEY, NEEDS_PASSWORD, NO_FIELDS,
+    NO_INVITATION, OWN_SESSION, OWNERS, SIGNED_IN, SIGNING_OUT, THE_MEMBER,
+};
+
+const CONFIRMED: Fields = &[("confirm", "yes")];
+
+/// The API: keys read and change keys of their own consumer, and nothing else.
+pub(super) const API: &[Row] = &[
+    get("/api/v1/user", Nothing, ANY_KEY),
+    get("/api/v1/user/projects", Nothing, ANY_KEY),
+    get("/api/v1/user/projects/{id}", Project, MEMBERS_KEY),
+    get("/api/v1/user/api-keys", Nothing, ANY_KEY),
+    post(
+        "/api/v1/user/api-keys",
+        Nothing,
+        &[("name", "from a key")],
+        ANY_KEY,
+    ),
+    get("/api/v1/user/api-keys/{id}", KeyOfApi, MEMBERS_KEY),
+    row(
+        "PATCH",
+        "/api/v1/user/api-keys/{id}",
+        KeyOfApi,
+        &[("name", "renamed")],
+        MEMBERS_KEY,
+    ),
+    row("DELETE", "/api/v1/user/api-keys/{id}", KeyOfApi, &[], MEMBERS_KEY),
+];
+
+/// The console.
+#[rustfmt::skip]
+pub(super) const CONSOLE: &[Row] = &[
+    // For everybody. What the forms could do is nothing here: the installation is set up, and no invitation is shown.
+    get("/", Nothing, [SignIn, Done, Done, Done, Done, SignIn, SignIn]),
+    get("/assets/:name", Asset, EVERYBODY),
+    get("/setup", Nothing, IS_SET_UP),
+    post("/setup", Nothing, &[("token", "made up")], IS_SET_UP),
+    get("/join", Nothing, NO_INVITATION),
+    post("/join", Nothing, &[("token", "made up"), ("as", "user")], NO_INVITATION),
+    post("/sign-in", Nothing, &[], NO_FIELDS),
+
+    // The organization.
+    get("/organizations/:slug", Nothing, INSIDERS),
+    get("/organizations/:slug/settings", Nothing, INSIDERS),
+    get("/organizations/:slug/settings/general", Nothing, INSIDERS),
+
+    // A member's own keys.
+    get("/organizations/:slug/settings/api-keys", Nothing, INSIDERS),
+    get("/organizations/:slug/settings/api-keys/new", Nothing, INSIDERS),
+    post("/organizations/:slug/settings/api-keys/new", Nothing,
+        &[("nonce", "{nonce}"), ("name", "from a form"), ("description", "")], INSIDERS),
+    get("/organizations/:slug/settings/api-keys/:id/edit", OwnKey, THE_MEMBER),
+    post("/organizations/:slug/settings/api-keys/:id/edit", OwnKey,
+        &[("name", "edited"), ("description", "")], THE_MEMBER),
+    get("/organizations/:slug/settings/api-keys/:id/revoke", OwnKey, THE_MEMBER),
+    post("/organizations/:slug/settings/api-keys/:id/revoke", OwnKey, CONFIRMED, THE_MEMBER),
+
+    // The keys of everybody in the organization.
+    get("/organizations/:slug/settings/api-keys/all", Nothing, OWNERS),
+    get("/organizations/:slug/settings/api-keys/all/:id", HeldKey, OWNERS),
+    get("/organizations/:slug/settings/api-keys/all/revoke", Nothing, OWNERS),
+    post("/organizations/:slug/settings/api-keys/all/revoke", Nothing,
+        &[("key-{held key}", "on"), ("note", "leaked"), ("confirm", "yes")], OWNERS),
+
+    // Projects.
+    get("/organizations/:slug/settings/projects", Nothing, INSIDERS),
+    get("/organizations/:slug/settings/projects/new", Nothing, OWNERS),
+    post("/organizations/:slug/settings/projects/new", Nothing, &[("name", "Another")], OWNERS),
+    get("/organizations/:slug/settings/projects/:id", Project, OWNERS),
+    post("/organizations/:slug/settings/projects/:id", Project, &[("name", "Renamed")], OWNERS),
+    get("/organizations/:slug/settings/projects/:id/add-members", Project, OWNERS),
+    post("/organizations/:slug/settings/projects/:id/add-members", Project,
+        &[("member", "{bystander}")], OWNERS),
+    post("/organizations/:slug/settings/projects/:id/remove-member", Project,
+        &[("member", "{bystander}")], OWNERS),
+    get("/organizations/:slug/settings/projects/:id/archive", Project, OWNERS),
+    post("/organizations/:slug/settings/projects/:id/archive", Project, CONFIRMED, OWNERS),
+    post("/organizations/:slug/settings/projects/:id/restore", Project, &[], OWNERS),
+
+    // Members and invitations.
+    get("/organizations/:slug/settings/members", Nothing, OWNERS),
+    get("/organizations/:slug/settings/members/invite", Nothing, OWNERS),
+    post("/organizations/:slug/settings/members/invite", Nothing,
+        &[("invitee", "Somebody"), ("role", "owner")], OWNERS),
+    get("/organizations/:slug/settings/members/invitations", Nothing, OWNERS),
+    post("/organizations/:slug/settings/members/invitations/:id/take-back", Invitation, &[], OWNERS),
+    get("/organizations/:slug/settings/members/:id", Bystander, OWNERS),
+    post("/organizations/:slug/settings/members/:id/role", Bystander, &[("role", "owner")], OWNERS),
+    get("/organizations/:slug/settings/members/:id/remove", Bystander, OWNERS),
+    post("/organizations/:slug/settings/members/:id/remove", Bystander, CONFIRMED, OWNERS),
+
+    // What happened.
+    get("/organizations/:slug/settings/audit-log", Nothing, OWNERS),
+    get("/organizations/:slug/settings/audit-log/export.csv", Nothing, OWNERS),
+    get("/organizations/:slug/settings/audit-log/export.jsonl", Nothing, OWNERS),
+
+    // Leaving.
+    get("/organizations/:slug/settings/general/leave", Nothing, INSIDERS),
+    post("/organizations/:slug/settings/general/leave", Nothing, CONFIRMED, LAST_OWNER_STAYS),
+
+    // One's own account, and the end of the visit.
+    get("/account", Nothing, SIGNED_IN),
+    get("/account/password", Nothing, SIGNED_IN),
+    post("/account/password", Nothing,
+        &[("current_password", ""), ("new_password", "nine grey geese glide")], NEEDS_PASSWORD),
+    post("/account/sessions/:id/end", Session, &[], OWN_SESSION),
+    post("/account/sessions/end-others", Nothing, &[], SIGNED_IN),
+    get("/sign-in", Nothing, EVERYBODY),
+    post("/sign-out", Nothing, &[], SIGNING_OUT),
+];

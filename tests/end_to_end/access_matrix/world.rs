@@ -1,0 +1,447 @@
+//! Two organizations, the people in and around them, and what they ask for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use reqwest::header::{AUTHORIZATION, COOKIE, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, RequestBuilder, Response};
+use serde_json::Value;
+
+use super::rows::{Answer, On, Row};
+use crate::api::{Api, text};
+use crate::console::{PlainConsole, hidden_value};
+use crate::keyward::{Keyward, OWNER_PASSWORD};
+use crate::storage::Storage;
+
+const PASSWORD: &str = "seven slow boats sail";
+const SETTINGS: &str = "/organizations/engines/settings";
+
+/// Who asks. The API knows them by their keys, the console by their sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visitor {
+    Nobody,
+    Member,
+    Owner,
+    /// The owner of another organization.
+    Stranger,
+    FormerMember,
+    /// Sends the owner's key where a session belongs.
+    KeyInsteadOfSession,
+    /// Sends the owner's session where a key belongs.
+    SessionInsteadOfKey,
+}
+
+/// In the order of the table's columns.
+pub(super) const VISITORS: [Visitor; 7] = [
+    Visitor::Nobody,
+    Visitor::Member,
+    Visitor::Owner,
+    Visitor::Stranger,
+    Visitor::FormerMember,
+    Visitor::KeyInsteadOfSession,
+    Visitor::SessionInsteadOfKey,
+];
+
+/// Somebody with a session and a key.
+struct Person {
+    console: PlainConsole,
+    api: Api,
+}
+
+/// A running server with all that the table speaks of.
+pub(super) struct World {
+    keyward: Keyward,
+    client: Client,
+    member: Person,
+    owner: Person,
+    stranger: Person,
+    former: Person,
+    key_of_api: String,
+    own_key: String,
+    held_key: String,
+    project: String,
+    bystander: String,
+    invitation: String,
+    session: String,
+    nonce: String,
+    asset: String,
+}
+
+/// What the owners and holders see, by the name of what shows it.
+pub(super) struct Snapshot {
+    administration: BTreeMap<&'static str, String>,
+    keys: BTreeMap<&'static str, String>,
+}
+
+impl World {
+    pub(super) async fn with_two_organizations() -> Self {
+        let keyward = Keyward::start_on(Storage::embedded()).await;
+        let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
+        keyward.command(bootstrap, OWNER_PASSWORD).await;
+        for (organization, options) in [
+            ("engines", "--username grace"),
+            ("engines", "--username alan"),
+            ("engines", "--username mary"),
+        ] {
+            create_user(&keyward, organization, options).await;
+        }
+        let create = "admin create-organization --name Observatory --owner ada";
+        keyward.command(create, "").await;
+        create_user(&keyward, "observatory", "--role owner --username eve").await;
+        let leave = "admin remove-member --organization observatory --username ada";
+        keyward.command(leave, "").await;
+
+        let owner = Person::arrives(&keyward, "ada", OWNER_PASSWORD).await;
+        let member = Person::arrives(&keyward, "grace", PASSWORD).await;
+        let stranger = Person::arrives(&keyward, "eve", PASSWORD).await;
+        let former = Person::arrives(&keyward, "mary", PASSWORD).await;
+        let leave = "admin remove-member --organization engines --username mary";
+        keyward.command(leave, "").await;
+
+        let created = [
+            member.api.create("changed by the API", "").await,
+            member.api.create("changed by its holder", "").await,
+            member.api.create("changed by the owner", "").await,
+        ];
+        let [key_of_api, own_key, held_key] = created.map(|key| text(&key, "id").to_owned());
+        let project = project_with(&owner.console, "grace").await;
+        let page = owner
+            .console
+            .get(&format!("{SETTINGS}/members?search=alan"))
+            .await;
+        let bystander = id_after(&page, "/settings/members/").expect("alan");
+        let invitee = [("invitee", "A colleague"), ("role", "member")];
+        let invite = format!("{SETTINGS}/members/invite");
+        owner.console.post(&invite, &invitee).await;
+        let page = owner
+            .console
+            .get(&format!("{SETTINGS}/members/invitations"))
+            .await;
+        let invitation = id_after(&page, "/settings/members/invitations/").expect("an invitation");
+        PlainConsole::sign_in(&keyward, "grace", PASSWORD).await;
+        let page = member.console.get("/account").await;
+        let session = id_after(&page, "/account/sessions/").expect("another session");
+        let page = member.console.get(&format!("{SETTINGS}/api-keys/new")).await;
+        let nonce = hidden_value(&page, "nonce").expect("a nonce in the form");
+        let asset = page
+            .split("\"/assets/")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next());
+        Self {
+            client: Client::builder()
+                .redirect(Policy::none())
+                .build()
+                .expect("a client"),
+            keyward,
+            member,
+            owner,
+            stranger,
+            former,
+            key_of_api,
+            own_key,
+            held_key,
+            project,
+            bystander,
+            invitation,
+            session,
+            nonce,
+            asset: asset.expect("an asset").to_owned(),
+        }
+    }
+
+    /// Asks as a visitor, and notes an answer that is not the expected.
+    pub(super) async fn expect(
+        &self,
+        row: &Row,
+        visitor: Visitor,
+        expected: Answer,
+        wrong: &mut Vec<String>,
+    ) {
+        let request = self
+            .request(row, "engines")
+            .header("sec-fetch-site", "same-origin");
+        let answer = self.as_visitor(row, request, visitor).send().await;
+        let answer = answer.expect("an answer");
+        if !is(expected, &answer) {
+            wrong.push(describe(
+                row,
+                &format!("{visitor:?}"),
+                &format!("{expected:?}"),
+                &answer,
+            ));
+        }
+    }
+
+    /// Asks for an object of the one organization at the addresses of the other, whose owner may ask for all of theirs.
+    pub(super) async fn expect_stranger_at_home_finds_nothing(&self, row: &Row, wrong: &mut Vec<String>) {
+        let request = self
+            .request(row, "observatory")
+            .header("sec-fetch-site", "same-origin");
+        let request = self.as_visitor(row, request, Visitor::Stranger);
+        let answer = request.send().await.expect("an answer");
+        if !is(Answer::NotFound, &answer) {
+            wrong.push(describe(row, "Stranger at home", "NotFound", &answer));
+        }
+    }
+
+    /// Sends the form from another site's page, where the browser sends the session along.
+    pub(super) async fn expect_cross_site_is_refused(
+        &self,
+        row: &Row,
+        visitor: Visitor,
+        wrong: &mut Vec<String>,
+    ) {
+        let request = self
+            .request(row, "engines")
+            .header("sec-fetch-site", "cross-site");
+        let answer = self.as_visitor(row, request, visitor).send().await;
+        let answer = answer.expect("an answer");
+        if answer.status() != 403 {
+            wrong.push(describe(row, &format!("{visitor:?}, cross-site"), "403", &answer));
+        }
+    }
+
+    fn request(&self, row: &Row, organization: &str) -> RequestBuilder {
+        let id = match row.on {
+            On::Nothing => "",
+            On::Asset => &self.asset,
+            On::KeyOfApi => &self.key_of_api,
+            On::OwnKey => &self.own_key,
+            On::HeldKey => &self.held_key,
+            On::Project => &self.project,
+            On::Bystander => &self.bystander,
+            On::Invitation => &self.invitation,
+            On::Session => &self.session,
+        };
+        let path = row.path.replace(":slug", organization);
+        let path = [":id", ":name", "{id}"]
+            .iter()
+            .fold(path, |path, name| path.replace(name, id));
+        let method = Method::from_bytes(row.method.as_bytes()).expect("a method");
+        let request = self
+            .client
+            .request(method, format!("{}{path}", self.keyward.base_url()));
+        let fields: BTreeMap<String, String> = row
+            .fields
+            .iter()
+            .map(|(name, value)| (self.filled_in(name), self.filled_in(value)))
+            .collect();
+        match (row.method, is_of_api(row)) {
+            ("GET" | "DELETE", _) => request,
+            (_, true) => request.json(&fields),
+            (_, false) => request.form(&fields),
+        }
+    }
+
+    fn filled_in(&self, text: &str) -> String {
+        text.replace("{held key}", &self.held_key)
+            .replace("{bystander}", &self.bystander)
+            .replace("{nonce}", &self.nonce)
+    }
+
+    fn as_visitor(&self, row: &Row, request: RequestBuilder, visitor: Visitor) -> RequestBuilder {
+        let person = match visitor {
+            Visitor::Nobody => return request,
+            Visitor::Member => &self.member,
+            Visitor::Owner => &self.owner,
+            Visitor::Stranger => &self.stranger,
+            Visitor::FormerMember => &self.former,
+            Visitor::KeyInsteadOfSession => {
+                let key = self.owner.key();
+                let request = request.header(COOKIE, format!("session={key}"));
+                // The API takes a key from nowhere but this header.
+                return if is_of_api(row) {
+                    request
+                } else {
+                    request.bearer_auth(key)
+                };
+            }
+            Visitor::SessionInsteadOfKey => {
+                let cookie = self.owner.console.cookie();
+                let session = cookie.strip_prefix("session=").expect("the cookie's name");
+                let request = request.bearer_auth(session);
+                // The console takes a session from nowhere but this header.
+                return if is_of_api(row) {
+                    request.header(COOKIE, cookie)
+                } else {
+                    request
+                };
+            }
+        };
+        if is_of_api(row) {
+            request.header(AUTHORIZATION, format!("Bearer {}", person.key()))
+        } else {
+            request.header(COOKIE, person.console.cookie())
+        }
+    }
+
+    pub(super) async fn snapshot(&self) -> Snapshot {
+        let (owner, stranger) = (&self.owner, &self.stranger);
+        let elsewhere = "/organizations/observatory/settings";
+        let mut administration = BTreeMap::new();
+        for (what, person, path) in [
+            ("members", owner, format!("{SETTINGS}/members")),
+            ("invitations", owner, format!("{SETTINGS}/members/invitations")),
+            ("projects", owner, format!("{SETTINGS}/projects?status=all")),
+            (
+                "the project",
+                owner,
+                format!("{SETTINGS}/projects/{}", self.project),
+            ),
+            ("the other's members", stranger, format!("{elsewhere}/members")),
+            (
+                "the other's projects",
+                stranger,
+                format!("{elsewhere}/projects?status=all"),
+            ),
+        ] {
+            let page = person.console.get(&path).await;
+            // How many keys somebody has is no matter of administration.
+            let told = page
+                .lines()
+                .filter(|line| !line.contains("data-label=\"Valid keys\""));
+            administration.insert(what, told.collect::<Vec<_>>().join("\n"));
+        }
+        let mut keys = BTreeMap::new();
+        for (what, person) in [
+            ("the member's keys", &self.member),
+            ("the owner's keys", owner),
+            ("the other's keys", stranger),
+        ] {
+            keys.insert(what, keys_of(&person.api).await);
+        }
+        for (what, person, settings) in [
+            ("what was done", owner, SETTINGS),
+            ("what was done elsewhere", stranger, elsewhere),
+        ] {
+            let log = person
+                .console
+                .get(&format!("{settings}/audit-log/export.jsonl"))
+                .await;
+            let done = log
+                .lines()
+                .filter(|line| !line.contains("\"outcome\":\"refused\""));
+            keys.insert(what, done.collect::<Vec<_>>().join("\n"));
+        }
+        let page = self.member.console.get("/account").await;
+        keys.insert(
+            "the member's sessions",
+            page.matches("/account/sessions/").count().to_string(),
+        );
+        Snapshot { administration, keys }
+    }
+}
+
+impl Person {
+    async fn arrives(keyward: &Keyward, username: &str, password: &str) -> Self {
+        let console = PlainConsole::sign_in(keyward, username, password).await;
+        let api = console.api_with_first_key().await;
+        Self { console, api }
+    }
+
+    fn key(&self) -> &str {
+        self.api.token().expect("a token")
+    }
+}
+
+impl Snapshot {
+    pub(super) fn assert_unchanged(&self, after: &Self, by: &str) {
+        self.assert_same_administration(after, by);
+        assert_same(&self.keys, &after.keys, by);
+    }
+
+    /// Members, invitations and projects are as they were; keys may be others.
+    pub(super) fn assert_same_administration(&self, after: &Self, by: &str) {
+        assert_same(&self.administration, &after.administration, by);
+    }
+}
+
+fn assert_same(before: &BTreeMap<&str, String>, after: &BTreeMap<&str, String>, by: &str) {
+    for (what, before) in before {
+        let after = after.get(what).expect("the same things are looked at");
+        let lines = |text: &str| text.lines().map(ToOwned::to_owned).collect::<BTreeSet<_>>();
+        let (gone, new) = (&lines(before) - &lines(after), &lines(after) - &lines(before));
+        assert!(
+            before == after,
+            "{what} changed {by}; gone: {gone:#?}; new: {new:#?}"
+        );
+    }
+}
+
+async fn create_user(keyward: &Keyward, organization: &str, options: &str) {
+    let command = format!("admin create-user --organization {organization} {options} --password-stdin");
+    keyward.command(&command, PASSWORD).await;
+}
+
+/// Makes a project with one member; returns its identifier.
+async fn project_with(owner: &PlainConsole, username: &str) -> String {
+    let projects = format!("{SETTINGS}/projects");
+    let page = owner
+        .submit(&format!("{projects}/new"), &[("name", "Difference Engine")])
+        .await;
+    let id = id_after(&page, "/settings/projects/").expect("a project");
+    let add = format!("{projects}/{id}/add-members");
+    let found = owner.get(&format!("{add}?search={username}")).await;
+    let member = hidden_value(&found, "member").expect("the member is found");
+    owner.submit(&add, &[("member", &member)]).await;
+    id
+}
+
+/// The first identifier that follows these words.
+fn id_after(page: &str, words: &str) -> Option<String> {
+    const LENGTH: usize = 36;
+    page.match_indices(words)
+        .filter_map(|(at, _)| page.get(at + words.len()..at + words.len() + LENGTH))
+        .find(|id| id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'))
+        .map(ToOwned::to_owned)
+}
+
+/// All of a holder's keys, without when they were used.
+async fn keys_of(api: &Api) -> String {
+    let page = api.list("?status=all").await;
+    let told = |key: &Value| ["id", "name", "description", "status"].map(|field| text(key, field).to_owned());
+    let keys: Vec<_> = page["items"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .map(told)
+        .collect();
+    format!("{keys:#?}")
+}
+
+fn is_of_api(row: &Row) -> bool {
+    row.path.starts_with("/api/")
+}
+
+/// Whether an answer is of this kind.
+fn is(expected: Answer, answer: &Response) -> bool {
+    let status = answer.status().as_u16();
+    let location = location(answer);
+    let leads_to_sign_in = location.starts_with("/sign-in");
+    let says_signed_out = location.contains("notice=signed-out");
+    match expected {
+        Answer::Done | Answer::Unaffected => {
+            (200..300).contains(&status) || status == 303 && !leads_to_sign_in
+        }
+        Answer::SignedOut => status == 303 && leads_to_sign_in && says_signed_out,
+        Answer::SignIn => status == 303 && leads_to_sign_in && !says_signed_out,
+        Answer::BadForm => status == 400,
+        Answer::Unauthorized => status == 401,
+        Answer::NotFound => status == 404,
+        Answer::Conflict => status == 409,
+        Answer::Gone => status == 410,
+        Answer::Refilled => status == 422,
+    }
+}
+
+fn location(answer: &Response) -> &str {
+    let location = answer.headers().get(LOCATION);
+    location
+        .and_then(|location| location.to_str().ok())
+        .unwrap_or_default()
+}
+
+fn describe(row: &Row, visitor: &str, expected: &str, answer: &Response) -> String {
+    let (method, path, status, location) = (row.method, row.path, answer.status(), location(answer));
+    format!("{method} {path}: {visitor} should get {expected}, got {status} {location}")
+}
