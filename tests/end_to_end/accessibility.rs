@@ -47,6 +47,32 @@ const PAGES: &[(&str, &str)] = &[
         "/organizations/engines/settings/api-keys?search=nothing",
     ),
     ("new API key", "/organizations/engines/settings/api-keys/new"),
+    (
+        "everybody's API keys",
+        "/organizations/engines/settings/api-keys/all",
+    ),
+    (
+        "everybody's revoked API keys",
+        "/organizations/engines/settings/api-keys/all?status=revoked",
+    ),
+    (
+        "nobody's API keys",
+        "/organizations/engines/settings/api-keys/all?search=nothing",
+    ),
+    (
+        "API keys issued before a moment",
+        "/organizations/engines/settings/api-keys/all/revoke?before=2199-01-01T00:00",
+    ),
+    ("audit log", "/organizations/engines/settings/audit-log"),
+    (
+        "audit log of nobody",
+        "/organizations/engines/settings/audit-log?who=nobody",
+    ),
+    (
+        "no events found",
+        "/organizations/engines/settings/audit-log?action=project.archive",
+    ),
+    ("account", "/account"),
     ("leave", "/organizations/engines/settings/general/leave"),
     ("left", "/?left=elsewhere"),
     ("members", "/organizations/engines/settings/members"),
@@ -226,6 +252,64 @@ async fn axe_finds_nothing_while_a_key_is_edited_and_revoked() {
     tour.look("API key revoked").await;
     tour.go_and_look("API key revoked before", &revoke).await;
     tour.go_and_look("an API key that cannot be edited", &edit).await;
+    tour.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_while_an_owner_looks_after_all_keys() {
+    let keyward = Keyward::start_set_up().await;
+    let mut tour = Tour::begin(&keyward).await;
+    let all = "/organizations/engines/settings/api-keys/all";
+    tour.sign_in().await;
+    tour.go_and_look("nobody has a key", all).await;
+    let api = tour.create_first_key().await;
+    let child = api.create("child", "What it is for.").await;
+    let child = text(&child, "id");
+    tour.go_and_look("a key's family", &format!("{all}/{child}"))
+        .await;
+    let first = text(&api.get("/user/api-keys/current").await, "id").to_owned();
+    let revoke = format!("{all}/revoke?key-{first}=on");
+    tour.go_and_look("revoke a member's key", &revoke).await;
+    tour.browser.fill("note", " ").await;
+    tour.press_unvalidated("Revoke keys").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("revoke a member's key unconfirmed").await;
+    tour.browser.fill("note", "The laptop was stolen").await;
+    tour.click("[name=confirm]").await;
+    tour.browser.press("Revoke keys").await;
+    tour.browser.element("[data-notice]").await;
+    tour.look("a member's key revoked").await;
+    tour.go_and_look("nothing to revoke", &revoke).await;
+    tour.go_and_look("a revoked key's family", &format!("{all}/{first}"))
+        .await;
+    tour.go_and_look(
+        "API keys revoked by an owner",
+        "/organizations/engines/settings/api-keys?status=all",
+    )
+    .await;
+    tour.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_while_an_account_is_looked_after() {
+    let keyward = Keyward::start_set_up().await;
+    let mut tour = Tour::begin(&keyward).await;
+    tour.sign_in().await;
+    tour.browser
+        .driver
+        .delete_all_cookies()
+        .await
+        .expect("no cookies");
+    tour.sign_in().await;
+    tour.go_and_look("account with two sessions", "/account").await;
+    tour.browser.fill("current_password", "not the password").await;
+    tour.browser.fill("new_password", "too short").await;
+    tour.browser.press("Change password").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("account with errors").await;
+    tour.browser.press("Sign out everywhere else").await;
+    tour.browser.element("[data-notice]").await;
+    tour.look("signed out everywhere else").await;
     tour.end().await;
 }
 

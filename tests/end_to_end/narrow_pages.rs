@@ -52,6 +52,12 @@ async fn long_names_widen_no_page_and_many_descendants_hide_no_question() {
         .go_to(&format!("{keys_page}/all/revoke?key-{first}=on"))
         .await;
     fits(&browser, "revoking many").await;
+    for page in ["audit-log", "audit-log?who=nobody", "members", "projects"] {
+        browser.go_to(&keys_page.replace("api-keys", page)).await;
+        fits(&browser, page).await;
+    }
+    browser.go_to(&format!("{}/account", keyward.base_url())).await;
+    fits(&browser, "account").await;
     browser.go_to(&format!("{keys_page}?search=WWWW")).await;
     browser
         .element(&format!("a[href$='{first}/revoke']"))

@@ -21,11 +21,15 @@ const LOOKED_AT_ELSEWHERE: &[&str] = &[
     "/problems/{code}",
     "/organizations/engines/settings/api-keys/{id}/edit",
     "/organizations/engines/settings/api-keys/{id}/revoke",
+    "/organizations/engines/settings/api-keys/all/{id}",
     "/organizations/engines/settings/members/{id}",
     "/organizations/engines/settings/members/{id}/remove",
     // The same page of another organization.
     "/organizations/observatory/settings/api-keys",
+    // Downloads.
     "/openapi.json",
+    "/organizations/engines/settings/audit-log/export.csv",
+    "/organizations/engines/settings/audit-log/export.jsonl",
 ];
 
 /// A way through the pages.
@@ -60,6 +64,11 @@ impl Tour {
     /// A client that uses the new key.
     pub(super) async fn sign_in_and_create_first_key(&self) -> Api {
         self.sign_in().await;
+        self.create_first_key().await
+    }
+
+    /// The same, for who is signed in.
+    pub(super) async fn create_first_key(&self) -> Api {
         self.browser
             .go_to(&self.url("/organizations/engines/settings/api-keys/new"))
             .await;
