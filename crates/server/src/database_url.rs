@@ -12,12 +12,32 @@ use crate::secret::Secret;
 pub(crate) const VARIABLE: &str = "KEYWARD_DATABASE_URL";
 /// The variable that names a file which holds the URL.
 pub(crate) const FILE_VARIABLE: &str = "KEYWARD_DATABASE_URL_FILE";
+/// The variable that holds the URL by which the database is brought up to date, if that takes another role.
+pub(crate) const MIGRATION_VARIABLE: &str = "KEYWARD_MIGRATION_DATABASE_URL";
+/// The variable that names a file which holds that URL.
+pub(crate) const MIGRATION_FILE_VARIABLE: &str = "KEYWARD_MIGRATION_DATABASE_URL_FILE";
+
+/// Where a URL may be given.
+#[derive(Debug, Clone, Copy)]
+struct Variables {
+    url: &'static str,
+    file: &'static str,
+}
+
+const OF_SERVICE: Variables = Variables {
+    url: VARIABLE,
+    file: FILE_VARIABLE,
+};
+const OF_MIGRATIONS: Variables = Variables {
+    url: MIGRATION_VARIABLE,
+    file: MIGRATION_FILE_VARIABLE,
+};
 
 /// Why what is given is no URL.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DatabaseUrlError {
-    #[error("{VARIABLE} and {FILE_VARIABLE} are both set: unset one of them")]
-    Ambiguous,
+    #[error("{url} and {file} are both set: unset one of them")]
+    Ambiguous { url: &'static str, file: &'static str },
     #[error(
         "--database-url holds a password, which every user of this machine can read: set {VARIABLE} instead, or name a \
          file that holds the URL in {FILE_VARIABLE}"
@@ -25,12 +45,18 @@ pub(crate) enum DatabaseUrlError {
     PasswordInFlag,
     #[error("{0} is not valid UTF-8")]
     NotText(&'static str),
-    #[error("the file {path} that {FILE_VARIABLE} names cannot be read")]
-    UnreadableFile { path: PathBuf, source: io::Error },
-    #[error("the file {path} that {FILE_VARIABLE} names is empty: write the database's URL into it")]
-    EmptyFile { path: PathBuf },
-    #[error("the file {path} that {FILE_VARIABLE} names must hold one line, the database's URL")]
-    SeveralLines { path: PathBuf },
+    #[error("the file {path} that {variable} names cannot be read")]
+    UnreadableFile {
+        variable: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("the file {path} that {variable} names is empty: write the database's URL into it")]
+    EmptyFile { variable: &'static str, path: PathBuf },
+    #[error("the file {path} that {variable} names must hold one line, the database's URL")]
+    SeveralLines { variable: &'static str, path: PathBuf },
+    #[error("{MIGRATION_VARIABLE} is set, but the database is a file: set {VARIABLE}, too, or unset it")]
+    MigrationsAlone,
 }
 
 /// The URL from the flag, else from one of the variables, if there is any.
@@ -45,31 +71,48 @@ pub(crate) fn resolve(
             Ok(Some(url.clone()))
         };
     }
+    from_variables(OF_SERVICE, variable)
+}
+
+/// The URL by which the database is brought up to date, if it is another one. There is no flag for it: a command line
+/// that shows it would show who owns the database.
+pub(crate) fn of_migrations(
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<Option<Secret>, DatabaseUrlError> {
+    from_variables(OF_MIGRATIONS, variable)
+}
+
+fn from_variables(
+    Variables { url, file }: Variables,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<Option<Secret>, DatabaseUrlError> {
     let non_empty = |name| variable(name).filter(|value| !value.is_empty());
-    match (non_empty(VARIABLE), non_empty(FILE_VARIABLE)) {
+    match (non_empty(url), non_empty(file)) {
         (None, None) => Ok(None),
-        (Some(_), Some(_)) => Err(DatabaseUrlError::Ambiguous),
-        (Some(url), None) => url
+        (Some(_), Some(_)) => Err(DatabaseUrlError::Ambiguous { url, file }),
+        (Some(given), None) => given
             .into_string()
-            .map(|url| Some(Secret::new(url)))
-            .map_err(|_| DatabaseUrlError::NotText(VARIABLE)),
-        (None, Some(path)) => from_file(Path::new(&path)),
+            .map(|given| Some(Secret::new(given)))
+            .map_err(|_| DatabaseUrlError::NotText(url)),
+        (None, Some(path)) => from_file(file, Path::new(&path)),
     }
 }
 
-fn from_file(path: &Path) -> Result<Option<Secret>, DatabaseUrlError> {
-    let text = std::fs::read_to_string(path).map_err(|source| DatabaseUrlError::UnreadableFile {
-        path: path.to_owned(),
-        source,
-    })?;
-    let text = Zeroizing::new(text);
+fn from_file(variable: &'static str, path: &Path) -> Result<Option<Secret>, DatabaseUrlError> {
+    let path = path.to_owned();
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => Zeroizing::new(text),
+        Err(source) => {
+            return Err(DatabaseUrlError::UnreadableFile {
+                variable,
+                path,
+                source,
+            });
+        }
+    };
     match text.trim() {
-        "" => Err(DatabaseUrlError::EmptyFile {
-            path: path.to_owned(),
-        }),
-        lines if lines.contains('\n') => Err(DatabaseUrlError::SeveralLines {
-            path: path.to_owned(),
-        }),
+        "" => Err(DatabaseUrlError::EmptyFile { variable, path }),
+        lines if lines.contains('\n') => Err(DatabaseUrlError::SeveralLines { variable, path }),
         url => Ok(Some(Secret::new(url.to_owned()))),
     }
 }
@@ -149,7 +192,7 @@ mod tests {
     #[test]
     fn two_places_at_once_are_refused() {
         let error = resolved(None, &[(VARIABLE, URL), (FILE_VARIABLE, "/run/secrets/url")]).unwrap_err();
-        assert!(matches!(error, DatabaseUrlError::Ambiguous));
+        assert!(matches!(error, DatabaseUrlError::Ambiguous { .. }));
     }
 
     #[test]

@@ -105,7 +105,9 @@ pub(crate) struct DatabaseOptions {
     /// A PostgreSQL database, instead of the data directory: postgres://user@host:5432/name
     ///
     /// Everybody on the machine can read the flags of a process, so a password is refused here: set the variable
-    /// KEYWARD_DATABASE_URL, or name a file that holds the URL in KEYWARD_DATABASE_URL_FILE.
+    /// KEYWARD_DATABASE_URL, or name a file that holds the URL in KEYWARD_DATABASE_URL_FILE. If another role owns the
+    /// tables, give its URL in KEYWARD_MIGRATION_DATABASE_URL or KEYWARD_MIGRATION_DATABASE_URL_FILE: the database is
+    /// brought up to date by it.
     #[arg(long = "database-url", value_name = "URL")]
     pub(crate) url: Option<Secret>,
     /// The directory of the embedded database, which is used unless a database URL is given

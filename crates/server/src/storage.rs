@@ -11,10 +11,11 @@ use tracing::info;
 
 use crate::commands::Failure;
 use crate::data_directory::{self, ServingRight};
-use crate::database_url;
+use crate::database_url::{self, DatabaseUrlError};
 use crate::failure_sentence::sentence;
 use crate::options::DatabaseOptions;
 use crate::output;
+use crate::secret::Secret;
 use crate::store::Store;
 
 /// How long a database that does not answer is waited for: the two may have been started together.
@@ -46,19 +47,29 @@ pub(crate) enum OpenError {
 
 /// What the options say about the database, which is not asked yet.
 pub(crate) enum Database {
-    Postgres(Box<PostgresConfig>),
+    Postgres {
+        service: Box<PostgresConfig>,
+        /// How the database is brought up to date, if the service's own role may not.
+        migrations: Option<Box<PostgresConfig>>,
+    },
     Sqlite(SqliteConfig),
 }
 
 /// What the options say about the database.
 pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, Failure> {
     let url = database_url::resolve(options.url.as_ref(), |name| std::env::var_os(name))?;
-    match url {
-        Some(url) => {
-            let config = PostgresConfig::from_url(url.expose()).map_err(OpenError::Url)?;
-            Ok(Database::Postgres(Box::new(config)))
-        }
-        None => {
+    let migration_url = database_url::of_migrations(|name| std::env::var_os(name))?;
+    let postgres = |url: &Secret| {
+        let config = PostgresConfig::from_url(url.expose()).map_err(OpenError::Url)?;
+        Ok::<_, Failure>(Box::new(config))
+    };
+    match (url, migration_url) {
+        (Some(url), migration_url) => Ok(Database::Postgres {
+            service: postgres(&url)?,
+            migrations: migration_url.as_ref().map(postgres).transpose()?,
+        }),
+        (None, Some(_)) => Err(DatabaseUrlError::MigrationsAlone.into()),
+        (None, None) => {
             let directory = options.data_directory.as_deref();
             let directory = directory.unwrap_or(Path::new(data_directory::DEFAULT));
             Ok(Database::Sqlite(SqliteConfig::in_directory(directory)))
@@ -70,7 +81,7 @@ impl Database {
     /// The most connections to a server. A file is read by as few as are good for it.
     pub(crate) fn limit_connections(&mut self, connections: u16) {
         match self {
-            Self::Postgres(config) => config.max_connections = connections.into(),
+            Self::Postgres { service, .. } => service.max_connections = connections.into(),
             Self::Sqlite(_) => {}
         }
     }
@@ -83,7 +94,7 @@ impl Database {
                 let directory = &config.data_directory;
                 Some(path::absolute(directory).unwrap_or_else(|_| directory.clone()))
             }
-            Self::Sqlite(_) | Self::Postgres(_) => None,
+            Self::Sqlite(_) | Self::Postgres { .. } => None,
         }
     }
 }
@@ -110,7 +121,7 @@ pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn St
 
 async fn open(database: Database) -> Result<Arc<dyn Store>, Failure> {
     match database {
-        Database::Postgres(config) => Ok(connect(*config).await?),
+        Database::Postgres { service, migrations } => Ok(connect(*service, migrations).await?),
         Database::Sqlite(config) => {
             let store = SqliteStore::open(config).map_err(OpenError::File)?;
             Ok(migrate_file(store).await?)
@@ -130,7 +141,7 @@ pub(crate) async fn open_to_serve(
     database: Database,
 ) -> Result<(Arc<dyn Store>, Option<ServingRight>), Failure> {
     match database {
-        Database::Postgres(config) => Ok((connect(*config).await?, None)),
+        Database::Postgres { service, migrations } => Ok((connect(*service, migrations).await?, None)),
         Database::Sqlite(config) => {
             let data_directory = config.data_directory.clone();
             let store = SqliteStore::open(config).map_err(OpenError::File)?;
@@ -140,8 +151,16 @@ pub(crate) async fn open_to_serve(
     }
 }
 
-async fn connect(config: PostgresConfig) -> Result<Arc<dyn Store>, OpenError> {
-    let store = PostgresStore::connect(config)?;
+/// The service's own role may be one that cannot change tables, nor what the audit log says. Then another one brings the
+/// database up to date first, and is not used for anything else.
+async fn connect(
+    service: PostgresConfig,
+    migrations: Option<Box<PostgresConfig>>,
+) -> Result<Arc<dyn Store>, OpenError> {
+    if let Some(migrations) = migrations {
+        migrate(&PostgresStore::connect(*migrations)?).await?;
+    }
+    let store = PostgresStore::connect(service)?;
     migrate(&store).await?;
     Ok(Arc::new(store))
 }

@@ -7,7 +7,7 @@ use clap::builder::Resettable;
 use clap::{Command, CommandFactory};
 
 use super::CommandLine;
-use crate::database_url::{FILE_VARIABLE, VARIABLE};
+use crate::database_url::{FILE_VARIABLE, MIGRATION_FILE_VARIABLE, MIGRATION_VARIABLE, VARIABLE};
 
 const PREFIX: &str = "KEYWARD_";
 
@@ -30,7 +30,15 @@ pub(super) fn without_empty_variables(command: Command) -> Command {
 
 /// The names among these that look like options of Keyward and are none: most likely misspelt.
 pub(crate) fn unknown_variables(names: impl IntoIterator<Item = OsString>) -> Vec<String> {
-    let mut known = BTreeSet::from([OsString::from(VARIABLE), OsString::from(FILE_VARIABLE)]);
+    let mut known = BTreeSet::from(
+        [
+            VARIABLE,
+            FILE_VARIABLE,
+            MIGRATION_VARIABLE,
+            MIGRATION_FILE_VARIABLE,
+        ]
+        .map(OsString::from),
+    );
     collect_variables(&CommandLine::command(), &mut known);
     known.extend(OF_CLIENTS.map(OsString::from));
     let mut unknown: Vec<String> = names

@@ -29,3 +29,4 @@ mod server;
 mod serving;
 mod setup;
 mod setup_links;
+mod two_roles;

@@ -34,7 +34,12 @@ pub(crate) const NEEDING_A_DATABASE: [&[&str]; 10] = [
 pub(crate) fn acts_on_what_is_there(command: &[&str]) -> bool {
     matches!(
         command,
-        ["export"] | ["admin", "create-user" | "reset-password", ..]
+        ["export"]
+            | [
+                "admin",
+                "create-user" | "create-organization" | "remove-member" | "reset-password",
+                ..,
+            ]
     )
 }
 
