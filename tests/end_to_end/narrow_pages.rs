@@ -42,6 +42,10 @@ async fn long_names_widen_no_page_and_many_descendants_hide_no_question() {
     fits(&browser, "keys").await;
     browser.go_to(&keys_page.replace("api-keys", "general")).await;
     fits(&browser, "general").await;
+    browser
+        .go_to(&keys_page.replace("api-keys", "general/leave"))
+        .await;
+    fits(&browser, "leave").await;
 
     let first = text(&api.get("/user/api-keys/current").await, "id").to_owned();
     browser.go_to(&format!("{keys_page}/all")).await;
@@ -73,7 +77,37 @@ async fn long_names_widen_no_page_and_many_descendants_hide_no_question() {
     )
     .await;
     assert!(top >= 0.0, "the question is scrolled out of sight: {top}");
+    people_fit(&browser, &keys_page.replace("api-keys", "members")).await;
     browser.close().await;
+}
+
+/// The pages of members and invitations, and what an invitation's link leads to.
+async fn people_fit(browser: &Browser, members: &str) {
+    browser.go_to(members).await;
+    fits(browser, "members").await;
+    browser.press("Manage").await;
+    browser.element(".part").await;
+    fits(browser, "member").await;
+    browser.go_to(&format!("{members}/invite")).await;
+    fits(browser, "invite").await;
+    browser.fill("invitee", &"W".repeat(100)).await;
+    browser.press("Create invitation").await;
+    let link = browser.element("#link").await.value().await;
+    let link = link.expect("a field").expect("a link");
+    fits(browser, "invitation's link").await;
+    browser.press("I have copied it").await;
+    browser.element("tbody").await;
+    fits(browser, "invitations").await;
+    browser.go_to(&link).await;
+    fits(browser, "already a member").await;
+    browser
+        .driver
+        .delete_all_cookies()
+        .await
+        .expect("nobody is signed in");
+    browser.go_to(&link).await;
+    browser.element("[name=password]").await;
+    fits(browser, "join").await;
 }
 
 async fn narrow(browser: &Browser) {

@@ -59,6 +59,12 @@ async fn plays(storage: Storage) {
     );
     owner.close().await;
     member.close().await;
+
+    keyward.terminate().await;
+    let (code, log, _) = keyward.ended().await;
+    assert_eq!(code, Some(0), "{log}");
+    let (_, secret) = link.split_once("token=").expect("a link");
+    assert!(log.contains("/join") && !log.contains(secret), "{log}");
 }
 
 fn url(keyward: &Keyward, path: &str) -> String {

@@ -88,10 +88,10 @@ impl Tour {
             .expect("a click");
     }
 
-    pub(super) async fn click_in_account_menu(&self, words: &str) {
+    pub(super) async fn sign_out(&self) {
         self.click(".account summary").await;
-        self.browser.press(words).await;
-        self.browser.element("main").await;
+        self.browser.press("Sign out").await;
+        self.browser.element("[name=password]").await;
     }
 
     pub(super) fn url(&self, path: &str) -> String {

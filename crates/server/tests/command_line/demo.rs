@@ -136,6 +136,22 @@ fn the_printed_lines_for_a_shell_ask_the_api() {
 }
 
 #[test]
+fn the_printed_key_reaches_the_owners_active_projects() {
+    let directory = TemporaryDirectory::new("projects");
+    let demo = directory.start(&[]);
+    let (status, list) = demo.ask("GET", "/api/v1/user/projects");
+    assert_eq!(status, 200, "{list}");
+    let names: Vec<&str> = list["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    assert!(names.contains(&"Fleet controller") && !names.contains(&"Load test of the fleet controller"));
+}
+
+#[test]
 fn the_printed_password_opens_the_console_for_everybody_it_names() {
     let directory = TemporaryDirectory::new("console");
     let demo = directory.start(&[]);
