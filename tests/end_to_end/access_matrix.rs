@@ -3,8 +3,10 @@
 //! Keys never administer, and nothing of another organization can be seen or changed. A route without a row in
 //! [`rows`] fails here.
 
+mod answers;
 mod operations;
 mod rows;
+mod snapshot;
 mod world;
 
 use std::collections::BTreeSet;
@@ -63,6 +65,7 @@ async fn everybody_may_do_what_their_place_lets_them_and_nothing_else() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let after = world.snapshot().await;
     before.assert_same_administration(&after, "by keys");
+    before.assert_only_keys_were_acted_on(&after);
 
     for row in CONSOLE {
         for (visitor, expected) in row.visitors().filter(|(_, expected)| !expected.is_refusal()) {

@@ -1,12 +1,12 @@
 //! Two organizations, the people in and around them, and what they ask for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use reqwest::header::{AUTHORIZATION, COOKIE, LOCATION};
+use reqwest::header::{AUTHORIZATION, COOKIE};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, RequestBuilder, Response};
-use serde_json::Value;
+use reqwest::{Client, Method, RequestBuilder};
 
+use super::answers::{describe, is};
 use super::rows::{Answer, On, Row};
 use crate::api::{Api, text};
 use crate::console::{PlainConsole, hidden_value};
@@ -14,7 +14,7 @@ use crate::keyward::{Keyward, OWNER_PASSWORD};
 use crate::storage::Storage;
 
 const PASSWORD: &str = "seven slow boats sail";
-const SETTINGS: &str = "/organizations/engines/settings";
+pub(super) const SETTINGS: &str = "/organizations/engines/settings";
 
 /// Who asks. The API knows them by their keys, the console by their sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,34 +43,28 @@ pub(super) const VISITORS: [Visitor; 7] = [
 ];
 
 /// Somebody with a session and a key.
-struct Person {
-    console: PlainConsole,
-    api: Api,
+pub(super) struct Person {
+    pub(super) console: PlainConsole,
+    pub(super) api: Api,
 }
 
 /// A running server with all that the table speaks of.
 pub(super) struct World {
     keyward: Keyward,
     client: Client,
-    member: Person,
-    owner: Person,
-    stranger: Person,
+    pub(super) member: Person,
+    pub(super) owner: Person,
+    pub(super) stranger: Person,
     former: Person,
     key_of_api: String,
     own_key: String,
     held_key: String,
-    project: String,
+    pub(super) project: String,
     bystander: String,
     invitation: String,
     session: String,
     nonce: String,
     asset: String,
-}
-
-/// What the owners and holders see, by the name of what shows it.
-pub(super) struct Snapshot {
-    administration: BTreeMap<&'static str, String>,
-    keys: BTreeMap<&'static str, String>,
 }
 
 impl World {
@@ -274,62 +268,6 @@ impl World {
             request.header(COOKIE, person.console.cookie())
         }
     }
-
-    pub(super) async fn snapshot(&self) -> Snapshot {
-        let (owner, stranger) = (&self.owner, &self.stranger);
-        let elsewhere = "/organizations/observatory/settings";
-        let mut administration = BTreeMap::new();
-        for (what, person, path) in [
-            ("members", owner, format!("{SETTINGS}/members")),
-            ("invitations", owner, format!("{SETTINGS}/members/invitations")),
-            ("projects", owner, format!("{SETTINGS}/projects?status=all")),
-            (
-                "the project",
-                owner,
-                format!("{SETTINGS}/projects/{}", self.project),
-            ),
-            ("the other's members", stranger, format!("{elsewhere}/members")),
-            (
-                "the other's projects",
-                stranger,
-                format!("{elsewhere}/projects?status=all"),
-            ),
-        ] {
-            let page = person.console.get(&path).await;
-            // How many keys somebody has is no matter of administration.
-            let told = page
-                .lines()
-                .filter(|line| !line.contains("data-label=\"Valid keys\""));
-            administration.insert(what, told.collect::<Vec<_>>().join("\n"));
-        }
-        let mut keys = BTreeMap::new();
-        for (what, person) in [
-            ("the member's keys", &self.member),
-            ("the owner's keys", owner),
-            ("the other's keys", stranger),
-        ] {
-            keys.insert(what, keys_of(&person.api).await);
-        }
-        for (what, person, settings) in [
-            ("what was done", owner, SETTINGS),
-            ("what was done elsewhere", stranger, elsewhere),
-        ] {
-            let log = person
-                .console
-                .get(&format!("{settings}/audit-log/export.jsonl"))
-                .await;
-            let done = log
-                .lines()
-                .filter(|line| !line.contains("\"outcome\":\"refused\""));
-            keys.insert(what, done.collect::<Vec<_>>().join("\n"));
-        }
-        let page = self.member.console.get("/account").await;
-        keys.insert(
-            "the member's sessions",
-            page.matches("/account/sessions/").count().to_string(),
-        );
-        Snapshot { administration, keys }
-    }
 }
 
 impl Person {
@@ -341,30 +279,6 @@ impl Person {
 
     fn key(&self) -> &str {
         self.api.token().expect("a token")
-    }
-}
-
-impl Snapshot {
-    pub(super) fn assert_unchanged(&self, after: &Self, by: &str) {
-        self.assert_same_administration(after, by);
-        assert_same(&self.keys, &after.keys, by);
-    }
-
-    /// Members, invitations and projects are as they were; keys may be others.
-    pub(super) fn assert_same_administration(&self, after: &Self, by: &str) {
-        assert_same(&self.administration, &after.administration, by);
-    }
-}
-
-fn assert_same(before: &BTreeMap<&str, String>, after: &BTreeMap<&str, String>, by: &str) {
-    for (what, before) in before {
-        let after = after.get(what).expect("the same things are looked at");
-        let lines = |text: &str| text.lines().map(ToOwned::to_owned).collect::<BTreeSet<_>>();
-        let (gone, new) = (&lines(before) - &lines(after), &lines(after) - &lines(before));
-        assert!(
-            before == after,
-            "{what} changed {by}; gone: {gone:#?}; new: {new:#?}"
-        );
     }
 }
 
@@ -396,52 +310,6 @@ fn id_after(page: &str, words: &str) -> Option<String> {
         .map(ToOwned::to_owned)
 }
 
-/// All of a holder's keys, without when they were used.
-async fn keys_of(api: &Api) -> String {
-    let page = api.list("?status=all").await;
-    let told = |key: &Value| ["id", "name", "description", "status"].map(|field| text(key, field).to_owned());
-    let keys: Vec<_> = page["items"]
-        .as_array()
-        .expect("items")
-        .iter()
-        .map(told)
-        .collect();
-    format!("{keys:#?}")
-}
-
 fn is_of_api(row: &Row) -> bool {
     row.path.starts_with("/api/")
-}
-
-/// Whether an answer is of this kind.
-fn is(expected: Answer, answer: &Response) -> bool {
-    let status = answer.status().as_u16();
-    let location = location(answer);
-    let leads_to_sign_in = location.starts_with("/sign-in");
-    let says_signed_out = location.contains("notice=signed-out");
-    match expected {
-        Answer::Done | Answer::Unaffected => {
-            (200..300).contains(&status) || status == 303 && !leads_to_sign_in
-        }
-        Answer::SignedOut => status == 303 && leads_to_sign_in && says_signed_out,
-        Answer::SignIn => status == 303 && leads_to_sign_in && !says_signed_out,
-        Answer::BadForm => status == 400,
-        Answer::Unauthorized => status == 401,
-        Answer::NotFound => status == 404,
-        Answer::Conflict => status == 409,
-        Answer::Gone => status == 410,
-        Answer::Refilled => status == 422,
-    }
-}
-
-fn location(answer: &Response) -> &str {
-    let location = answer.headers().get(LOCATION);
-    location
-        .and_then(|location| location.to_str().ok())
-        .unwrap_or_default()
-}
-
-fn describe(row: &Row, visitor: &str, expected: &str, answer: &Response) -> String {
-    let (method, path, status, location) = (row.method, row.path, answer.status(), location(answer));
-    format!("{method} {path}: {visitor} should get {expected}, got {status} {location}")
 }
