@@ -47,6 +47,9 @@ async fn everybody_may_do_what_their_place_lets_them_and_nothing_else() {
         if row.is_about_an_object_of_the_organization() {
             world.expect_stranger_at_home_finds_nothing(row, &mut wrong).await;
         }
+        if row.names_an_object_in_its_form() {
+            world.stranger_asks_at_home(row).await;
+        }
         if row.method == "POST" {
             for visitor in VISITORS {
                 world.expect_cross_site_is_refused(row, visitor, &mut wrong).await;
@@ -82,5 +85,10 @@ impl Row {
 
     fn is_about_an_object_of_the_organization(&self) -> bool {
         self.path.contains(":slug") && self.path.contains(":id")
+    }
+
+    /// Names an object in the form of a page that is there in every organization.
+    fn names_an_object_in_its_form(&self) -> bool {
+        !self.path.contains(":id") && self.fields.iter().any(|(name, _)| name.contains('{'))
     }
 }

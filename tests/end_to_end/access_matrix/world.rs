@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use reqwest::header::{AUTHORIZATION, COOKIE};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, RequestBuilder};
+use reqwest::{Client, Method, RequestBuilder, Response};
 
 use super::answers::{describe, is};
 use super::rows::{Answer, On, Row};
@@ -168,14 +168,18 @@ impl World {
 
     /// Asks for an object of the one organization at the addresses of the other, whose owner may ask for all of theirs.
     pub(super) async fn expect_stranger_at_home_finds_nothing(&self, row: &Row, wrong: &mut Vec<String>) {
+        let answer = self.stranger_asks_at_home(row).await;
+        if !is(Answer::NotFound, &answer) {
+            wrong.push(describe(row, "Stranger at home", "NotFound", &answer));
+        }
+    }
+
+    pub(super) async fn stranger_asks_at_home(&self, row: &Row) -> Response {
         let request = self
             .request(row, "observatory")
             .header("sec-fetch-site", "same-origin");
         let request = self.as_visitor(row, request, Visitor::Stranger);
-        let answer = request.send().await.expect("an answer");
-        if !is(Answer::NotFound, &answer) {
-            wrong.push(describe(row, "Stranger at home", "NotFound", &answer));
-        }
+        request.send().await.expect("an answer")
     }
 
     /// Sends the form from another site's page, where the browser sends the session along.
