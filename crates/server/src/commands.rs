@@ -5,6 +5,7 @@ pub(crate) mod admin_create_organization;
 pub(crate) mod admin_create_user;
 pub(crate) mod admin_remove_member;
 pub(crate) mod admin_reset_password;
+pub(crate) mod admin_revoke;
 pub(crate) mod admin_setup_link;
 pub(crate) mod export;
 pub(crate) mod import;
@@ -14,5 +15,6 @@ pub(crate) mod serve;
 pub(crate) mod token_check;
 
 mod failure;
+mod organization;
 
 pub(crate) use failure::Failure;

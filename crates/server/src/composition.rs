@@ -154,7 +154,8 @@ impl Composition {
         )
     }
 
-    fn organization_keys(&self) -> OrganizationKeys {
+    /// The keys of organizations, as owners see them.
+    pub(crate) fn organization_keys(&self) -> OrganizationKeys {
         let Sources {
             clock,
             random: _,

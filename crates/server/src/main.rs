@@ -42,7 +42,8 @@ use std::time::Duration;
 
 use commands::{
     Failure, admin_bootstrap, admin_create_organization, admin_create_user, admin_remove_member,
-    admin_reset_password, admin_setup_link, export, import, migrate, openapi, serve, token_check,
+    admin_reset_password, admin_revoke, admin_setup_link, export, import, migrate, openapi, serve,
+    token_check,
 };
 use demo::Demo;
 use logging::LogFilter;
@@ -96,6 +97,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
                     wait_for(admin_create_organization::run(options))?;
                 }
                 AdminCommand::RemoveMember(options) => wait_for(admin_remove_member::run(options))?,
+                AdminCommand::Revoke(options) => wait_for(admin_revoke::run(options))?,
                 AdminCommand::ResetPassword(options) => wait_for(admin_reset_password::run(options))?,
             }
         }

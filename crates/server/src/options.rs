@@ -19,7 +19,7 @@ use crate::secret::Secret;
 
 pub(crate) use admin::{
     AdminCommand, BootstrapOptions, CreateOrganizationOptions, CreateUserOptions, PasswordOptions,
-    RemoveMemberOptions, ResetPasswordOptions, SetupLinkOptions,
+    RemoveMemberOptions, ResetPasswordOptions, RevokeOptions, SetupLinkOptions,
 };
 pub(crate) use environment::unknown_variables;
 pub(crate) use serve::{LimitOptions, ProxyOptions, ServeOptions};

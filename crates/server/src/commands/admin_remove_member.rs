@@ -1,10 +1,10 @@
 //! `keyward admin remove-member`: the end of somebody's stay in an organization.
 
-use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::EndMembershipError;
 use keyward_domain::audit::RequestSource;
 
 use super::Failure;
+use super::organization::authority_over;
 use crate::composition::{Composition, Sources};
 use crate::options::RemoveMemberOptions;
 use crate::output;
@@ -19,25 +19,7 @@ pub(crate) async fn run(options: RemoveMemberOptions) -> Result<(), Failure> {
     } = options;
     let store = storage::open_existing(&storage.database).await?;
     let composition = Composition::new(Sources::of_this_machine(), store);
-    let organizations = composition.accounts().organizations().await?;
-    let Some(organization) = organizations
-        .iter()
-        .find(|organization| organization.slug == slug)
-    else {
-        let existing: Vec<_> = organizations
-            .into_iter()
-            .map(|organization| organization.slug)
-            .collect();
-        return Err(if existing.is_empty() {
-            Failure::NotSetUp
-        } else {
-            Failure::OrganizationUnknown {
-                asked: slug,
-                existing,
-            }
-        });
-    };
-    let authority = Authority::of_administrator(organization.id);
+    let authority = authority_over(&composition, &slug).await?;
     let members = composition.members();
     let not_a_member = || Failure::NotAMember {
         username: username.clone(),

@@ -1,6 +1,9 @@
 //! The options of `keyward admin …`.
 
+use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand, ValueEnum};
+use keyward_domain::api_key::RevocationNote;
+use keyward_domain::id::ApiKeyId;
 use keyward_domain::membership::Role;
 use keyward_domain::organization::{OrganizationName, Slug};
 use keyward_domain::text::TextError;
@@ -25,6 +28,14 @@ pub(crate) enum AdminCommand {
     ///
     /// It ends at once and for good: invited again, they start anew. Their account and their other organizations stay.
     RemoveMember(RemoveMemberOptions),
+    /// Revoke keys of an organization, for good
+    ///
+    /// Those named by their ids, all of one member, or all that were created before a moment. Whoever holds one sees the
+    /// reason beside it.
+    #[command(
+        override_usage = "keyward admin revoke [OPTIONS] --organization <SLUG> --reason <TEXT> <--key|--username|--issued-before>"
+    )]
+    Revoke(RevokeOptions),
     /// Replace a user's password and end all their sessions; their keys stay valid
     ResetPassword(ResetPasswordOptions),
 }
@@ -38,6 +49,7 @@ impl AdminCommand {
             Self::CreateUser(options) => &options.storage,
             Self::CreateOrganization(options) => &options.storage,
             Self::RemoveMember(options) => &options.storage,
+            Self::Revoke(options) => &options.storage,
             Self::ResetPassword(options) => &options.storage,
         };
         &storage.logging
@@ -115,6 +127,46 @@ pub(crate) struct RemoveMemberOptions {
     pub(crate) username: Username,
     #[command(flatten)]
     pub(crate) storage: StorageOptions,
+}
+
+/// Which keys, where, and why.
+#[derive(Debug, Args)]
+pub(crate) struct RevokeOptions {
+    /// The slug of the organization, as in console addresses
+    #[arg(long, value_name = "SLUG", value_parser = Slug::parse)]
+    pub(crate) organization: Slug,
+    #[command(flatten)]
+    pub(crate) which: WhichKeys,
+    /// Also those that were created from the ones named with --key, directly or not
+    #[arg(long, conflicts_with_all = ["username", "issued_before"])]
+    pub(crate) descendants: bool,
+    /// Why, in one line
+    #[arg(long, value_name = "TEXT", value_parser = RevocationNote::parse)]
+    pub(crate) reason: RevocationNote,
+    #[command(flatten)]
+    pub(crate) storage: StorageOptions,
+}
+
+/// One way to name keys.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct WhichKeys {
+    /// A key's id; can be given several times
+    #[arg(long = "key", value_name = "ID")]
+    pub(crate) keys: Vec<ApiKeyId>,
+    /// All of this member
+    #[arg(long, value_name = "NAME", value_parser = Username::parse)]
+    pub(crate) username: Option<Username>,
+    /// All that were created before this moment, such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub(crate) issued_before: Option<DateTime<Utc>>,
+}
+
+/// Reads a moment with its offset (RFC 3339).
+fn moment(text: &str) -> Result<DateTime<Utc>, String> {
+    DateTime::parse_from_rfc3339(text)
+        .map(|moment| moment.to_utc())
+        .map_err(|_| "expected a moment such as 2026-01-31T12:00:00Z".to_owned())
 }
 
 /// Whose password.

@@ -11,7 +11,7 @@ use crate::keyward::Keyward;
 pub(crate) const NOBODY: &str = "postgres://keyward:s3cret@127.0.0.1:1/keyward";
 
 /// All of them, as somebody types them. A test holds this against what `keyward help` tells.
-pub(crate) const NEEDING_A_DATABASE: [&[&str]; 10] = [
+pub(crate) const NEEDING_A_DATABASE: [&[&str]; 11] = [
     &["serve", "--listen=127.0.0.1:0"],
     &["migrate"],
     &["export"],
@@ -27,6 +27,13 @@ pub(crate) const NEEDING_A_DATABASE: [&[&str]; 10] = [
     &["admin", "create-user", "--username=ada", "--generate-password"],
     &["admin", "create-organization", "--name=Acme", "--owner=ada"],
     &["admin", "remove-member", "--organization=acme", "--username=ada"],
+    &[
+        "admin",
+        "revoke",
+        "--organization=acme",
+        "--username=ada",
+        "--reason=leak",
+    ],
     &["admin", "reset-password", "--username=ada", "--generate-password"],
 ];
 
@@ -37,7 +44,7 @@ pub(crate) fn acts_on_what_is_there(command: &[&str]) -> bool {
         ["export"]
             | [
                 "admin",
-                "create-user" | "create-organization" | "remove-member" | "reset-password",
+                "create-user" | "create-organization" | "remove-member" | "revoke" | "reset-password",
                 ..,
             ]
     )

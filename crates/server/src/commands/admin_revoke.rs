@@ -1,0 +1,65 @@
+//! `keyward admin revoke`: the end of other people's keys.
+
+use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
+use keyward_domain::audit::RequestSource;
+use keyward_domain::ports::DescendantKeys;
+
+use super::Failure;
+use super::organization::authority_over;
+use crate::composition::{Composition, Sources};
+use crate::options::RevokeOptions;
+use crate::output;
+use crate::storage;
+
+/// Revokes the keys that the options name.
+pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
+    let RevokeOptions {
+        organization: slug,
+        which,
+        descendants,
+        reason,
+        storage,
+    } = options;
+    let store = storage::open_existing(&storage.database).await?;
+    let composition = Composition::new(Sources::of_this_machine(), store);
+    let authority = authority_over(&composition, &slug).await?;
+    let selection = match (which.username, which.issued_before) {
+        (Some(username), _) => {
+            let member = composition
+                .members()
+                .find_by_username(&authority, &username)
+                .await?;
+            let Some(member) = member else {
+                return Err(Failure::NotAMember {
+                    username,
+                    organization: slug,
+                });
+            };
+            KeySelection::OfConsumer(member.membership.id)
+        }
+        (None, Some(moment)) => KeySelection::IssuedBefore(moment),
+        (None, None) => KeySelection::Keys {
+            ids: which.keys,
+            descendants: if descendants {
+                DescendantKeys::Revoke
+            } else {
+                DescendantKeys::Keep
+            },
+        },
+    };
+    let revoked = composition
+        .organization_keys()
+        .revoke(&authority, selection, Some(reason), RequestSource::default())
+        .await
+        .map_err(|error| match error {
+            // An administrator always may, so the organization is gone.
+            RevokeKeysError::NotAllowed => Failure::OrganizationGone(slug.clone()),
+            RevokeKeysError::Storage(error) => Failure::Storage(error),
+        })?;
+    output::tell(&match revoked.len() {
+        0 => format!("Nothing to revoke: {slug} has no such valid key."),
+        1 => format!("Revoked 1 key of {slug}; it is refused from now on."),
+        several => format!("Revoked {several} keys of {slug}; they are refused from now on."),
+    });
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! What administrators do with other people's keys.
+
+use keyward_test_database::TestDatabase;
+use serde_json::Value;
+
+use crate::browser::{cookie, create_key, sign_in};
+use crate::keyward::{Answer, Keyward};
+use crate::server::{HttpAnswer, Server};
+use crate::setup::{PASSWORD, set_up};
+
+/// A key that somebody created in the console, as its holder sends it.
+struct Key {
+    id: String,
+    bearer: String,
+}
+
+impl Key {
+    fn create(server: &Server, signed_in: &HttpAnswer, name: &str) -> Self {
+        let page = create_key(server, cookie(signed_in), name);
+        let (_, token) = page.body.split_once("value=\"kwp_").unwrap();
+        let token = token.split_once('"').unwrap().0;
+        let bearer = format!("Authorization: Bearer kwp_{token}");
+        let current = server.ask("GET", "/api/v1/user/api-keys/current", &[&bearer], "");
+        let current: Value = serde_json::from_str(&current.body).unwrap();
+        let id = current["id"].as_str().unwrap().to_owned();
+        Self { id, bearer }
+    }
+
+    fn status(&self, server: &Server) -> u16 {
+        server.ask("GET", "/api/v1/user", &[&self.bearer], "").status
+    }
+}
+
+fn revoke(database: &TestDatabase, which: &[&str]) -> Answer {
+    let arguments = [
+        &[
+            "admin",
+            "revoke",
+            "--organization=acme-sons",
+            "--reason=found in a log",
+        ],
+        which,
+    ];
+    Keyward::new(&arguments.concat()).database(database.url()).run()
+}
+
+#[tokio::test]
+async fn keys_are_revoked_by_id_by_member_and_by_moment_and_the_holder_sees_why() {
+    let database = set_up().await;
+    let server = Server::start(database.url(), &[]);
+    let signed_in = sign_in(&server, "ada", PASSWORD);
+    let keys = ["one", "two", "three"].map(|name| Key::create(&server, &signed_in, name));
+
+    let answer = revoke(&database, &["--key", &keys[0].id]);
+    assert_eq!(
+        answer.errors,
+        "Revoked 1 key of acme-sons; it is refused from now on.\n"
+    );
+    assert_eq!(answer.success(), "");
+    assert_eq!(
+        [0, 1, 2].map(|key: usize| keys[key].status(&server)),
+        [401, 200, 200]
+    );
+
+    let before_all = revoke(&database, &["--issued-before", "2020-01-01T00:00:00Z"]);
+    assert_eq!(
+        before_all.errors,
+        "Nothing to revoke: acme-sons has no such valid key.\n"
+    );
+    assert_eq!(before_all.success(), "");
+    assert_eq!(keys[1].status(&server), 200);
+
+    let answer = revoke(&database, &["--username", "ada"]);
+    assert_eq!(
+        answer.errors,
+        "Revoked 2 keys of acme-sons; they are refused from now on.\n"
+    );
+    assert_eq!([1, 2].map(|key: usize| keys[key].status(&server)), [401, 401]);
+
+    let later = Key::create(&server, &signed_in, "later");
+    revoke(&database, &["--issued-before", "2999-12-31T00:00:00+01:00"]).success();
+    assert_eq!(later.status(&server), 401);
+
+    let list = "/organizations/acme-sons/settings/api-keys?status=revoked";
+    let list = server.ask("GET", list, &[&format!("Cookie: {}", cookie(&signed_in))], "");
+    assert_eq!(list.body.matches("by an administrator").count(), 4);
+    assert_eq!(list.body.matches("found in a log").count(), 4);
+}
+
+#[tokio::test]
+async fn what_names_no_keys_or_no_organization_is_refused_and_revokes_nothing() {
+    let database = set_up().await;
+    let stranger = revoke(&database, &["--username", "bob"]);
+    assert_eq!(stranger.refusal(), "bob is not a member of acme-sons");
+    for nonsense in [
+        &[][..],
+        &["--key", "x"],
+        &["--username", "ada", "--issued-before", "2020-01-01T00:00:00Z"],
+        &["--issued-before", "yesterday"],
+        &["--username", "ada", "--descendants"],
+    ] {
+        assert_eq!(revoke(&database, nonsense).code, Some(2), "{nonsense:?}");
+    }
+    let elsewhere = [
+        "admin",
+        "revoke",
+        "--organization=other",
+        "--reason=x",
+        "--username=ada",
+    ];
+    let answer = Keyward::new(&elsewhere).database(database.url()).run();
+    assert_eq!(
+        answer.refusal(),
+        "there is no organization other: --organization can be acme-sons"
+    );
+}
