@@ -1,7 +1,9 @@
 //! Headless Chromium, driven through chromedriver.
 
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
+use thirtyfour::error::{WebDriverError, WebDriverErrorInner};
 use thirtyfour::prelude::*;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -59,13 +61,18 @@ impl Browser {
 
     /// The element that a CSS selector names, when it is there and shown.
     pub(crate) async fn element(&self, selector: &str) -> WebElement {
-        let query = self
-            .driver
-            .query(By::Css(selector))
-            .wait(PATIENCE, std::time::Duration::from_millis(50));
-        match query.and_displayed().first().await {
-            Ok(element) => element,
-            Err(error) => panic!("no {selector} on the page ({error}):\n{}", self.source().await),
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let query = self
+                .driver
+                .query(By::Css(selector))
+                .wait(PATIENCE, Duration::from_millis(50));
+            match query.and_displayed().first().await {
+                Ok(element) => return element,
+                // Found on a page that was left before it could be looked at: the next one may have it, too.
+                Err(error) if is_stale(&error) && Instant::now() < deadline => {}
+                Err(error) => panic!("no {selector} on the page ({error}):\n{}", self.source().await),
+            }
         }
     }
 
@@ -82,7 +89,7 @@ impl Browser {
         let query = self
             .driver
             .query(By::XPath(&path))
-            .wait(PATIENCE, std::time::Duration::from_millis(50));
+            .wait(PATIENCE, Duration::from_millis(50));
         match query.and_displayed().first().await {
             Ok(element) => element.click().await.expect("a click"),
             Err(error) => panic!("nothing says '{words}' ({error}):\n{}", self.source().await),
@@ -108,6 +115,10 @@ impl Browser {
     pub(crate) async fn close(self) {
         self.driver.quit().await.expect("the browser ends");
     }
+}
+
+fn is_stale(error: &WebDriverError) -> bool {
+    matches!(error.as_inner(), WebDriverErrorInner::StaleElementReference(_))
 }
 
 /// The port in chromedriver's line "ChromeDriver was started successfully on port 12345."
