@@ -67,6 +67,7 @@ struct State {
 struct StoredInvitation {
     invitation: Invitation,
     digest: InvitationDigest,
+    nonce: Option<FormNonce>,
 }
 
 struct StoredKey {
@@ -109,9 +110,11 @@ impl MemoryStore {
 
     /// Stores an invitation.
     pub fn put_invitation(&self, invitation: Invitation, digest: InvitationDigest) {
-        self.lock()
-            .invitations
-            .push(StoredInvitation { invitation, digest });
+        self.lock().invitations.push(StoredInvitation {
+            invitation,
+            digest,
+            nonce: None,
+        });
     }
 
     /// Ends a membership.

@@ -44,7 +44,7 @@ impl Telling<'_> {
         let authority = self.authority().await?;
         let invitations = self.past.use_cases.invitations();
         let issued = invitations
-            .invite(&authority, draft, self.owners_source())
+            .invite(&authority, draft, None, self.owners_source())
             .await?;
         self.invitations.insert(invitee, issued.invitation.id);
         Ok(issued.token)
