@@ -51,6 +51,7 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct State {
     down: bool,
+    refusal: Option<fn() -> StorageError>,
     organizations: Vec<Organization>,
     accounts: Vec<Account>,
     memberships: Vec<Membership>,
@@ -139,6 +140,17 @@ impl MemoryStore {
         self.lock().down = false;
     }
 
+    /// From now on, every change fails with this error, as when its event cannot be written, until
+    /// [`MemoryStore::allow_changes`]. What is there can be read.
+    pub fn refuse_changes(&self, refusal: fn() -> StorageError) {
+        self.lock().refusal = Some(refusal);
+    }
+
+    /// Ends [`MemoryStore::refuse_changes`].
+    pub fn allow_changes(&self) {
+        self.lock().refusal = None;
+    }
+
     /// Every audit event so far, oldest first.
     #[must_use]
     pub fn events(&self) -> Vec<AuditEvent> {
@@ -164,6 +176,9 @@ impl MemoryStore {
 impl State {
     /// Writes events, all or none; a change comes after, so that it happens only with its events.
     fn write(&mut self, events: Vec<AuditEvent>) -> Result<(), StorageError> {
+        if let Some(refusal) = self.refusal {
+            return Err(refusal());
+        }
         let is_taken = |event: &AuditEvent| self.events.iter().any(|written| written.id == event.id);
         if events.iter().any(is_taken) {
             return Err(StorageError::Defect("two events share an identifier".into()));
