@@ -19,5 +19,7 @@ async fn no_row_says_that_whoever_left_is_in_a_project(database: Database) {
     assert_eq!(scene.database.count("project_members").await, 2);
 
     scene.attempt(Change::RemoveMember).await.expect("removed");
-    assert_eq!(scene.database.count("project_members").await, 1);
+    let left = "SELECT display_name AS text FROM project_members
+        JOIN memberships ON memberships.id = membership_id JOIN users ON users.id = user_id";
+    assert_eq!(scene.database.texts(left).await, ["Ada"]);
 }

@@ -1,4 +1,4 @@
-//! One act that ends more keys than anybody has, and more than fit one statement.
+//! One act that ends more keys than anybody has.
 
 use crate::changes::Change;
 use crate::database::Database;
