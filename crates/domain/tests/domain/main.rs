@@ -24,3 +24,4 @@ mod own_account;
 mod reading_the_audit_trail;
 mod setting_up;
 mod signing_in;
+mod what_events_say;

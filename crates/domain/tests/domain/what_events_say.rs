@@ -1,0 +1,480 @@
+//! What every change leaves in the audit log: who did what, to what, when, in which organization and from where.
+
+use std::cell::Cell;
+
+use chrono::TimeDelta;
+use keyward_domain::administration::ports::KeySelection;
+use keyward_domain::administration::{Authority, InvitationDraft};
+use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName};
+use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
+use keyward_domain::clock::Clock;
+use keyward_domain::id::OrganizationId;
+use keyward_domain::invitation::Invitee;
+use keyward_domain::keys::KeyDraft;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::organization::{OrganizationName, Slug};
+use keyward_domain::ports::{DescendantKeys, Memberships};
+use keyward_domain::project::ProjectName;
+use keyward_domain::sign_in::accounts::AccountDraft;
+use keyward_domain::sign_in::joining::NewcomerChoices;
+use keyward_domain::sign_in::own_account::NewPassword;
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::ports::AccountStore;
+use keyward_domain::sign_in::session::SignedIn;
+use keyward_domain::sign_in::setup::SetupChoices;
+use keyward_domain::testing::TestInstallation;
+use keyward_domain::user::{DisplayName, User, Username};
+
+use crate::signing_in::{attempt, source};
+
+const NEW_PASSWORD: &str = "seven brisk cranes over a lake";
+
+type Fact = (Action, Subject, Option<Subject>);
+
+/// An organization of the owner `ada` and the member `bob`, an hour after it all began.
+struct Scene {
+    installation: TestInstallation,
+    ada: Member,
+    bob: Member,
+    read: Cell<usize>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let installation = TestInstallation::new();
+        let acme = installation.organization("Acme");
+        let ada = installation.member(&acme, "ada", Role::Owner);
+        let bob = installation.member(&acme, "bob", Role::Member);
+        Self::of(installation, ada, bob)
+    }
+
+    /// Before there is any organization: these members are only made up.
+    fn not_set_up() -> Self {
+        let installation = TestInstallation::new();
+        let make = installation.builder.clone();
+        let acme = make.organization("Acme");
+        let (ada, bob) = (make.member(&acme, "ada"), make.member(&acme, "bob"));
+        Self::of(installation, ada, bob)
+    }
+
+    fn of(installation: TestInstallation, ada: Member, bob: Member) -> Self {
+        installation.builder.clock.advance(TimeDelta::hours(1));
+        Self {
+            installation,
+            ada,
+            bob,
+            read: Cell::new(0),
+        }
+    }
+
+    fn authority(&self) -> Authority {
+        self.ada.as_authority().expect("an owner")
+    }
+
+    fn ada(&self) -> Actor {
+        Actor::User(self.ada.user.id)
+    }
+
+    fn acme(&self) -> Option<OrganizationId> {
+        Some(self.ada.organization.id)
+    }
+
+    /// The events since the last call.
+    fn news(&self) -> Vec<AuditEvent> {
+        let events = self.installation.store.events();
+        let from = self.read.replace(events.len());
+        events.into_iter().skip(from).collect()
+    }
+
+    /// What somebody did in their browser or with their key is told, and nothing else.
+    fn assert_told(&self, actor: Actor, organization: Option<OrganizationId>, facts: &[Fact]) {
+        assert_says(self, &self.news(), (actor, organization, source()), facts);
+    }
+
+    /// Likewise for the command line, which is nowhere.
+    fn assert_told_of_administrator(&self, organization: Option<OrganizationId>, facts: &[Fact]) {
+        let nowhere = RequestSource::default();
+        assert_says(
+            self,
+            &self.news(),
+            (Actor::Administrator, organization, nowhere),
+            facts,
+        );
+    }
+
+    /// A new session of somebody, whose start nobody asks about.
+    async fn session_of(&self, username: &str) -> SignedIn {
+        let sign_in = self.installation.sign_in();
+        let token = sign_in
+            .sign_in(attempt(username, TestInstallation::PASSWORD))
+            .await;
+        let signed_in = sign_in.signed_in(&token.expect("signed in")).await;
+        self.news();
+        signed_in.expect("the store answers").expect("a live session")
+    }
+
+    async fn account(&self, name: &str) -> User {
+        let store = &self.installation.store;
+        let found = AccountStore::find(store, &username(name)).await;
+        found.expect("the store answers").expect("an account").user
+    }
+
+    async fn membership(&self, user: &User, organization: &Slug) -> Subject {
+        let store = &self.installation.store;
+        let found = store.find_live(user.id, organization).await;
+        let member = found.expect("the store answers").expect("a member");
+        Subject::Membership(member.membership.id)
+    }
+}
+
+fn assert_says(
+    scene: &Scene,
+    told: &[AuditEvent],
+    (actor, organization_id, source): (Actor, Option<OrganizationId>, RequestSource),
+    facts: &[Fact],
+) {
+    let at = scene.installation.builder.clock.now();
+    let expected: Vec<_> = facts
+        .iter()
+        .zip(told)
+        .map(|((action, subject, object), event)| AuditEvent {
+            id: event.id,
+            at,
+            organization_id,
+            actor,
+            action: *action,
+            subject: *subject,
+            object: *object,
+            outcome: Outcome::Success,
+            source: source.clone(),
+        })
+        .collect();
+    assert_eq!(told, expected);
+    assert_eq!(told.len(), facts.len());
+}
+
+fn username(text: &str) -> Username {
+    Username::parse(text).expect("a username")
+}
+
+fn display_name() -> DisplayName {
+    DisplayName::parse("Somebody").expect("a display name")
+}
+
+#[tokio::test]
+async fn the_first_run_is_told_by_link_and_from_the_command_line() {
+    let choices = || SetupChoices {
+        organization: OrganizationName::parse("First").expect("a name"),
+        username: username("carol"),
+        display_name: display_name(),
+        password: Password::attempt(NEW_PASSWORD),
+    };
+    for by_link in [true, false] {
+        let scene = Scene::not_set_up();
+        let setup = scene.installation.setup();
+        let made = if by_link {
+            let link = setup.create_link(source()).await.expect("a link");
+            let made_link = (Action::CreateSetupLink, Subject::Installation, None);
+            scene.assert_told(Actor::Administrator, None, &[made_link]);
+            setup.complete(&link, choices(), source()).await
+        } else {
+            setup.bootstrap(choices()).await
+        };
+        let first = made.expect("set up");
+        let carol = scene.account("carol").await;
+        let member = scene.membership(&carol, &first.slug).await;
+        let facts = [
+            (Action::CreateOrganization, Subject::Organization(first.id), None),
+            (Action::CreateUser, Subject::User(carol.id), None),
+            (Action::CreateMembership, member, None),
+        ];
+        if by_link {
+            scene.assert_told(Actor::Anonymous, Some(first.id), &facts);
+        } else {
+            scene.assert_told_of_administrator(Some(first.id), &facts);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_administrators_do_with_accounts_is_told() {
+    let scene = Scene::new();
+    let accounts = scene.installation.accounts();
+    let name = OrganizationName::parse("Second").expect("a name");
+    let second = accounts.create_organization(name, &username("ada")).await;
+    let second = second.expect("an organization");
+    let owner = scene.membership(&scene.ada.user, &second.slug).await;
+    scene.assert_told_of_administrator(
+        Some(second.id),
+        &[
+            (Action::CreateOrganization, Subject::Organization(second.id), None),
+            (Action::CreateMembership, owner, None),
+        ],
+    );
+
+    let draft = AccountDraft {
+        organization: second.slug.clone(),
+        role: Role::Member,
+        username: username("carol"),
+        display_name: display_name(),
+        password: Password::attempt(NEW_PASSWORD),
+    };
+    let carol = accounts.create(draft).await.expect("created");
+    let member = scene.membership(&carol, &second.slug).await;
+    scene.assert_told_of_administrator(
+        Some(second.id),
+        &[
+            (Action::CreateUser, Subject::User(carol.id), None),
+            (Action::CreateMembership, member, None),
+        ],
+    );
+
+    let reset = accounts
+        .reset_password(&username("carol"), &Password::attempt(NEW_PASSWORD))
+        .await;
+    reset.expect("reset");
+    scene.assert_told_of_administrator(None, &[(Action::ResetPassword, Subject::User(carol.id), None)]);
+}
+
+#[tokio::test]
+async fn invitations_are_told_from_their_making_to_their_end() {
+    let scene = Scene::new();
+    let (invitations, joining) = (scene.installation.invitations(), scene.installation.joining());
+    let invite = async || {
+        let draft = InvitationDraft {
+            invitee: Invitee::parse("Carol").expect("an invitee"),
+            role: Role::Member,
+        };
+        let invited = invitations
+            .invite(&scene.authority(), draft, None, source())
+            .await;
+        let invited = invited.expect("invited");
+        let id = invited.invitation.id;
+        let fact = (Action::CreateInvitation, Subject::Invitation(id), None);
+        scene.assert_told(scene.ada(), scene.acme(), &[fact]);
+        (id, invited.token)
+    };
+    let (id, _) = invite().await;
+    let revoked = invitations.revoke(&scene.authority(), id, source()).await;
+    revoked.expect("taken back");
+    let fact = (Action::RevokeInvitation, Subject::Invitation(id), None);
+    scene.assert_told(scene.ada(), scene.acme(), &[fact]);
+
+    let (id, token) = invite().await;
+    let choices = NewcomerChoices {
+        username: username("carol"),
+        display_name: display_name(),
+        password: Password::attempt(NEW_PASSWORD),
+    };
+    let carol = joining
+        .join_as_newcomer(&token, choices, source())
+        .await
+        .expect("joined");
+    let member = Subject::Membership(carol.membership.id);
+    scene.assert_told(
+        Actor::User(carol.user.id),
+        scene.acme(),
+        &[
+            (Action::CreateUser, Subject::User(carol.user.id), None),
+            (Action::AcceptInvitation, Subject::Invitation(id), Some(member)),
+            (Action::CreateMembership, member, None),
+        ],
+    );
+
+    let elsewhere = scene.installation.organization("Elsewhere");
+    let dave = scene.installation.member(&elsewhere, "dave", Role::Member).user;
+    let (id, token) = invite().await;
+    let joined = joining
+        .join_as_user(&token, &dave, source())
+        .await
+        .expect("joined");
+    let member = Subject::Membership(joined.membership.id);
+    scene.assert_told(
+        Actor::User(dave.id),
+        scene.acme(),
+        &[
+            (Action::AcceptInvitation, Subject::Invitation(id), Some(member)),
+            (Action::CreateMembership, member, None),
+        ],
+    );
+}
+
+#[tokio::test]
+async fn what_becomes_of_members_is_told() {
+    let scene = Scene::new();
+    let members = scene.installation.members();
+    let bob = Subject::Membership(scene.bob.membership.id);
+    for (role, action) in [
+        (Role::Owner, Action::MakeOwner),
+        (Role::Member, Action::MakeMember),
+    ] {
+        let id = scene.bob.membership.id;
+        let changed = members.change_role(&scene.authority(), id, role, source()).await;
+        changed.expect("changed");
+        scene.assert_told(scene.ada(), scene.acme(), &[(action, bob, None)]);
+    }
+    let carol = scene
+        .installation
+        .member(&scene.ada.organization, "carol", Role::Member);
+    members.leave(&carol, source()).await.expect("left");
+    let left = (
+        Action::LeaveOrganization,
+        Subject::Membership(carol.membership.id),
+        None,
+    );
+    scene.assert_told(Actor::User(carol.user.id), scene.acme(), &[left]);
+    let removed = members
+        .remove(&scene.authority(), scene.bob.membership.id, source())
+        .await;
+    removed.expect("removed");
+    scene.assert_told(scene.ada(), scene.acme(), &[(Action::RemoveMember, bob, None)]);
+}
+
+#[tokio::test]
+async fn what_becomes_of_projects_is_told() {
+    let scene = Scene::new();
+    let (projects, authority) = (scene.installation.projects(), scene.authority());
+    let name = |text| ProjectName::parse(text).expect("a name");
+    let told = |fact| scene.assert_told(scene.ada(), scene.acme(), &[fact]);
+    let project = projects.create(&authority, name("Notes"), source()).await;
+    let id = project.expect("created").id;
+    let project = Subject::Project(id);
+    told((Action::CreateProject, project, None));
+    projects
+        .rename(&authority, id, name("Papers"), source())
+        .await
+        .expect("renamed");
+    told((Action::RenameProject, project, None));
+    projects
+        .archive(&authority, id, source())
+        .await
+        .expect("archived");
+    told((Action::ArchiveProject, project, None));
+    projects
+        .restore(&authority, id, source())
+        .await
+        .expect("restored");
+    told((Action::RestoreProject, project, None));
+    let bob = scene.bob.membership.id;
+    projects
+        .add_member(&authority, id, bob, source())
+        .await
+        .expect("added");
+    told((Action::AddProjectMember, Subject::Membership(bob), Some(project)));
+    projects
+        .remove_member(&authority, id, bob, source())
+        .await
+        .expect("taken out");
+    told((
+        Action::RemoveProjectMember,
+        Subject::Membership(bob),
+        Some(project),
+    ));
+}
+
+#[tokio::test]
+async fn what_holders_do_with_their_keys_is_told_of_the_person_or_of_the_key() {
+    let scene = Scene::new();
+    let keys = scene.installation.keys();
+    let first = scene.installation.issue(&scene.bob.as_holder(), "first").await;
+    let caller = scene.installation.caller(&first).await;
+    scene.news();
+    let draft = || KeyDraft {
+        name: KeyName::parse("second").expect("a name"),
+        description: KeyDescription::parse("").expect("a description"),
+    };
+    let edit = || KeyEdit {
+        name: Some(KeyName::parse("renamed").expect("a name")),
+        description: None,
+    };
+    for holder in [scene.bob.as_holder(), caller.as_holder()] {
+        let told = |fact| scene.assert_told(holder.as_actor(), scene.acme(), &[fact]);
+        let issued = keys.issue(&holder, draft(), None, source()).await;
+        let id = issued.expect("a key").key.id;
+        let key = Subject::ApiKey(id);
+        told((Action::CreateApiKey, key, None));
+        keys.edit(&holder, id, edit(), source()).await.expect("edited");
+        told((Action::EditApiKey, key, None));
+        let revoked = keys.revoke(&holder, id, DescendantKeys::Keep, source()).await;
+        revoked.expect("revoked");
+        told((Action::RevokeApiKey, key, None));
+    }
+}
+
+#[tokio::test]
+async fn keys_that_an_owner_revokes_are_told_one_by_one() {
+    let scene = Scene::new();
+    let mut facts = Vec::new();
+    for name in ["first", "second"] {
+        let key = scene
+            .installation
+            .issue(&scene.bob.as_holder(), name)
+            .await
+            .key
+            .id;
+        facts.push((Action::RevokeApiKey, Subject::ApiKey(key), None));
+    }
+    scene.news();
+    let selection = KeySelection::OfConsumer(scene.bob.membership.id);
+    let keys = scene.installation.organization_keys();
+    let revoked = keys.revoke(&scene.authority(), selection, None, source()).await;
+    revoked.expect("revoked");
+    scene.assert_told(scene.ada(), scene.acme(), &facts);
+}
+
+#[tokio::test]
+async fn what_users_do_with_their_own_account_is_told() {
+    let scene = Scene::new();
+    let (here, there) = (scene.session_of("ada").await, scene.session_of("ada").await);
+    let account = scene.installation.own_account();
+    let told = |fact| scene.assert_told(scene.ada(), None, &[fact]);
+    let ended = account.end_session(&here, there.session.id, source()).await;
+    ended.expect("ended");
+    told((Action::EndSession, Subject::Session(there.session.id), None));
+    let other = scene.session_of("ada").await;
+    account.end_other_sessions(&here, source()).await.expect("ended");
+    told((Action::EndSession, Subject::Session(other.session.id), None));
+    let passwords = NewPassword {
+        current: Password::attempt(TestInstallation::PASSWORD),
+        new: Password::attempt(NEW_PASSWORD),
+    };
+    let changed = account.change_password(&here, passwords, source()).await;
+    changed.expect("changed");
+    told((Action::ChangePassword, Subject::User(scene.ada.user.id), None));
+}
+
+#[tokio::test]
+async fn signing_in_and_out_is_told_and_so_is_an_attempt_that_was_refused() {
+    let scene = Scene::new();
+    let sign_in = scene.installation.sign_in();
+    let token = sign_in.sign_in(attempt("ada", TestInstallation::PASSWORD)).await;
+    let told = scene.news();
+    let signed_in = sign_in.signed_in(&token.expect("signed in")).await;
+    let signed_in = signed_in.expect("the store answers").expect("a live session");
+    let session = Subject::Session(signed_in.session.id);
+    assert_says(
+        &scene,
+        &told,
+        (scene.ada(), None, source()),
+        &[(Action::SignIn, session, None)],
+    );
+    sign_in.sign_out(&signed_in, source()).await.expect("signed out");
+    scene.assert_told(scene.ada(), None, &[(Action::SignOut, session, None)]);
+
+    for (tried, subject) in [
+        ("ada", Subject::User(scene.ada.user.id)),
+        ("nobody", Subject::Installation),
+    ] {
+        sign_in
+            .sign_in(attempt(tried, "a guess"))
+            .await
+            .expect_err("a wrong password");
+        let mut told = scene.news();
+        for event in &mut told {
+            assert_eq!(event.outcome, Outcome::Refused);
+            event.outcome = Outcome::Success;
+        }
+        let fact = (Action::SignIn, subject, None);
+        assert_says(&scene, &told, (Actor::Anonymous, None, source()), &[fact]);
+    }
+}
