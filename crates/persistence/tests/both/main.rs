@@ -11,5 +11,6 @@ mod first_run;
 mod leaving;
 mod lineage;
 mod names;
+mod project_of_another_organization;
 mod scene;
 mod thousands;

@@ -228,7 +228,7 @@ async fn add_user(use_cases: &UseCases, organization: &Organization, username: &
     added.expect("a user")
 }
 
-async fn member(database: &Database, username: &str, organization: &Organization) -> Member {
+pub(crate) async fn member(database: &Database, username: &str, organization: &Organization) -> Member {
     let username = Username::parse(username).expect("a username");
     let account = keyward_domain::sign_in::ports::AccountStore::find(&*database.store, &username).await;
     let user = account.expect("an answer").expect("a user").user;
@@ -252,7 +252,7 @@ async fn issue(use_cases: &UseCases, holder: &Holder, name: &str) -> IssuedKey {
     issued.expect("a key")
 }
 
-async fn add_project(use_cases: &UseCases, authority: &Authority, name: &str) -> Project {
+pub(crate) async fn add_project(use_cases: &UseCases, authority: &Authority, name: &str) -> Project {
     let name = ProjectName::parse(name).expect("a name");
     let added = use_cases
         .projects
