@@ -184,7 +184,7 @@ impl State {
             let children = self.keys_of(consumer).map(|stored| &stored.key);
             found.extend(
                 children
-                    .filter(|key| key.parent() == Some(parent))
+                    .filter(|key| key.next_above() == Some(parent))
                     .map(|key| key.id),
             );
             next += 1;
