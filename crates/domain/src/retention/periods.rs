@@ -74,19 +74,27 @@ impl RetentionPeriods {
         Ok(Self { audit_events, ..self })
     }
 
-    pub(super) const fn dead_keys(&self) -> TimeDelta {
+    /// How long dead keys stay.
+    #[must_use]
+    pub const fn dead_keys(&self) -> TimeDelta {
         self.dead_keys
     }
 
-    pub(super) const fn ended_invitations(&self) -> TimeDelta {
+    /// How long ended invitations stay.
+    #[must_use]
+    pub const fn ended_invitations(&self) -> TimeDelta {
         self.ended_invitations
     }
 
-    pub(super) const fn expired_sessions(&self) -> TimeDelta {
+    /// How long expired sessions stay.
+    #[must_use]
+    pub const fn expired_sessions(&self) -> TimeDelta {
         self.expired_sessions
     }
 
-    pub(super) const fn audit_events(&self) -> Option<TimeDelta> {
+    /// How long audit events stay; for ever if none.
+    #[must_use]
+    pub const fn audit_events(&self) -> Option<TimeDelta> {
         self.audit_events
     }
 }
