@@ -17,6 +17,7 @@ mod lineage;
 mod migrations;
 mod names;
 mod proxy;
+mod retention;
 mod revoking_thousands;
 mod schema;
 mod searches;

@@ -19,4 +19,5 @@ mod moved_file;
 mod names;
 mod opening;
 mod processes;
+mod retention;
 mod schema;
