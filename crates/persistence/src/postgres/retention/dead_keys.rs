@@ -59,7 +59,7 @@ struct KeyBelow {
     next_above: Option<Uuid>,
 }
 
-/// Dead keys, who died first before the others: so the keys next below one are mostly gone already, and those that are
+/// Dead keys, the earliest dead first: so the keys next below one are mostly gone already, and those that are
 /// not were valid when it died, which are never many.
 async fn earliest_dead(
     connection: &mut AsyncPgConnection,
