@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use crate::audit::Actor;
 use crate::id::{ApiKeyId, ConsumerId, UserId};
+use crate::membership::Membership;
 use crate::text::{folded, lines, one_line, text_type};
 use crate::token::TokenHint;
 use crate::words::words;
@@ -25,6 +26,9 @@ pub struct ApiKey {
     pub description: KeyDescription,
     /// How it came to be.
     pub origin: Origin,
+    /// The nearest of the keys that it came from which is kept, once its parent is not (see
+    /// [`retention`](crate::retention)); none if none of them is.
+    pub adopted_by: Option<ApiKeyId>,
     /// When it was created.
     pub created_at: DateTime<Utc>,
     /// Its revocation, which is final.
@@ -61,6 +65,22 @@ impl ApiKey {
             Origin::Console(_) => None,
             Origin::Key(parent) => Some(parent),
         }
+    }
+
+    /// The key that this one is next below in its family: its parent, or whoever took its place.
+    #[must_use]
+    pub fn next_above(&self) -> Option<ApiKeyId> {
+        self.adopted_by.or_else(|| self.parent())
+    }
+
+    /// Since when the key gives nobody access, and never will again: when it was revoked or, if it never was, when the
+    /// membership that it acts as ended.
+    #[must_use]
+    pub fn dead_since(&self, membership: &Membership) -> Option<DateTime<Utc>> {
+        self.revocation
+            .as_ref()
+            .map(|revocation| revocation.at)
+            .or(membership.ended_at)
     }
 
     /// What a search compares with its term: name, description and the last four characters, folded.

@@ -186,6 +186,8 @@ words! {
         EditApiKey = "api_key.edit",
         /// A key was revoked.
         RevokeApiKey = "api_key.revoke",
+        /// Old audit events were removed, as the installation is set up to do.
+        RemoveAuditEvents = "audit_log.remove_old",
     }
 }
 

@@ -65,6 +65,15 @@ impl Invitation {
         self.end.is_none() && now < self.expires_at
     }
 
+    /// When it ended, or will expire unless it ends before.
+    #[must_use]
+    pub const fn over_since(&self) -> DateTime<Utc> {
+        match self.end {
+            Some(InvitationEnd::Accepted { at, .. } | InvitationEnd::Revoked { at }) => at,
+            None => self.expires_at,
+        }
+    }
+
     /// Whether a membership may begin with it: at that moment it is open, and it is for that organization and role.
     #[must_use]
     pub fn is_for(&self, membership: &Membership) -> bool {

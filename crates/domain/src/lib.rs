@@ -12,6 +12,7 @@
 //! | which projects a key reaches | [`project`] |
 //! | running an organization: members, invitations, projects, its keys as owners see them | [`administration`], [`invitation`] |
 //! | who did what | [`audit`] |
+//! | what is kept for how long | [`retention`] |
 //! | passwords, console sessions, first-run setup | [`sign_in`] (no key rule depends on it) |
 //! | what a store must promise | [`ports`] |
 //! | in-memory adapters, fixed clock, conformance suite | `testing` (feature `testing`) |
@@ -73,6 +74,7 @@ pub mod project;
 mod property_tests;
 pub mod random;
 pub mod recent_uses;
+pub mod retention;
 mod secret;
 pub mod shortened_address;
 pub mod sign_in;

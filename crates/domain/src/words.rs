@@ -64,6 +64,7 @@ mod tests {
             (Action::CreateApiKey, "api_key.create"),
             (Action::EditApiKey, "api_key.edit"),
             (Action::RevokeApiKey, "api_key.revoke"),
+            (Action::RemoveAuditEvents, "audit_log.remove_old"),
         ] {
             assert_eq!(action.as_str(), word);
             assert_eq!(Action::from_word(word), Some(action));

@@ -33,6 +33,7 @@ mod actor;
 mod names;
 pub mod postgres;
 mod progress;
+mod retention;
 pub mod sqlite;
 mod stored_row;
 mod subject;

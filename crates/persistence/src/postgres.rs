@@ -38,6 +38,7 @@ mod organization_keys;
 mod organizations_of_keys;
 mod people;
 mod projects;
+mod retention;
 pub(crate) mod schema;
 mod search;
 mod search_texts;

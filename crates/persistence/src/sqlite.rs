@@ -35,6 +35,7 @@ mod open_error;
 mod organization_keys;
 mod people;
 mod projects;
+mod retention;
 pub(crate) mod schema;
 mod search;
 mod search_texts;

@@ -7,6 +7,7 @@ pub(crate) mod admin_remove_member;
 pub(crate) mod admin_reset_password;
 pub(crate) mod admin_revoke;
 pub(crate) mod admin_setup_link;
+pub(crate) mod clean_up;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod migrate;

@@ -12,6 +12,7 @@ use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::KeyLimit;
 use keyward_domain::random::Random;
 use keyward_domain::recent_uses::RecentUses;
+use keyward_domain::retention::{Retention, RetentionPeriods};
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::PasswordHasher;
 use keyward_domain::sign_in::session::SignInPorts;
@@ -159,6 +160,16 @@ impl Composition {
             self.store.clone(),
             Arc::clone(&self.sources.clock),
         )
+    }
+
+    /// What removes what is kept no longer.
+    pub(crate) fn retention(&self, periods: RetentionPeriods) -> Retention {
+        let Sources {
+            clock,
+            random: _,
+            ids,
+        } = self.sources.clone();
+        Retention::new(self.store.clone(), clock, ids, periods)
     }
 
     /// The keys of organizations, as owners see them.

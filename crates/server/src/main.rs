@@ -10,6 +10,7 @@
 //! | what is wired to what | [`composition`], [`store`], [`routes`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
+//! | what goes on beside the requests | [`last_use_writer`], [`retention_job`], [`removal`] |
 //! | made-up data for a look around | [`demo`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`shutdown`] |
 
@@ -30,6 +31,8 @@ mod password_hasher;
 mod program;
 mod public_url;
 mod random;
+mod removal;
+mod retention_job;
 mod routes;
 mod secret;
 mod shutdown;
@@ -42,7 +45,7 @@ use std::time::Duration;
 
 use commands::{
     Failure, admin_bootstrap, admin_create_organization, admin_create_user, admin_remove_member,
-    admin_reset_password, admin_revoke, admin_setup_link, export, import, migrate, openapi, serve,
+    admin_reset_password, admin_revoke, admin_setup_link, clean_up, export, import, migrate, openapi, serve,
     token_check,
 };
 use demo::Demo;
@@ -86,6 +89,10 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Import(options) => {
             log(&options.logging, LogFilter::of_command);
             wait_for(import::run(options))?;
+        }
+        Command::CleanUp(options) => {
+            log(&options.storage.logging, LogFilter::of_command);
+            wait_for(clean_up::run(options))?;
         }
         Command::Admin(command) => {
             log(command.logging(), LogFilter::of_command);

@@ -6,6 +6,7 @@
 
 mod admin;
 mod environment;
+mod retention;
 mod serve;
 
 use std::ffi::OsString;
@@ -22,6 +23,7 @@ pub(crate) use admin::{
     RemoveMemberOptions, ResetPasswordOptions, RevokeOptions, SetupLinkOptions,
 };
 pub(crate) use environment::unknown_variables;
+pub(crate) use retention::CleanUpOptions;
 pub(crate) use serve::{LimitOptions, ProxyOptions, ServeOptions};
 
 /// Issues, verifies and revokes personal API keys for the members of an organization.
@@ -67,6 +69,12 @@ pub(crate) enum Command {
     /// All of it or nothing: an export that was cut off or altered, or that another version made, is refused, and so is
     /// a database that keeps anything, or a data directory that is served. Tokens, passwords and sign-ins go on working.
     Import(StorageOptions),
+    /// Remove what is kept no longer, once
+    ///
+    /// What `keyward serve` does every hour, with the same options: for a database that nobody serves, and for one whose
+    /// server may only add audit events. There, KEYWARD_MIGRATION_DATABASE_URL has to name the role that owns the tables,
+    /// which this then acts as. A server may run meanwhile.
+    CleanUp(CleanUpOptions),
     /// Print the OpenAPI document of the HTTP API
     Openapi,
     /// Examine tokens

@@ -102,11 +102,25 @@ impl Database {
 /// The database that the options name, up to date, for a command that acts on what is there already. Most likely a data
 /// directory without one is not the directory that was meant, so nothing is made in it.
 pub(crate) async fn open_existing(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
-    let database = configured(options)?;
+    open_if_there(configured(options)?).await
+}
+
+async fn open_if_there(database: Database) -> Result<Arc<dyn Store>, Failure> {
     if let Some(directory) = database.new_in() {
         return Err(OpenError::NoDatabase { directory }.into());
     }
     open(database).await
+}
+
+/// Likewise, but on PostgreSQL as the role that owns the tables, if one is named besides the service's own.
+pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+    match configured(options)? {
+        Database::Postgres {
+            service: _,
+            migrations: Some(owner),
+        } => Ok(connect(*owner, None).await?),
+        database @ (Database::Postgres { .. } | Database::Sqlite(_)) => open_if_there(database).await,
+    }
 }
 
 /// The database that the options name, up to date, for a command that an installation may begin with. Says where a new

@@ -7,6 +7,7 @@ use keyward_domain::administration::ports::{
 use keyward_domain::ports::{
     ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects, StorageError,
 };
+use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
 use keyward_persistence::postgres::PostgresStore;
 use keyward_persistence::sqlite::SqliteStore;
@@ -30,6 +31,7 @@ pub(crate) trait Store:
     + ReachableProjects
     + LastUses
     + OrganizationKeyStore
+    + RetentionStore
     + Names
     + StorageProbe
     + Transfer

@@ -138,6 +138,8 @@ fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<Api
         name: row.valid("name", KeyName::parse(name))?,
         description: row.valid("description", KeyDescription::parse(description))?,
         origin: row.known("origin", origin)?,
+        // Nothing is removed here: the port for it is for those who want it, too.
+        adopted_by: None,
         created_at: row.moment("created_at", created_at)?,
         revocation: revocation.transpose()?,
         // When keys are used is not kept here: the port for it is for those who want it.

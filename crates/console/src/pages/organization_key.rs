@@ -39,6 +39,8 @@ struct Node {
     row: KeyRow,
     /// It is the one that the page is about.
     is_asked_for: bool,
+    /// The key that made it is not kept any more.
+    is_adopted: bool,
     /// A list of its children follows.
     has_children: bool,
     /// So many lists end after it.
@@ -69,14 +71,14 @@ pub(crate) async fn show(
     html(StatusCode::OK, &page)
 }
 
-/// The family from the top down; keys come by rising identifier, so parents before their children.
+/// The family from the top down; keys come by rising identifier, so each after the one that it is below.
 fn tree(family: &[HeldKey], asked_for: ApiKeyId, slug: &Slug) -> Vec<Node> {
     let known: HashMap<ApiKeyId, &HeldKey> = family.iter().map(|key| (key.id, key)).collect();
     let mut children: HashMap<ApiKeyId, Vec<&HeldKey>> = HashMap::new();
     let mut waiting: Vec<(&HeldKey, usize)> = Vec::new();
     for key in family.iter().rev() {
-        match key.parent().filter(|parent| known.contains_key(parent)) {
-            Some(parent) => children.entry(parent).or_default().push(key),
+        match key.next_above.filter(|above| known.contains_key(above)) {
+            Some(above) => children.entry(above).or_default().push(key),
             None => waiting.push((key, 0)),
         }
     }
@@ -86,6 +88,7 @@ fn tree(family: &[HeldKey], asked_for: ApiKeyId, slug: &Slug) -> Vec<Node> {
         let node = Node {
             row: KeyRow::new(key, slug),
             is_asked_for: key.id == asked_for,
+            is_adopted: key.next_above != key.parent(),
             has_children: !below.is_empty(),
             ends: 0,
         };

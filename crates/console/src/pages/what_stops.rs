@@ -41,7 +41,8 @@ struct SeenKey {
     hint: String,
     created: Moment,
     last_used: Option<LastUsed>,
-    parent: Option<ApiKeyId>,
+    /// Its parent, or whoever took its place.
+    above: Option<ApiKeyId>,
 }
 
 impl WhatStops {
@@ -132,7 +133,7 @@ async fn members_valid_keys(
 /// The keys that created some of these and are not among them, because they are revoked.
 fn parents_elsewhere(keys: &[SeenKey]) -> HashSet<ApiKeyId> {
     let valid: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
-    let parents: HashSet<ApiKeyId> = keys.iter().filter_map(|key| key.parent).collect();
+    let parents: HashSet<ApiKeyId> = keys.iter().filter_map(|key| key.above).collect();
     parents.difference(&valid).copied().collect()
 }
 
@@ -159,7 +160,7 @@ fn in_families(keys: &[SeenKey], revoked_parents: &[SeenKey]) -> Vec<StoppingKey
         .map(|key| (key.id, key))
         .collect();
     let valid: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
-    let valid_parent = |key: &SeenKey| key.parent.filter(|parent| valid.contains(parent));
+    let valid_parent = |key: &SeenKey| key.above.filter(|above| valid.contains(above));
     let mut children: HashMap<ApiKeyId, Vec<&SeenKey>> = HashMap::new();
     for key in keys {
         if let Some(parent) = valid_parent(key) {
@@ -174,7 +175,7 @@ fn in_families(keys: &[SeenKey], revoked_parents: &[SeenKey]) -> Vec<StoppingKey
         .filter(|key| valid_parent(key).is_none())
         .collect();
     while let Some(key) = waiting.pop() {
-        let parent = key.parent.and_then(|parent| known.get(&parent));
+        let parent = key.above.and_then(|above| known.get(&above));
         families.push(StoppingKey {
             name: key.name.clone(),
             hint: key.hint.clone(),
@@ -196,7 +197,7 @@ impl From<ApiKey> for SeenKey {
             hint: key.hint.to_string(),
             created: Moment(key.created_at),
             last_used: key.last_use.map(LastUsed::from),
-            parent: key.parent(),
+            above: key.next_above(),
         }
     }
 }
@@ -209,7 +210,7 @@ impl From<HeldKey> for SeenKey {
             hint: key.hint.to_string(),
             created: Moment(key.created_at),
             last_used: key.last_use.map(LastUsed::from),
-            parent: key.parent(),
+            above: key.next_above,
         }
     }
 }

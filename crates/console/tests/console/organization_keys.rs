@@ -2,10 +2,12 @@
 
 use chrono::TimeDelta;
 use keyward_domain::api_key::LastUse;
+use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{KeyUse, LastUses};
+use keyward_domain::ports::{DescendantKeys, KeyUse, LastUses};
+use keyward_domain::retention::ports::RetentionStore;
 
 use crate::browser::Browser;
 use crate::running::{LIST, Running};
@@ -42,6 +44,21 @@ impl Scene {
     async fn issue_below(&self, parent: &IssuedKey, name: &str) -> IssuedKey {
         let through = self.running.installation.caller(parent).await.as_holder();
         self.running.installation.issue(&through, name).await
+    }
+
+    async fn revoke(&self, issued: &IssuedKey) {
+        let holder = self.bob.as_holder();
+        let (keys, source) = (self.running.installation.keys(), RequestSource::default());
+        keys.revoke(&holder, issued.key.id, DescendantKeys::Keep, source)
+            .await
+            .unwrap();
+    }
+
+    async fn forget_dead_keys(&self) {
+        let soon = self.running.installation.builder.clock.now() + TimeDelta::milliseconds(1);
+        let store = &self.running.installation.store;
+        let removed = store.remove_dead_keys(soon, 100).await.unwrap();
+        assert_eq!(removed, 1);
     }
 
     async fn use_key(&self, issued: &IssuedKey) {
@@ -213,6 +230,30 @@ async fn a_key_leads_to_its_family_as_a_tree() {
     assert_eq!(page.tokens(), Vec::<&str>::new());
     let unknown = scene.owner.get(&format!("{ALL}/{}", scene.ada.user.id)).await;
     assert_eq!(unknown.status, 404);
+}
+
+#[tokio::test]
+async fn a_family_stays_together_when_a_key_in_its_middle_is_not_kept_any_more() {
+    let scene = Scene::new().await;
+    let root = scene.issue(&scene.bob, "root").await;
+    let middle = scene.issue_below(&root, "middle").await;
+    let last = scene.issue_below(&middle, "last").await;
+    scene.revoke(&middle).await;
+    scene.forget_dead_keys().await;
+
+    let page = scene.owner.get(&format!("{ALL}/{}", root.key.id)).await;
+    let text = page.text();
+    let (_, family) = text.split_once("Family").unwrap();
+    assert!(!family.contains("middle"), "{family}");
+    let (_, below) = family.split_once("last").unwrap();
+    assert!(
+        below.contains("made by a key that is not kept any more"),
+        "{family}"
+    );
+    let page = scene.owner.get(&format!("{ALL}/{}", last.key.id)).await;
+    assert!(page.shows("root"));
+    let gone = scene.owner.get(&format!("{ALL}/{}", middle.key.id)).await;
+    assert_eq!(gone.status, 404);
 }
 
 #[tokio::test]

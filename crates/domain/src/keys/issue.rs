@@ -65,6 +65,7 @@ impl PersonalKeys {
             name: draft.name,
             description: draft.description,
             origin: holder.acts_through(),
+            adopted_by: None,
             created_at: act.at,
             revocation: None,
             last_use: None,

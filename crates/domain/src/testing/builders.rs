@@ -98,6 +98,7 @@ impl Builder {
             name: KeyName::parse(name).expect("a key name"),
             description: KeyDescription::parse("").expect("a description"),
             origin: holder.acts_through(),
+            adopted_by: None,
             created_at: self.clock.now(),
             revocation: None,
             last_use: None,

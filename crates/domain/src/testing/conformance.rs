@@ -1,8 +1,8 @@
 //! The conformance suite: what every store must be seen to do before anybody may trust it with keys.
 //!
-//! Each case checks one promise of [`ports`](crate::ports), [`sign_in::ports`](crate::sign_in::ports) or
-//! [`administration::ports`](crate::administration::ports) on a fresh, empty store. A macro makes one test of each, named
-//! for its promise:
+//! Each case checks one promise of [`ports`](crate::ports), [`sign_in::ports`](crate::sign_in::ports),
+//! [`administration::ports`](crate::administration::ports) or [`retention::ports`](crate::retention::ports) on a fresh,
+//! empty store. A macro makes one test of each, named for its promise:
 //!
 //! | your service | implements | and tests with |
 //! |---|---|---|
@@ -40,6 +40,7 @@
 mod administration;
 mod keys;
 mod parallel;
+mod retention;
 mod scene;
 mod sign_in;
 mod stores;
@@ -47,4 +48,4 @@ mod suite;
 
 pub use parallel::Spawn;
 pub use stores::{Arrange, KeyStores, Stores};
-pub use suite::{administration_cases, key_cases, sign_in_cases};
+pub use suite::{administration_cases, key_cases, retention_cases, sign_in_cases};

@@ -14,6 +14,7 @@ mod memberships;
 mod names;
 mod organization_keys;
 mod projects;
+mod retention;
 mod sessions;
 mod throttle;
 

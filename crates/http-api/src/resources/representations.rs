@@ -32,7 +32,8 @@ pub(crate) struct ApiKeyItem {
     /// When it was created.
     #[oai(serialize_with = "moment")]
     created_at: DateTime<Utc>,
-    /// The key that created it, its parent. Absent if a person created it in the console.
+    /// The key that created it, its parent, which may be gone: revoked keys are kept for some time only. Absent if a
+    /// person created it in the console.
     created_by_key_id: Option<String>,
     /// When a request with it was last accepted, up to a minute behind. Absent if it was never used.
     #[oai(serialize_with = "moment_if_any")]

@@ -22,6 +22,7 @@ diesel::table! {
         last_used_from -> Nullable<Text>,
         revoked_note -> Nullable<Text>,
         organization_id -> Nullable<Uuid>,
+        adopted_by_key_id -> Nullable<Uuid>,
     }
 }
 

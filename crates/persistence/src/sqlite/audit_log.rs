@@ -1,4 +1,4 @@
-//! What happened: only ever added to.
+//! What happened: only ever added to, until [retention](super::retention) removes what is old enough.
 
 mod search;
 

@@ -2,7 +2,7 @@
 
 mod read;
 mod revoke;
-mod selection;
+pub(super) mod selection;
 
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{

@@ -21,6 +21,7 @@ diesel::table! {
         last_used_at -> Nullable<BigInt>,
         last_used_from -> Nullable<Text>,
         revoked_note -> Nullable<Text>,
+        adopted_by_key_id -> Nullable<Binary>,
     }
 }
 
@@ -39,6 +40,12 @@ diesel::table! {
         request_id -> Nullable<Text>,
         object_kind -> Nullable<Text>,
         object_id -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    audit_events_removal (removable_before) {
+        removable_before -> BigInt,
     }
 }
 
@@ -152,6 +159,7 @@ diesel::joinable!(sessions -> users (user_id));
 diesel::allow_tables_to_appear_in_same_query!(
     api_keys,
     audit_events,
+    audit_events_removal,
     installation,
     invitations,
     memberships,

@@ -105,6 +105,7 @@ records! {
         last_used_at: Option<Moment>,
         last_used_from: Option<Words>,
         revoked_note: Option<Words>,
+        adopted_by_key_id: Option<Id>,
     }
 
     AuditEvent of audit_events {

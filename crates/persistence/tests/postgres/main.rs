@@ -12,6 +12,7 @@ mod fixture;
 mod interruptions;
 mod migrations;
 mod proxy;
+mod retention;
 mod schema;
 mod searches;
 mod tls;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use keyward_domain::administration::ports::OrganizationKeyStore;
 use keyward_persistence::postgres::{MIGRATIONS_KEY, MigrateError};
 use keyward_test_database::TestDatabase;
 use tokio_postgres::Client;
@@ -248,4 +249,42 @@ async fn keys_of_the_version_before_get_their_organization() {
     let organization = fixture.owner.organization.id;
     let here = format!("api_keys WHERE organization_id = '{organization}'");
     assert_eq!(count(&fixture.client, &here).await, 4_501);
+}
+
+#[tokio::test]
+async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() {
+    let fixture = Fixture::new().await;
+    let retention = migrations().pop().expect("the newest migration");
+    fixture.execute(&text(&retention, "down.sql")).await;
+    fixture
+        .execute("DELETE FROM __diesel_schema_migrations WHERE version = '20261121170000'")
+        .await;
+    let parent = fixture.key.key.id;
+    let child = "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                                       created_at)
+                 SELECT gen_random_uuid(), consumer_id, sha256(gen_random_uuid()::text::bytea), hint, name, description,
+                        search_text, id, created_at FROM api_keys WHERE id = ";
+    fixture.execute(&format!("{child} '{parent}'")).await;
+    let refused = async || {
+        fixture
+            .client
+            .batch_execute("DELETE FROM audit_events")
+            .await
+            .is_err()
+    };
+    assert!(refused().await, "the version before removes no events");
+
+    fixture.store.migrate().await.expect("brought up to date");
+    assert!(fixture.store.is_ready().await.expect("the database answers"));
+    // The version before goes on beside it.
+    fixture.execute(&format!("{child} '{parent}'")).await;
+    let organization = fixture.owner.organization.id;
+    let family = fixture
+        .store
+        .family(organization, parent)
+        .await
+        .expect("a family");
+    assert_eq!(family.len(), 3);
+    assert!(refused().await);
+    assert_eq!(count(&fixture.client, "audit_events").await, 2);
 }

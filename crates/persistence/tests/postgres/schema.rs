@@ -165,6 +165,37 @@ async fn every_frequent_question_is_answered_by_an_index() {
             "api_keys_created_by_key_id_idx",
         ),
         (
+            format!("SELECT id FROM api_keys WHERE coalesce(adopted_by_key_id, created_by_key_id) = {id}"),
+            "api_keys_next_above_idx",
+        ),
+        (
+            "SELECT id FROM api_keys WHERE revoked_at < '2026-01-01' ORDER BY revoked_at, id DESC LIMIT 500"
+                .to_owned(),
+            "api_keys_revoked_at_idx",
+        ),
+        (
+            "SELECT * FROM memberships WHERE ended_at < '2026-01-01' ORDER BY ended_at, id LIMIT 500"
+                .to_owned(),
+            "memberships_ended_at_idx",
+        ),
+        (
+            "SELECT id FROM invitations WHERE coalesce(accepted_at, revoked_at, expires_at) < '2026-01-01'
+             ORDER BY coalesce(accepted_at, revoked_at, expires_at) LIMIT 500"
+                .to_owned(),
+            "invitations_over_since_idx",
+        ),
+        (
+            "SELECT bucket FROM sign_in_throttle WHERE empty_at < '2026-01-01' ORDER BY empty_at LIMIT 500"
+                .to_owned(),
+            "sign_in_throttle_empty_at_idx",
+        ),
+        (
+            format!(
+                "SELECT id FROM audit_events WHERE id < {id} AND occurred_at < '2026-01-01' ORDER BY id LIMIT 500"
+            ),
+            "audit_events_pkey",
+        ),
+        (
             format!("SELECT id FROM api_keys WHERE consumer_id = {id} AND creation_nonce = '\\x00'"),
             "api_keys_creation_nonce_key",
         ),

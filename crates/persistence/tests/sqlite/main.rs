@@ -15,4 +15,5 @@ mod migrations;
 mod moved_file;
 mod opening;
 mod processes;
+mod retention;
 mod schema;

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use diesel::connection::SimpleConnection;
+use keyward_domain::administration::ports::OrganizationKeyStore;
 use keyward_persistence::sqlite::{MigrateError, SqliteStore};
 
-use crate::fixture::{DataDirectory, Fixture, migrated_store};
+use crate::fixture::{DataDirectory, Fixture, blob, migrated_store};
 
 /// The folders of all migrations, oldest first.
 pub(crate) fn migrations() -> Vec<PathBuf> {
@@ -109,4 +110,41 @@ async fn what_users_of_the_version_before_lack_is_filled_in() {
     );
     fixture.store.migrate().await.expect("nothing to do");
     assert_eq!(fixture.directory.count(filled_in), 251);
+}
+
+#[tokio::test]
+async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() {
+    let fixture = Fixture::new().await;
+    let retention = migrations().pop().expect("the newest migration");
+    let down = fs::read_to_string(retention.join("down.sql")).expect("the way back");
+    let parent = fixture.key.key.id;
+    fixture.directory.execute(&down);
+    fixture.directory.execute(&format!(
+        "DELETE FROM __diesel_schema_migrations WHERE version = '20261121170000';
+         INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                               created_at)
+         SELECT randomblob(16), consumer_id, randomblob(32), hint, name, description, search_text, id, created_at
+         FROM api_keys WHERE id = {}",
+        blob(parent.as_uuid())
+    ));
+    let refused = || {
+        let refused = fixture
+            .directory
+            .connect()
+            .batch_execute("DELETE FROM audit_events");
+        refused.is_err()
+    };
+    assert!(refused(), "the version before removes no events");
+
+    fixture.store.migrate().await.expect("brought up to date");
+    assert!(fixture.store.is_ready().await.expect("the database answers"));
+    let organization = fixture.owner.organization.id;
+    let family = fixture
+        .store
+        .family(organization, parent)
+        .await
+        .expect("a family");
+    assert_eq!(family.len(), 2);
+    assert!(refused());
+    assert_eq!(fixture.directory.count("audit_events"), 2);
 }

@@ -110,6 +110,10 @@ async fn rows_that_contradict_themselves_are_refused() {
             "api_keys_origin_check",
         ),
         (
+            "UPDATE api_keys SET adopted_by_key_id = zeroblob(15)".to_owned(),
+            "api_keys_adopted_by_key_id_check",
+        ),
+        (
             "UPDATE api_keys SET created_by_user_id = NULL".to_owned(),
             "api_keys_origin_check",
         ),
@@ -228,8 +232,31 @@ async fn every_frequent_question_is_answered_by_an_index() {
             "api_keys_valid_idx",
         ),
         (
-            "SELECT id FROM api_keys WHERE created_by_key_id = x'00'",
-            "api_keys_created_by_key_id_idx",
+            "SELECT id FROM api_keys WHERE coalesce(adopted_by_key_id, created_by_key_id) = x'00'",
+            "api_keys_next_above_idx",
+        ),
+        (
+            "SELECT id FROM api_keys WHERE revoked_at < 0 ORDER BY revoked_at, id DESC LIMIT 500",
+            "api_keys_revoked_at_idx",
+        ),
+        (
+            "SELECT key.id FROM memberships JOIN api_keys key ON key.consumer_id = memberships.id
+             AND key.revoked_at IS NULL WHERE memberships.ended_at < 0
+             ORDER BY memberships.ended_at, memberships.id LIMIT 500",
+            "memberships_ended_at_idx",
+        ),
+        (
+            "SELECT id FROM invitations WHERE coalesce(accepted_at, revoked_at, expires_at) < 0
+             ORDER BY coalesce(accepted_at, revoked_at, expires_at) LIMIT 500",
+            "invitations_over_since_idx",
+        ),
+        (
+            "SELECT bucket FROM sign_in_throttle WHERE empty_at < 0 ORDER BY empty_at LIMIT 500",
+            "sign_in_throttle_empty_at_idx",
+        ),
+        (
+            "SELECT id FROM audit_events WHERE id < x'00' AND occurred_at < 0 ORDER BY id LIMIT 500",
+            "USING PRIMARY KEY",
         ),
         (
             "SELECT id FROM api_keys WHERE consumer_id = x'00' AND creation_nonce = x'00'",

@@ -34,7 +34,8 @@ fn members(object: &str) -> Vec<String> {
     names
 }
 
-/// The tables of a database and the columns of each, in their order, but for the list of migrations.
+/// The tables of a database and the columns of each, in their order, but for the list of migrations, and for the table
+/// that has a row only within a transaction.
 async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
     let (tables, columns) = if database.is_postgres() {
         (
@@ -53,7 +54,10 @@ async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
     };
     let mut found = BTreeMap::new();
     for table in database.texts(tables).await {
-        if table != "__diesel_schema_migrations" {
+        if !matches!(
+            table.as_str(),
+            "__diesel_schema_migrations" | "audit_events_removal"
+        ) {
             let columns = database.texts(&columns.replace("{}", &table)).await;
             found.insert(table, columns);
         }

@@ -65,12 +65,12 @@ pub(crate) fn rows() -> Vec<String> {
             id(12),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"wjyrI","name":{words},"description":{words},"search_text":{words},"created_by_user_id":"{ada}","created_by_key_id":null,"creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","revoked_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_note":null}}}}"#,
+            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"wjyrI","name":{words},"description":{words},"search_text":{words},"created_by_user_id":"{ada}","created_by_key_id":null,"creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","revoked_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_note":null,"adopted_by_key_id":null}}}}"#,
             bytes(32, 0x00),
             bytes(16, 0xff),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"wjyrI","name":"child","description":"","search_text":"child","created_by_user_id":null,"created_by_key_id":"{first}","creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","revoked_at":"2026-01-02T00:00:00.456Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","last_used_at":null,"last_used_from":null,"revoked_note":{words}}}}}"#,
+            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"wjyrI","name":"child","description":"","search_text":"child","created_by_user_id":null,"created_by_key_id":"{first}","creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","revoked_at":"2026-01-02T00:00:00.456Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","last_used_at":null,"last_used_from":null,"revoked_note":{words},"adopted_by_key_id":"{first}"}}}}"#,
             bytes(32, 0x80),
         ),
     ];

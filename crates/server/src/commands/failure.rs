@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::StorageError;
+use keyward_domain::retention::InvalidRetentionPeriod;
 use keyward_domain::sign_in::password::{HashingError, WeakPassword};
 use keyward_domain::text::TextError;
 use keyward_domain::user::Username;
@@ -102,6 +103,15 @@ pub(crate) enum Failure {
     ImportFromTerminal,
     #[error("nothing was imported")]
     NothingImported(#[source] ImportError),
+    /// Cannot happen: what is too short is refused when the options are read.
+    #[error(transparent)]
+    RetentionPeriod(#[from] InvalidRetentionPeriod),
+    /// Everything else is removed by then.
+    #[error(
+        "old audit events stay, since the database lets this role only add events: set KEYWARD_MIGRATION_DATABASE_URL to the \
+         URL of the role that owns the tables"
+    )]
+    AuditEventsStay,
     #[error(transparent)]
     Hashing(#[from] HashingError),
     #[error(transparent)]

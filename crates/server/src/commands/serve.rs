@@ -23,6 +23,7 @@ use crate::options::{LimitOptions, ProxyOptions, ServeOptions};
 use crate::output;
 use crate::program;
 use crate::public_url;
+use crate::retention_job::RetentionJob;
 use crate::routes::{Routes, refusal_response};
 use crate::shutdown::ShutdownSignals;
 use crate::storage;
@@ -53,6 +54,7 @@ struct Server {
     listening_on: SocketAddr,
     public_url: PublicUrl,
     last_use_writer: LastUseWriter,
+    retention_job: Option<RetentionJob>,
     _serving_right: Option<ServingRight>,
 }
 
@@ -64,6 +66,7 @@ impl Server {
             None => storage::configured(&options.database)?,
         };
         database.limit_connections(options.pool.database_pool_size);
+        let periods = options.retention.periods()?;
         let given_url = options.server.public_url.as_deref();
         let given_url = given_url.map(public_url::given).transpose()?;
         let address = options.server.listen;
@@ -108,6 +111,10 @@ impl Server {
             listening_on,
             public_url,
             last_use_writer: composition.last_use_writer(),
+            // A demo lives in its past: much of it would go at once.
+            retention_job: demo
+                .is_none()
+                .then(|| RetentionJob::new(composition.retention(periods))),
             _serving_right: serving_right,
         })
     }
@@ -120,8 +127,14 @@ impl Server {
             "listening"
         );
         let last_uses = self.last_use_writer.start();
+        let retention = self.retention_job.map(RetentionJob::start);
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
-        last_uses.finish().await;
+        let end_of_retention = async {
+            if let Some(retention) = retention {
+                retention.finish().await;
+            }
+        };
+        tokio::join!(last_uses.finish(), end_of_retention);
         info!(cut_off = drained.cut_off, "ended");
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use keyward_front_door::{ForwardedHeader, IpNetwork};
 
+use super::retention::RetentionOptions;
 use super::{DatabaseOptions, LoggingOptions};
 
 /// How to serve.
@@ -19,6 +20,8 @@ pub(crate) struct ServeOptions {
     pub(crate) pool: PoolOptions,
     #[command(flatten)]
     pub(crate) limits: LimitOptions,
+    #[command(flatten)]
+    pub(crate) retention: RetentionOptions,
     #[command(flatten)]
     pub(crate) proxies: ProxyOptions,
     #[command(flatten)]
@@ -48,7 +51,8 @@ pub(crate) struct ServerOptions {
     pub(crate) public_url: Option<String>,
     /// Serve made-up data, on this machine only, in a database that is removed at the end
     ///
-    /// Prints a username, its password and a `curl` line with a key. It cannot be given a database or a data directory.
+    /// Prints a username, its password and a `curl` line with a key. It cannot be given a database or a data directory. Nothing
+    /// in it is removed for its age: much of it is made to look old.
     #[arg(long)]
     pub(crate) demo: bool,
 }

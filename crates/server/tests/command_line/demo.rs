@@ -340,6 +340,17 @@ fn the_options_of_a_server_are_those_of_a_demo() {
     assert_eq!(answer.json()["code"], "key_limit_reached");
 }
 
+#[test]
+fn nothing_is_removed_for_its_age() {
+    let directory = TemporaryDirectory::new("age");
+    let mut demo = directory.start(&[]);
+    let revoked_long_ago = |key: &Value| key["name"] == "Load test, contractor" && key["status"] == "revoked";
+    assert!(demo.keys().iter().any(revoked_long_ago));
+    demo.server.signal(Signal::TERM);
+    let (_, log) = demo.server.ended();
+    assert!(!log.contains("kept no longer"), "{log}");
+}
+
 /// Refused before anything was made.
 #[track_caller]
 fn assert_refused(directory: &TemporaryDirectory, answer: &Answer, words: &str) {

@@ -3,89 +3,14 @@
 use std::fs::OpenOptions;
 use std::process::Stdio;
 
-use keyward_test_database::TestDatabase;
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::browser::{cookie, create_key, front_page_leads_to, sign_in};
 use crate::data_directory::DataDirectory;
-use crate::keyward::{Answer, Keyward};
+use crate::place::{Place, pipe};
 use crate::server::{HttpAnswer, Server};
-use crate::setup::{PASSWORD, bootstrap};
-
-/// Where an installation is kept.
-enum Place {
-    File(DataDirectory),
-    Server(TestDatabase),
-}
-
-impl Place {
-    fn file(test: &str) -> Self {
-        Self::File(DataDirectory::new(test))
-    }
-
-    async fn server() -> Self {
-        Self::Server(TestDatabase::empty().await.unwrap())
-    }
-
-    fn keyward(&self, command: &str) -> Keyward {
-        match self {
-            Self::File(directory) => {
-                Keyward::new(&[command, "--data-dir", directory.path().to_str().unwrap()])
-            }
-            Self::Server(database) => Keyward::new(&[command]).database(database.url()),
-        }
-    }
-
-    fn bootstrap(&self) {
-        match self {
-            Self::File(directory) => directory.bootstrap(),
-            Self::Server(database) => bootstrap(database),
-        }
-        .success();
-    }
-
-    fn serve(&self) -> Server {
-        match self {
-            Self::File(directory) => Server::start_in(directory.path()),
-            Self::Server(database) => Server::start(database.url(), &[]),
-        }
-    }
-
-    fn export(&self) -> String {
-        self.keyward("export").run().success()
-    }
-
-    fn import(&self, export: &str) -> Answer {
-        self.keyward("import").input(export).run()
-    }
-}
-
-/// `keyward export | keyward import`.
-fn pipe(from: &Place, to: &Place) {
-    let mut exporting = from
-        .keyward("export")
-        .into_command()
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let export = exporting.stdout.take().unwrap();
-    let imported = to
-        .keyward("import")
-        .into_command()
-        .stdin(export)
-        .output()
-        .unwrap();
-    assert!(exporting.wait().unwrap().success());
-    let said = String::from_utf8(imported.stderr).unwrap();
-    assert!(imported.status.success(), "{said}");
-    assert_eq!(imported.stdout, b"");
-    assert!(
-        said.contains("Imported rows: organizations 1, users 1, "),
-        "{said}"
-    );
-}
+use crate::setup::PASSWORD;
 
 fn user(server: &Server, method: &str, path: &str, token: &str) -> HttpAnswer {
     server.ask(method, path, &[&format!("Authorization: Bearer {token}")], "")
@@ -100,7 +25,7 @@ fn token(created: &HttpAnswer) -> String {
 /// Everything that people and programs had before goes on as it was.
 fn move_to(from: &Place, to: &Place) {
     from.bootstrap();
-    let mut server = from.serve();
+    let mut server = from.serve(&[]);
     let signed_in = sign_in(&server, "ada", PASSWORD);
     let cookie = cookie(&signed_in).to_owned();
     let kept = token(&create_key(&server, &cookie, "kept"));
@@ -113,7 +38,7 @@ fn move_to(from: &Place, to: &Place) {
     pipe(from, to);
     assert_eq!(to.export(), from.export());
 
-    let server = to.serve();
+    let server = to.serve(&[]);
     let me = user(&server, "GET", "/api/v1/user", &kept);
     assert_eq!(me.status, 200, "{me:?}");
     assert_eq!(me.json()["username"], "ada");
@@ -147,7 +72,7 @@ async fn tokens_passwords_and_sessions_move_from_postgresql_to_the_file() {
 #[tokio::test]
 async fn a_running_server_does_not_keep_an_export_from_being_made() {
     for place in [Place::file("export-served"), Place::server().await] {
-        let _server = place.serve();
+        let _server = place.serve(&[]);
         place.bootstrap();
         assert!(place.export().contains("\"username\":\"ada\""));
     }
@@ -178,7 +103,7 @@ async fn a_refused_import_changes_nothing() {
     let cut = &export[..export.len() - 1];
     let line = export.lines().count();
     for to in [Place::file("refused-to"), Place::server().await] {
-        to.keyward("migrate").run().success();
+        to.keyward(&["migrate"]).run().success();
         for (input, reason) in [
             (
                 "",
@@ -206,9 +131,9 @@ async fn a_refused_import_changes_nothing() {
 #[tokio::test]
 async fn a_database_that_is_not_set_up_has_nothing_to_export() {
     for place in [Place::file("nothing"), Place::server().await] {
-        place.keyward("migrate").run().success();
+        place.keyward(&["migrate"]).run().success();
         assert_eq!(
-            place.keyward("export").run().refusal(),
+            place.keyward(&["export"]).run().refusal(),
             "there is nothing to export: this database is not set up (--data-dir or KEYWARD_DATABASE_URL names another)"
         );
     }
@@ -241,7 +166,7 @@ fn an_export_is_neither_shown_on_a_terminal_nor_typed_into_one() {
             "error: standard input is a terminal: pipe `keyward export` into it, or a file that it made\n",
         ),
     ] {
-        let mut process = place.keyward(command).into_command();
+        let mut process = place.keyward(&[command]).into_command();
         let process = process.stdin(open()).stdout(open()).stderr(Stdio::piped());
         let answer = process.spawn().unwrap().wait_with_output().unwrap();
         assert_eq!(answer.status.code(), Some(1));

@@ -11,11 +11,12 @@ use crate::keyward::Keyward;
 pub(crate) const NOBODY: &str = "postgres://keyward:s3cret@127.0.0.1:1/keyward";
 
 /// All of them, as somebody types them. A test holds this against what `keyward help` tells.
-pub(crate) const NEEDING_A_DATABASE: [&[&str]; 11] = [
+pub(crate) const NEEDING_A_DATABASE: [&[&str]; 12] = [
     &["serve", "--listen=127.0.0.1:0"],
     &["migrate"],
     &["export"],
     &["import"],
+    &["clean-up"],
     &["admin", "setup-link"],
     &[
         "admin",
@@ -41,7 +42,7 @@ pub(crate) const NEEDING_A_DATABASE: [&[&str]; 11] = [
 pub(crate) fn acts_on_what_is_there(command: &[&str]) -> bool {
     matches!(
         command,
-        ["export"]
+        ["export" | "clean-up"]
             | [
                 "admin",
                 "create-user" | "create-organization" | "remove-member" | "revoke" | "reset-password",

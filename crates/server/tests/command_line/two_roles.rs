@@ -6,8 +6,9 @@ use tokio_postgres::error::SqlState;
 
 use crate::browser::{cookie, create_key, sign_in};
 use crate::keyward::Keyward;
+use crate::retention::OVER;
 use crate::server::Server;
-use crate::setup::PASSWORD;
+use crate::setup::{PASSWORD, bootstrap};
 
 const MIGRATION_URL: &str = "KEYWARD_MIGRATION_DATABASE_URL";
 
@@ -91,6 +92,46 @@ async fn the_owner_migrates_and_the_role_that_serves_cannot_rewrite_the_audit_lo
             "{forbidden}"
         );
     }
+    let clean_up = format!("DROP OWNED BY {0}; DROP ROLE {0}", role.name);
+    run(database.url(), &clean_up).await.unwrap();
+}
+
+#[tokio::test]
+async fn old_audit_events_are_removed_as_the_owner_only_and_the_server_says_so() {
+    let database = TestDatabase::empty().await.unwrap();
+    let role = ServingRole::of(&database);
+    let [before, after] = role.statements().try_into().unwrap();
+    run(database.url(), &before).await.unwrap();
+    bootstrap(&database).success();
+    run(database.url(), &after).await.unwrap();
+    run(database.url(), OVER).await.unwrap();
+    let as_server = |arguments: &[&str]| {
+        Keyward::new(arguments)
+            .database(&role.url)
+            .variable("KEYWARD_KEEP_AUDIT_EVENTS", "365")
+    };
+    let as_owner = |arguments: &[&str]| as_server(arguments).variable(MIGRATION_URL, database.url());
+
+    // That the server knows the owner changes nothing: it acts as its own role.
+    let mut server = Server::listening_as(as_owner(&["serve", "--listen", "127.0.0.1:0"]));
+    let warning = server.event(
+        "old audit events stay, since the database lets this server's role only add events: run `keyward clean-up` \
+         regularly, with the same options, and with the URL of the role that owns the tables in \
+         KEYWARD_MIGRATION_DATABASE_URL",
+    );
+    assert_eq!(warning["level"], "WARN");
+    let refused = as_server(&["clean-up"]).run();
+    assert_eq!(
+        refused.refusal(),
+        "old audit events stay, since the database lets this role only add events: set KEYWARD_MIGRATION_DATABASE_URL to \
+         the URL of the role that owns the tables"
+    );
+    let removed = as_owner(&["clean-up"]).run();
+    assert_eq!(removed.errors, "Removed 3 audit events.\n");
+    assert_eq!(removed.success(), "");
+    let nothing = as_owner(&["clean-up"]).run();
+    assert_eq!(nothing.errors, "There was nothing to remove.\n");
+    drop(server);
     let clean_up = format!("DROP OWNED BY {0}; DROP ROLE {0}", role.name);
     run(database.url(), &clean_up).await.unwrap();
 }

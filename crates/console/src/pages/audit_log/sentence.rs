@@ -167,6 +167,7 @@ impl Words {
             Action::CreateApiKey => Self::about("created the API key"),
             Action::EditApiKey => Self::about("edited the API key"),
             Action::RevokeApiKey => Self::about("revoked the API key"),
+            Action::RemoveAuditEvents => Self::alone("removed old audit events"),
         }
     }
 }
@@ -198,6 +199,7 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         | Action::ChangePassword
         | Action::SignIn
         | Action::SignOut
-        | Action::EndSession => None,
+        | Action::EndSession
+        | Action::RemoveAuditEvents => None,
     }
 }

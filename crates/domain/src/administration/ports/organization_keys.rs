@@ -66,6 +66,8 @@ pub struct HeldKey {
     pub description: KeyDescription,
     /// How it came to be.
     pub origin: Origin,
+    /// See [`ApiKey::next_above`].
+    pub next_above: Option<ApiKeyId>,
     /// When it was created.
     pub created_at: DateTime<Utc>,
     /// Its revocation, which is final.
@@ -99,6 +101,7 @@ impl HeldKey {
     #[must_use]
     pub fn new(key: ApiKey, holder: KeyHolder) -> Self {
         Self {
+            next_above: key.next_above(),
             id: key.id,
             hint: key.hint,
             name: key.name,

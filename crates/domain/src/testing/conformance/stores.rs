@@ -11,6 +11,7 @@ use crate::id::MembershipId;
 use crate::membership::Membership;
 use crate::organization::Organization;
 use crate::ports::{ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
+use crate::retention::ports::RetentionStore;
 use crate::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
 use crate::user::User;
 
@@ -85,6 +86,8 @@ pub struct Stores {
     pub last_uses: Arc<dyn LastUses>,
     /// Keys, as owners see them.
     pub organization_keys: Arc<dyn OrganizationKeyStore>,
+    /// What removes what is over.
+    pub retention: Arc<dyn RetentionStore>,
 }
 
 impl Stores {
@@ -107,6 +110,7 @@ impl Stores {
             + Names
             + LastUses
             + OrganizationKeyStore
+            + RetentionStore
             + 'static,
     {
         Self {
@@ -121,7 +125,8 @@ impl Stores {
             reachable_projects: Arc::clone(&store) as _,
             names: Arc::clone(&store) as _,
             last_uses: Arc::clone(&store) as _,
-            organization_keys: store,
+            organization_keys: Arc::clone(&store) as _,
+            retention: store,
         }
     }
 }

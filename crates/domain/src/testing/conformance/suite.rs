@@ -8,6 +8,7 @@ macro_rules! suite {
         keys { $($key_module:ident { $($key_case:ident)* })* }
         sign_in { $($sign_in_module:ident { $($sign_in_case:ident)* })* }
         administration { $($administration_module:ident { $($administration_case:ident)* })* }
+        retention { $($retention_module:ident { $($retention_case:ident)* })* }
     ) => {
         /// Each case of the key ports by itself: an async function that takes fresh [`KeyStores`](super::KeyStores)
         /// and panics if the store breaks the promise that the function is named for.
@@ -25,6 +26,12 @@ macro_rules! suite {
         /// [`Stores`](super::Stores) and panics if the store breaks the promise that the function is named for.
         pub mod administration_cases {
             $(pub use super::super::administration::$administration_module::{$($administration_case),*};)*
+        }
+
+        /// Each case of the port of retention by itself: an async function that takes fresh [`Stores`](super::Stores)
+        /// and panics if the store breaks the promise that the function is named for.
+        pub mod retention_cases {
+            $(pub use super::super::retention::$retention_module::{$($retention_case),*};)*
         }
 
         /// Makes a test of each case of the [conformance suite](crate::testing::conformance) that is about keys.
@@ -70,6 +77,13 @@ macro_rules! suite {
                     async fn $administration_case() {
                         let stores = $dollar stores().await;
                         $dollar crate::testing::conformance::administration_cases::$administration_case(stores).await;
+                    }
+                )*)*
+                $($(
+                    #[$dollar test]
+                    async fn $retention_case() {
+                        let stores = $dollar stores().await;
+                        $dollar crate::testing::conformance::retention_cases::$retention_case(stores).await;
                     }
                 )*)*
             };
@@ -437,6 +451,40 @@ suite! { $
             keys_are_revoked_in_full_even_if_the_caller_stops_waiting
             concurrent_revocations_by_owner_and_holder_end_every_key_once
             no_child_outlives_the_revocation_of_its_family_by_an_owner
+        }
+    }
+    retention {
+        dead_key_cases {
+            keys_go_once_they_are_dead_for_long_enough
+            keys_of_a_membership_that_ended_go_with_time
+            what_is_removed_at_once_has_a_limit
+            a_removed_key_is_nowhere_and_its_events_stay
+            keys_that_are_removed_many_times_at_once_are_counted_once
+            dead_keys_are_removed_in_full_even_if_the_caller_stops_waiting
+        }
+        kept_family_cases {
+            what_came_from_a_removed_key_stays_in_the_family_above_it
+            a_family_of_which_the_first_key_was_removed_stays_one_below_each_of_its_children
+            a_line_of_keys_keeps_its_ends_together_however_its_middle_is_removed
+            a_family_keeps_together_while_many_remove_its_dead_at_once
+            a_removed_key_still_tells_its_children_who_made_them
+            keys_that_are_replaced_for_ever_are_few_and_one_family
+        }
+        ended_invitation_cases {
+            invitations_go_once_they_are_over_for_long_enough
+            who_joined_with_a_removed_invitation_stays
+        }
+        expired_session_cases {
+            sessions_go_once_they_have_expired
+        }
+        throttle_bucket_cases {
+            buckets_go_once_they_ran_empty_and_nobody_gets_more_attempts
+        }
+        audit_event_cases {
+            events_go_once_they_are_old_enough_and_their_removal_is_an_event
+            removing_no_events_is_no_event
+            the_oldest_events_go_first_and_no_more_than_asked
+            events_whose_removal_cannot_be_written_stay
         }
     }
 }

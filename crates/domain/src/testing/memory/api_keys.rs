@@ -178,13 +178,16 @@ impl State {
 
     /// All keys created from this one, whatever their state.
     fn descendants(&self, consumer: ConsumerId, id: ApiKeyId) -> Vec<ApiKeyId> {
+        if !self.keys_of(consumer).any(|stored| stored.key.id == id) {
+            return Vec::new();
+        }
         let mut found = vec![id];
         let mut next = 0;
         while let Some(&parent) = found.get(next) {
             let children = self.keys_of(consumer).map(|stored| &stored.key);
             found.extend(
                 children
-                    .filter(|key| key.parent() == Some(parent))
+                    .filter(|key| key.next_above() == Some(parent))
                     .map(|key| key.id),
             );
             next += 1;

@@ -44,7 +44,7 @@ impl OrganizationKeyStore for MemoryStore {
         let mut next = find(id);
         while let Some(key) = next {
             lineage.push(key.id);
-            next = key.parent().and_then(find);
+            next = key.next_above().and_then(find);
         }
         let mut family = state.with_descendants(organization, lineage);
         family.sort_unstable();
@@ -132,7 +132,7 @@ impl State {
         let mut next = 0;
         while let Some(&parent) = found.get(next) {
             for key in self.keys_within(organization) {
-                if key.parent() == Some(parent) && !found.contains(&key.id) {
+                if key.next_above() == Some(parent) && !found.contains(&key.id) {
                     found.push(key.id);
                 }
             }

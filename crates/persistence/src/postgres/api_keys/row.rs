@@ -35,6 +35,7 @@ pub(in crate::postgres) struct KeyRow {
     last_used_at: Option<DateTime<Utc>>,
     last_used_from: Option<String>,
     revoked_note: Option<String>,
+    adopted_by_key_id: Option<Uuid>,
 }
 
 impl TryFrom<KeyRow> for ApiKey {
@@ -49,6 +50,7 @@ impl TryFrom<KeyRow> for ApiKey {
             name: stored.read("name", KeyName::parse(&row.name))?,
             description: stored.read("description", KeyDescription::parse(&row.description))?,
             origin: origin(&stored, &row)?,
+            adopted_by: row.adopted_by_key_id.map(ApiKeyId::from_uuid),
             created_at: row.created_at,
             revocation: revocation(&stored, &row)?,
             last_use: last_use(&stored, &row)?,

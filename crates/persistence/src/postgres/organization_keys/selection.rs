@@ -49,7 +49,8 @@ fn are_or_descend_from(organization: OrganizationId, ids: Vec<Uuid>) -> KeyCondi
         .sql(") AND root.organization_id = ")
         .bind::<SqlUuid, _>(organization.as_uuid())
         .sql(
-            " UNION SELECT child.id FROM api_keys child JOIN lineage ON child.created_by_key_id = lineage.id \
+            " UNION SELECT child.id FROM api_keys child \
+                 JOIN lineage ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = lineage.id \
                  WHERE child.organization_id = ",
         )
         .bind::<SqlUuid, _>(organization.as_uuid())
@@ -63,19 +64,21 @@ pub(super) fn family_of(organization: OrganizationId, id: Uuid) -> KeyCondition 
     Box::new(
         sql::<Bool>(
             "api_keys.id IN (WITH RECURSIVE line AS (\
-                 SELECT own.id, own.created_by_key_id FROM api_keys own WHERE own.id = ",
+                 SELECT own.id, coalesce(own.adopted_by_key_id, own.created_by_key_id) AS next_above \
+                 FROM api_keys own WHERE own.id = ",
         )
         .bind::<SqlUuid, _>(id)
         .sql(" AND own.organization_id = ")
         .bind::<SqlUuid, _>(organization.as_uuid())
         .sql(
-            " UNION SELECT parent.id, parent.created_by_key_id FROM api_keys parent \
-                 JOIN line ON parent.id = line.created_by_key_id WHERE parent.organization_id = ",
+            " UNION SELECT parent.id, coalesce(parent.adopted_by_key_id, parent.created_by_key_id) \
+                 FROM api_keys parent JOIN line ON parent.id = line.next_above WHERE parent.organization_id = ",
         )
         .bind::<SqlUuid, _>(organization.as_uuid())
         .sql(
             "), family AS (SELECT line.id FROM line \
-                 UNION SELECT child.id FROM api_keys child JOIN family ON child.created_by_key_id = family.id \
+                 UNION SELECT child.id FROM api_keys child \
+                 JOIN family ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = family.id \
                  WHERE child.organization_id = ",
         )
         .bind::<SqlUuid, _>(organization.as_uuid())

@@ -1,4 +1,4 @@
-//! The keys that were created from a key, directly or not.
+//! The keys that were created from a key, directly or not, also through keys that are kept no longer.
 
 use std::convert::Infallible;
 
@@ -48,7 +48,8 @@ pub(super) fn is_or_descends_from(
         .sql(" AND root.consumer_id = ")
         .bind::<Binary, _>(StoredId(consumer.as_uuid()))
         .sql(
-            " UNION SELECT child.id FROM api_keys child JOIN lineage ON child.created_by_key_id = lineage.id \
+            " UNION SELECT child.id FROM api_keys child \
+                 JOIN lineage ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = lineage.id \
                  WHERE +child.consumer_id = ",
         )
         .bind::<Binary, _>(StoredId(consumer.as_uuid()))

@@ -34,6 +34,7 @@ pub(in crate::sqlite) struct KeyRow {
     last_used_at: Option<i64>,
     last_used_from: Option<String>,
     revoked_note: Option<String>,
+    adopted_by_key_id: Option<StoredId>,
 }
 
 impl TryFrom<KeyRow> for ApiKey {
@@ -48,6 +49,7 @@ impl TryFrom<KeyRow> for ApiKey {
             name: stored.read("name", KeyName::parse(&row.name))?,
             description: stored.read("description", KeyDescription::parse(&row.description))?,
             origin: origin(&stored, &row)?,
+            adopted_by: row.adopted_by_key_id.map(|id| ApiKeyId::from_uuid(id.0)),
             created_at: stored.read("created_at", moment(row.created_at))?,
             revocation: revocation(&stored, &row)?,
             last_use: last_use(&stored, &row)?,

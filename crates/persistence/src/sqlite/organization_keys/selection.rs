@@ -51,21 +51,23 @@ pub(super) fn valid_of(organization: OrganizationId, selection: &KeySelection) -
 pub(super) fn family_of(organization: OrganizationId, id: ApiKeyId) -> KeyCondition {
     let family = sql::<Bool>(
         "api_keys.id IN (WITH RECURSIVE line AS (\
-             SELECT own.id, own.created_by_key_id FROM api_keys own WHERE own.id = ",
+             SELECT own.id, coalesce(own.adopted_by_key_id, own.created_by_key_id) AS next_above \
+             FROM api_keys own WHERE own.id = ",
     )
     .bind::<Binary, _>(StoredId(id.as_uuid()))
     .sql(
-        " UNION SELECT parent.id, parent.created_by_key_id FROM api_keys parent \
-             JOIN line ON parent.id = line.created_by_key_id\
+        " UNION SELECT parent.id, coalesce(parent.adopted_by_key_id, parent.created_by_key_id) \
+             FROM api_keys parent JOIN line ON parent.id = line.next_above\
          ), family AS (SELECT line.id FROM line \
-             UNION SELECT child.id FROM api_keys child JOIN family ON child.created_by_key_id = family.id\
+             UNION SELECT child.id FROM api_keys child \
+             JOIN family ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = family.id\
          ) SELECT id FROM family)",
     );
     Box::new(within(organization).and(family))
 }
 
 /// Whether a row of `api_keys` has one of these identifiers.
-pub(super) fn listed(ids: impl Iterator<Item = Uuid>) -> ListedIn {
+pub(in crate::sqlite) fn listed(ids: impl Iterator<Item = Uuid>) -> ListedIn {
     sql::<Bool>("api_keys.id IN (SELECT unhex(value) FROM json_each(")
         .bind::<Text, _>(as_json(ids))
         .sql("))")
@@ -80,13 +82,14 @@ fn listed_or_descends(ids: impl Iterator<Item = Uuid>) -> ListedIn {
     )
     .bind::<Text, _>(as_json(ids))
     .sql(
-        ")) UNION SELECT child.id FROM api_keys child JOIN lineage ON child.created_by_key_id = lineage.id\
+        ")) UNION SELECT child.id FROM api_keys child \
+             JOIN lineage ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = lineage.id\
          ) SELECT id FROM lineage)",
     )
 }
 
 /// SQLite takes a bounded number of parameters, and no lists: this is one text.
-fn as_json(ids: impl Iterator<Item = Uuid>) -> String {
+pub(in crate::sqlite) fn as_json(ids: impl Iterator<Item = Uuid>) -> String {
     let ids: Vec<String> = ids.map(|id| format!("\"{}\"", id.simple())).collect();
     format!("[{}]", ids.join(","))
 }

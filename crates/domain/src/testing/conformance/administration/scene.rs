@@ -78,7 +78,7 @@ impl AdministrationScene {
     }
 
     /// The live members of an organization that pass the filter, over all pages of that size.
-    pub(super) async fn listed(
+    pub(in super::super) async fn listed(
         &self,
         organization: OrganizationId,
         search: Option<&str>,
@@ -104,7 +104,7 @@ impl AdministrationScene {
     }
 
     /// Who is a live member of the organization, and as what: by rising identifier of the membership.
-    pub(super) async fn roles(&self, organization: OrganizationId) -> Vec<(MembershipId, Role)> {
+    pub(in super::super) async fn roles(&self, organization: OrganizationId) -> Vec<(MembershipId, Role)> {
         let members = self.listed(organization, None, PageSize::MAX).await;
         let members = members.into_iter().rev();
         members
@@ -249,7 +249,7 @@ impl AdministrationScene {
     }
 
     /// The owner invites somebody.
-    pub(super) async fn invite(&self, owner: &Member, role: Role) -> NewInvitation {
+    pub(in super::super) async fn invite(&self, owner: &Member, role: Role) -> NewInvitation {
         let new = self.new_invitation(&owner.organization, as_user(owner), role);
         let subject = Subject::Invitation(new.invitation.id);
         let event = self.act(owner).event(Action::CreateInvitation, subject);
@@ -259,7 +259,7 @@ impl AdministrationScene {
     }
 
     /// What an invitation's link leads to.
-    pub(super) async fn open_invitation(&self, new: &NewInvitation) -> Option<OpenInvitation> {
+    pub(in super::super) async fn open_invitation(&self, new: &NewInvitation) -> Option<OpenInvitation> {
         let found = self.stores.invitations.find(&new.digest).await;
         found.expect("the store answers")
     }
@@ -273,7 +273,7 @@ impl AdministrationScene {
     }
 
     /// Somebody new accepts an invitation now, as it says.
-    pub(super) async fn accept_as_newcomer(
+    pub(in super::super) async fn accept_as_newcomer(
         &self,
         new: &NewInvitation,
         username: &str,

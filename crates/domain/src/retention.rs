@@ -1,0 +1,133 @@
+//! Retention: how long what is over stays, and its removal after that.
+//!
+//! A key that is dead, a session that expired, an invitation that ended and a throttle bucket that ran empty give nobody
+//! anything any more. They stay for a while, for people to look at, and then go, so that what is made and ended all the
+//! time does not fill the database for ever. What happened stays in the audit log, for ever unless somebody says
+//! otherwise. Organizations, users, memberships and projects stay: the audit log is about them.
+
+mod periods;
+pub mod ports;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
+
+use crate::audit::{Act, Action, Actor, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::id::IdGenerator;
+use crate::ports::StorageError;
+use crate::words::words;
+
+pub use periods::{InvalidRetentionPeriod, RetentionPeriods};
+use ports::{RemoveAuditEventsError, RetentionStore};
+
+words! {
+    /// What goes once its time is over.
+    Outlived {
+        /// Keys that were revoked, or whose membership ended.
+        DeadKeys = "dead keys",
+        /// Invitations that were used or taken back, or expired.
+        EndedInvitations = "ended invitations",
+        /// Console sessions that expired. One that is signed out goes at once.
+        ExpiredSessions = "expired sessions",
+        /// Counts of attempts to sign in that ran empty.
+        EmptyThrottleBuckets = "empty throttle buckets",
+        /// Audit events.
+        AuditEvents = "audit events",
+    }
+}
+
+/// Removes what is kept no longer, portion by portion.
+///
+/// Any number of processes may do so at once.
+#[derive(Clone)]
+pub struct Retention {
+    store: Arc<dyn RetentionStore>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<IdGenerator>,
+    periods: RetentionPeriods,
+}
+
+impl Retention {
+    /// The most that is removed at once: few enough that nobody has to wait for it.
+    pub const PORTION: u32 = 500;
+
+    /// How much longer than itself a throttle bucket stays, should the clocks of replicas differ.
+    const CLOCKS_DIFFER: TimeDelta = TimeDelta::hours(1);
+
+    /// The use case over these ports.
+    #[must_use]
+    pub fn new(
+        store: Arc<dyn RetentionStore>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<IdGenerator>,
+        periods: RetentionPeriods,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            ids,
+            periods,
+        }
+    }
+
+    /// Removes at most [`Retention::PORTION`] things of a kind whose time is over, and says how many. None are left, or
+    /// another process removes them, when it is 0.
+    ///
+    /// # Errors
+    /// See [`RemoveOutlivedError`].
+    pub async fn remove_some(&self, kind: Outlived) -> Result<u32, RemoveOutlivedError> {
+        let now = self.clock.now();
+        let periods = &self.periods;
+        let period = match kind {
+            Outlived::DeadKeys => Some(periods.dead_keys()),
+            Outlived::EndedInvitations => Some(periods.ended_invitations()),
+            Outlived::ExpiredSessions => Some(periods.expired_sessions()),
+            Outlived::EmptyThrottleBuckets => Some(Self::CLOCKS_DIFFER),
+            Outlived::AuditEvents => periods.audit_events(),
+        };
+        let Some(before) = period.and_then(|period| now.checked_sub_signed(period)) else {
+            return Ok(0);
+        };
+        let (store, at_most) = (&self.store, Self::PORTION);
+        let removed = match kind {
+            Outlived::DeadKeys => store.remove_dead_keys(before, at_most).await?,
+            Outlived::EndedInvitations => store.remove_ended_invitations(before, at_most).await?,
+            Outlived::ExpiredSessions => store.remove_expired_sessions(before, at_most).await?,
+            Outlived::EmptyThrottleBuckets => store.remove_empty_throttle_buckets(before, at_most).await?,
+            Outlived::AuditEvents => {
+                let act = Act::new(&self.ids, now, Actor::Administrator, RequestSource::default());
+                let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
+                store
+                    .remove_audit_events(start_of_day(before), at_most, event)
+                    .await?
+            }
+        };
+        Ok(removed)
+    }
+}
+
+/// Audit events go a day at a time: each removal is an event itself, and there should be few of them.
+fn start_of_day(moment: DateTime<Utc>) -> DateTime<Utc> {
+    moment.date_naive().and_time(NaiveTime::MIN).and_utc()
+}
+
+/// Why nothing was removed.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoveOutlivedError {
+    /// This process may only add audit events.
+    #[error("the database lets its user only add audit events, and remove none")]
+    NotAllowed,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl From<RemoveAuditEventsError> for RemoveOutlivedError {
+    fn from(error: RemoveAuditEventsError) -> Self {
+        match error {
+            RemoveAuditEventsError::NotAllowed => Self::NotAllowed,
+            RemoveAuditEventsError::Storage(error) => Self::Storage(error),
+        }
+    }
+}

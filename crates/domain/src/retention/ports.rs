@@ -1,0 +1,68 @@
+//! What a store must promise for removing what is kept no longer.
+//!
+//! Each method removes at most a given number of things, and returns how many it removed. Any number of processes call
+//! them at once: none of them MUST fail for it, or wait long for another; one may return 0 while another removes
+//! something. As long as something is there to be removed, one of them MUST get on.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use crate::audit::AuditEvent;
+use crate::ports::StorageError;
+
+/// Removes what is over.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait RetentionStore: Send + Sync {
+    /// Removes keys that were revoked before this moment, and keys that were never revoked of memberships that ended
+    /// before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since). Writes no audit event, and removes none.
+    ///
+    /// The keys that came from a removed key stay in the family of the keys that it came from: a store MUST set their
+    /// [`ApiKey::adopted_by`](crate::api_key::ApiKey::adopted_by) to the nearest of these that is kept, in the same
+    /// transaction. MUST NOT change anything else.
+    async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError>;
+
+    /// Removes invitations that were [over](crate::invitation::Invitation::over_since) before this moment.
+    async fn remove_ended_invitations(
+        &self,
+        ended_before: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError>;
+
+    /// Removes sessions that were [live](crate::sign_in::session::Session::is_live) no more at this moment.
+    async fn remove_expired_sessions(
+        &self,
+        expired_at: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError>;
+
+    /// Removes throttle buckets that ran empty before this moment.
+    async fn remove_empty_throttle_buckets(
+        &self,
+        empty_before: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError>;
+
+    /// Removes audit events that happened before this moment, oldest identifiers first, of all organizations and of
+    /// none.
+    ///
+    /// If it removes any, it MUST write the given event in the same transaction; else it MUST NOT. It is the only way
+    /// to remove events, and there MUST be none to change them.
+    async fn remove_audit_events(
+        &self,
+        before: DateTime<Utc>,
+        at_most: u32,
+        event: AuditEvent,
+    ) -> Result<u32, RemoveAuditEventsError>;
+}
+
+/// Why no audit events were removed.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoveAuditEventsError {
+    /// The store gives this process no right to.
+    #[error("this process may remove no audit events")]
+    NotAllowed,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}

@@ -1,0 +1,105 @@
+//! What removing audit events promises.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::super::Stores;
+use super::scene::{ALL, MILLISECOND, RetentionScene};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::id::OrganizationId;
+use crate::retention::ports::RemoveAuditEventsError;
+
+pub async fn events_go_once_they_are_old_enough_and_their_removal_is_an_event(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let here = Some(ada.organization.id);
+    let key = scene.add_key(&ada, "kept").await;
+    let moment = scene.now();
+    record(&scene, None).await;
+    let at_the_moment = scene.later(MILLISECOND);
+    let young = record(&scene, here).await;
+    let young_of_none = record(&scene, None).await;
+
+    let (removed, removal) = remove(&scene, at_the_moment, ALL).await;
+    assert_eq!(removed.expect("events are removed"), 2);
+    assert_eq!(scene.events(here).await, [young]);
+    assert_eq!(scene.events(None).await, [removal, young_of_none]);
+    assert_eq!(scene.stored(&key).await, key, "nothing but events goes");
+    let (removed, _) = remove(&scene, moment, ALL).await;
+    assert_eq!(removed.expect("there is nothing to remove"), 0);
+}
+
+pub async fn removing_no_events_is_no_event(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let begun = scene.now();
+    scene.add_key(&ada, "kept").await;
+    let before = scene.events(Some(ada.organization.id)).await;
+    let (removed, _) = remove(&scene, begun, ALL).await;
+
+    assert_eq!(removed.expect("there is nothing to remove"), 0);
+    assert_eq!(scene.events(Some(ada.organization.id)).await, before);
+    assert_eq!(scene.events(None).await, []);
+}
+
+pub async fn the_oldest_events_go_first_and_no_more_than_asked(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let here = Some(ada.organization.id);
+    let mut recorded = Vec::new();
+    for _ in 0..7 {
+        scene.later(MILLISECOND);
+        recorded.push(record(&scene, here).await);
+    }
+    recorded.reverse();
+    let now = scene.later(TimeDelta::days(1));
+
+    for (asked, left) in [(3, 4), (2, 2), (1, 1)] {
+        let (removed, _) = remove(&scene, now, asked).await;
+        assert_eq!(removed.expect("events are removed"), asked);
+        assert_eq!(scene.events(here).await, recorded[..left]);
+    }
+    let (removed, _) = remove(&scene, now, 3).await;
+    assert_eq!(removed.expect("the last one is removed"), 1);
+    assert_eq!(scene.events(here).await, []);
+    assert_eq!(scene.events(None).await.len(), 4, "each removal is an event");
+}
+
+pub async fn events_whose_removal_cannot_be_written_stay(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let here = Some(ada.organization.id);
+    scene.add_key(&ada, "kept").await;
+    let recorded = scene.events(here).await;
+    let now = scene.later(TimeDelta::days(1));
+    let event = scene.unwritable(removal(&scene)).await;
+    let refused = scene.stores.retention.remove_audit_events(now, ALL, event).await;
+
+    assert!(
+        matches!(refused, Err(RemoveAuditEventsError::Storage(_))),
+        "{refused:?}"
+    );
+    assert_eq!(scene.events(here).await, recorded);
+}
+
+async fn record(scene: &RetentionScene, organization: Option<OrganizationId>) -> AuditEvent {
+    let act = scene.act_as(Actor::Anonymous, organization);
+    let event = act.refusal(Action::SignIn, Subject::Installation);
+    let recorded = scene.stores.keys.audit_log.record(event.clone()).await;
+    recorded.expect("an event is recorded");
+    event
+}
+
+fn removal(scene: &RetentionScene) -> AuditEvent {
+    let act = scene.act_as(Actor::Administrator, None);
+    act.event(Action::RemoveAuditEvents, Subject::Installation)
+}
+
+/// How many events it removed, and the event of that.
+async fn remove(
+    scene: &RetentionScene,
+    before: DateTime<Utc>,
+    at_most: u32,
+) -> (Result<u32, RemoveAuditEventsError>, AuditEvent) {
+    let event = removal(scene);
+    let retention = &scene.stores.retention;
+    let removed = retention
+        .remove_audit_events(before, at_most, event.clone())
+        .await;
+    (removed, event)
+}

@@ -1,0 +1,163 @@
+//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys) promises of the
+//! keys that go.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use futures_util::future::BoxFuture;
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::scene::{ALL, MILLISECOND, RetentionScene};
+use crate::administration::ports::OrganizationKeyFilter;
+use crate::api_key::ApiKey;
+use crate::page::{PageRequest, PageSize};
+use crate::ports::{KeyFilter, StatusFilter};
+
+pub async fn keys_go_once_they_are_dead_for_long_enough(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let valid = scene.add_key(&ada, "valid").await;
+    let mut died = Vec::new();
+    for member in [&ada, &bob, &ada] {
+        let key = scene.add_key(member, "revoked").await;
+        scene.kill(member, &key).await;
+        died.push((key, scene.now()));
+        scene.later(MILLISECOND);
+    }
+
+    assert_eq!(scene.remove_keys_dead_before(died[0].1, ALL).await, 0);
+    assert_eq!(scene.remove_keys_dead_before(died[2].1, ALL).await, 2);
+    let keys: Vec<ApiKey> = died.into_iter().map(|(key, _)| key).collect();
+    assert_eq!(scene.kept(&keys).await, keys[2..]);
+    scene.later(TimeDelta::days(10_000));
+    assert_eq!(scene.remove_dead_keys(ALL).await, 1);
+    assert_eq!(scene.stored(&valid).await, valid);
+    assert_eq!(scene.remove_dead_keys(ALL).await, 0);
+}
+
+pub async fn keys_of_a_membership_that_ended_go_with_time(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let never_revoked = scene.add_key(&bob, "never revoked").await;
+    let revoked_later = scene.add_key(&bob, "revoked later").await;
+    scene.end_membership(&bob).await;
+    let left_at = scene.now();
+    let again = scene.join_also(&bob.user, &ada.organization).await;
+    let of_newcomer = scene.add_key(&again, "of the newcomer").await;
+    scene.later(TimeDelta::days(1));
+    scene.kill(&bob, &revoked_later).await;
+
+    assert_eq!(scene.remove_keys_dead_before(left_at, ALL).await, 0);
+    assert_eq!(scene.remove_keys_dead_before(left_at + MILLISECOND, ALL).await, 1);
+    assert!(!scene.is_stored(&never_revoked).await);
+    assert!(
+        scene.is_stored(&revoked_later).await,
+        "its revocation is what counts"
+    );
+    assert_eq!(scene.remove_dead_keys(ALL).await, 1);
+    assert!(!scene.is_stored(&revoked_later).await);
+    assert_eq!(scene.stored(&of_newcomer).await, of_newcomer);
+}
+
+pub async fn what_is_removed_at_once_has_a_limit(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let mut keys = Vec::new();
+    for number in 0..7 {
+        let member = if number < 4 { &ada } else { &bob };
+        keys.push(scene.add_key(member, "dead").await);
+        if number < 4 {
+            scene.kill(&ada, &keys[number]).await;
+        }
+    }
+    scene.end_membership(&bob).await;
+
+    let mut left = keys.len();
+    for removed in [3, 3, 1, 0] {
+        assert_eq!(scene.remove_dead_keys(3).await, removed);
+        left -= removed as usize;
+        assert_eq!(scene.kept(&keys).await.len(), left);
+    }
+}
+
+pub async fn a_removed_key_is_nowhere_and_its_events_stay(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let new = scene.new_key(&ada, "gone");
+    let key = scene.store(&ada, &new).await;
+    scene.kill(&ada, &key).await;
+    let events = scene.events(Some(ada.organization.id)).await;
+    scene.remove_dead_keys(ALL).await;
+
+    assert!(!scene.is_stored(&key).await);
+    let keys = &scene.stores.keys;
+    assert!(
+        keys.credentials
+            .find(&new.digest)
+            .await
+            .expect("an answer")
+            .is_none()
+    );
+    let first_page = PageRequest {
+        size: PageSize::default(),
+        after: None,
+    };
+    let (organization, consumer) = (ada.organization.id, ada.membership.id);
+    let own = keys
+        .api_keys
+        .list(consumer, KeyFilter::new(StatusFilter::All, None), first_page)
+        .await;
+    assert_eq!(own.expect("a page").items, []);
+    let filter = OrganizationKeyFilter::new(StatusFilter::All, None);
+    let owners = &scene.stores.organization_keys;
+    let held = owners.list(organization, filter, first_page).await;
+    assert_eq!(held.expect("a page").items, []);
+    assert_eq!(owners.family(organization, key.id).await.expect("a family"), []);
+    assert_eq!(scene.events(Some(organization)).await, events);
+    assert_eq!(
+        scene.events(None).await,
+        [],
+        "it is no event that a key is forgotten"
+    );
+}
+
+pub async fn keys_that_are_removed_many_times_at_once_are_counted_once(stores: Stores) {
+    const DEAD: u32 = 40;
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let mut keys = Vec::new();
+    for _ in 0..DEAD {
+        let key = scene.add_key(&ada, "dead").await;
+        scene.kill(&ada, &key).await;
+        keys.push(key);
+    }
+    let before = scene.now() + MILLISECOND;
+    let removal = |_| -> BoxFuture<'static, u32> {
+        let retention = Arc::clone(&scene.stores.retention);
+        Box::pin(async move {
+            let removed = retention.remove_dead_keys(before, 5).await;
+            removed.expect("nobody fails for another")
+        })
+    };
+    let mut removed = 0;
+    while !scene.kept(&keys).await.is_empty() {
+        let at_once: u32 = scene.in_parallel((0..16).map(removal)).await.into_iter().sum();
+        assert!(at_once > 0, "somebody gets on");
+        removed += at_once;
+    }
+
+    assert_eq!(removed, DEAD);
+}
+
+pub async fn dead_keys_are_removed_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let line = scene.add_line(&ada, 3).await;
+    scene.kill(&ada, &line[1]).await;
+    let before = scene.now() + MILLISECOND;
+    abandon(scene.stores.retention.remove_dead_keys(before, ALL)).await;
+
+    eventually("the abandoned removal happens", async || {
+        !scene.is_stored(&line[1]).await
+    })
+    .await;
+    assert_eq!(scene.stored(&line[2]).await.adopted_by, Some(line[0].id));
+}

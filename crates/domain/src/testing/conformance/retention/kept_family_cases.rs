@@ -1,0 +1,191 @@
+//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys) promises of the
+//! keys that stay: whoever revokes a key with all that came from it still gets all of it.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use futures_util::future::BoxFuture;
+
+use super::super::Stores;
+use super::scene::{ALL, MILLISECOND, RetentionScene};
+use crate::administration::ports::KeySelection;
+use crate::api_key::{ApiKey, Origin, RevocationReason};
+use crate::id::ApiKeyId;
+use crate::membership::Member;
+use crate::ports::DescendantKeys;
+
+pub async fn what_came_from_a_removed_key_stays_in_the_family_above_it(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let bystander = scene.add_key(&ada, "bystander").await;
+    let line = scene.add_line(&ada, 4).await;
+    let sibling = scene.add_child(&ada, &line[1], "sibling").await;
+    scene.kill(&ada, &line[1]).await;
+    assert_eq!(scene.remove_dead_keys(ALL).await, 1);
+
+    let family = [&line[0], &line[2], &line[3], &sibling].map(|key| key.id);
+    assert_eq!(descendants(&scene, &ada, &line[0]).await, family[1..]);
+    assert_eq!(descendants(&scene, &ada, &line[2]).await, [line[3].id]);
+    for key in [&line[0], &line[2], &line[3], &sibling] {
+        assert_eq!(family_of(&scene, &ada, key).await, family);
+    }
+    let at_stake = scene
+        .stores
+        .organization_keys
+        .at_stake(ada.organization.id, with_descendants(&line[0]))
+        .await;
+    assert_eq!(at_stake.expect("an answer").keys, 4);
+    let act = scene.act(&ada);
+    let revoked = scene
+        .stores
+        .organization_keys
+        .revoke(
+            ada.organization.id,
+            with_descendants(&line[0]),
+            RevocationReason::Owner,
+            None,
+            act,
+        )
+        .await;
+    let mut revoked = revoked.expect("an owner revokes");
+    revoked.sort_unstable();
+    assert_eq!(revoked, family);
+    assert!(scene.stored(&bystander).await.is_valid());
+}
+
+pub async fn a_family_of_which_the_first_key_was_removed_stays_one_below_each_of_its_children(
+    stores: Stores,
+) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let line = scene.add_line(&ada, 3).await;
+    let sibling = scene.add_child(&ada, &line[0], "sibling").await;
+    scene.kill(&ada, &line[0]).await;
+    assert_eq!(scene.remove_dead_keys(ALL).await, 1);
+
+    assert_eq!(scene.stored(&line[1]).await.adopted_by, None);
+    assert_eq!(
+        family_of(&scene, &ada, &line[2]).await,
+        [&line[1], &line[2]].map(|key| key.id)
+    );
+    assert_eq!(family_of(&scene, &ada, &sibling).await, [sibling.id]);
+    assert_eq!(descendants(&scene, &ada, &line[0]).await, []);
+    scene.revoke(&ada, &line[1], DescendantKeys::Revoke).await;
+    assert!(!scene.stored(&line[2]).await.is_valid());
+    assert!(scene.stored(&sibling).await.is_valid());
+}
+
+pub async fn a_line_of_keys_keeps_its_ends_together_however_its_middle_is_removed(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    // The order in which the keys between the ends are revoked, and how many are removed at once.
+    for (order, at_once) in [
+        ([1, 2, 3, 4], 1),
+        ([4, 3, 2, 1], 1),
+        ([2, 4, 1, 3], 1),
+        ([3, 1, 4, 2], 2),
+        ([1, 3, 2, 4], 3),
+        ([4, 1, 3, 2], ALL),
+    ] {
+        let line = scene.add_line(&ada, 6).await;
+        for number in order {
+            scene.kill(&ada, &line[number]).await;
+            scene.later(MILLISECOND);
+        }
+        while scene.remove_dead_keys(at_once).await > 0 {
+            let below = descendants(&scene, &ada, &line[0]).await;
+            assert!(below.contains(&line[5].id), "{order:?}, {at_once} at once");
+        }
+
+        assert_eq!(descendants(&scene, &ada, &line[0]).await, [line[5].id]);
+        assert_eq!(scene.stored(&line[5]).await.adopted_by, Some(line[0].id));
+        assert_eq!(
+            family_of(&scene, &ada, &line[5]).await,
+            [line[0].id, line[5].id],
+            "{order:?}, {at_once} at once"
+        );
+    }
+}
+
+pub async fn a_family_keeps_together_while_many_remove_its_dead_at_once(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let line = scene.add_line(&ada, 34).await;
+    let middle = &line[1..33];
+    for key in middle {
+        scene.kill(&ada, key).await;
+    }
+    let before = scene.now() + MILLISECOND;
+    let removal = |_| -> BoxFuture<'static, ()> {
+        let retention = Arc::clone(&scene.stores.retention);
+        Box::pin(async move {
+            let removed = retention.remove_dead_keys(before, 3).await;
+            removed.expect("nobody fails for another");
+        })
+    };
+    while !scene.kept(middle).await.is_empty() {
+        scene.in_parallel((0..16).map(removal)).await;
+        assert_eq!(descendants(&scene, &ada, &line[0]).await, [line[33].id]);
+    }
+
+    assert_eq!(scene.stored(&line[33]).await.adopted_by, Some(line[0].id));
+}
+
+pub async fn a_removed_key_still_tells_its_children_who_made_them(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let line = scene.add_line(&ada, 3).await;
+    scene.kill(&ada, &line[1]).await;
+    scene.remove_dead_keys(ALL).await;
+
+    let expected = ApiKey {
+        adopted_by: Some(line[0].id),
+        ..line[2].clone()
+    };
+    assert_eq!(expected.origin, Origin::Key(line[1].id));
+    assert_eq!(scene.stored(&line[2]).await, expected);
+    assert_eq!(scene.stored(&line[0]).await, line[0], "nothing else changes");
+}
+
+pub async fn keys_that_are_replaced_for_ever_are_few_and_one_family(stores: Stores) {
+    const KEPT_DAYS: i64 = 15;
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let mut keys = vec![root.clone()];
+    let mut current = root.clone();
+    for day in 0..40 {
+        // Each day a key makes the one that takes its place, and one that nobody needs.
+        let next = scene.add_child(&ada, &current, "next").await;
+        let useless = scene.add_child(&ada, &root, "useless").await;
+        scene.kill(&ada, &useless).await;
+        if day > 0 {
+            scene.kill(&ada, &current).await;
+        }
+        keys.extend([next.clone(), useless]);
+        current = next;
+        let now = scene.later(TimeDelta::days(1));
+        scene
+            .remove_keys_dead_before(now - TimeDelta::days(KEPT_DAYS), ALL)
+            .await;
+    }
+
+    assert_eq!(scene.kept(&keys).await.len(), 2 + 2 * KEPT_DAYS as usize);
+    assert_eq!(descendants(&scene, &ada, &root).await, [current.id]);
+}
+
+/// The valid keys that came from a key, by rising identifier.
+async fn descendants(scene: &RetentionScene, member: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
+    let store = &scene.stores.keys.api_keys;
+    let found = store.valid_descendants(member.membership.id, key.id).await;
+    let mut ids: Vec<ApiKeyId> = found.expect("an answer").iter().map(|key| key.id).collect();
+    ids.reverse();
+    ids
+}
+
+async fn family_of(scene: &RetentionScene, owner: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
+    let store = &scene.stores.organization_keys;
+    let family = store.family(owner.organization.id, key.id).await;
+    family.expect("an answer").iter().map(|key| key.id).collect()
+}
+
+fn with_descendants(key: &ApiKey) -> KeySelection {
+    KeySelection::Keys {
+        ids: vec![key.id],
+        descendants: DescendantKeys::Revoke,
+    }
+}

@@ -1,0 +1,45 @@
+//! What removing empty throttle buckets promises.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::super::Stores;
+use super::scene::{ALL, MILLISECOND, RetentionScene};
+use crate::sign_in::throttle::ThrottleBucket;
+
+pub async fn buckets_go_once_they_ran_empty_and_nobody_gets_more_attempts(stores: Stores) {
+    let scene = RetentionScene::new(stores);
+    let bucket = ThrottleBucket::account("ada");
+    let mut empty_at = None;
+    while let Ok(moment) = bucket.take(empty_at, scene.now()) {
+        empty_at = Some(moment);
+        assert!(take(&scene, bucket).await);
+    }
+    let empty_at = empty_at.expect("a bucket takes an attempt");
+
+    assert_eq!(remove(&scene, empty_at, ALL).await, 0);
+    assert!(!take(&scene, bucket).await, "it is as full as before");
+    assert_eq!(remove(&scene, empty_at + MILLISECOND, ALL).await, 1);
+    assert_eq!(remove(&scene, empty_at + MILLISECOND, ALL).await, 0);
+
+    for number in 0..7 {
+        take(&scene, ThrottleBucket::account(&format!("user-{number}"))).await;
+    }
+    let long_after = scene.now() + TimeDelta::days(1);
+    for removed in [4, 3, 0] {
+        assert_eq!(remove(&scene, long_after, 4).await, removed);
+    }
+}
+
+/// Whether an attempt is let through.
+async fn take(scene: &RetentionScene, bucket: ThrottleBucket) -> bool {
+    let throttled = scene.stores.throttle.take(bucket, scene.now()).await;
+    throttled.expect("the store answers").is_none()
+}
+
+async fn remove(scene: &RetentionScene, empty_before: DateTime<Utc>, at_most: u32) -> u32 {
+    let retention = &scene.stores.retention;
+    let removed = retention
+        .remove_empty_throttle_buckets(empty_before, at_most)
+        .await;
+    removed.expect("empty buckets are removed")
+}

@@ -1,0 +1,118 @@
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use super::{MemoryStore, State};
+use crate::audit::AuditEvent;
+use crate::id::{ApiKeyId, AuditEventId};
+use crate::ports::StorageError;
+use crate::retention::ports::{RemoveAuditEventsError, RetentionStore};
+
+#[async_trait]
+impl RetentionStore for MemoryStore {
+    async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
+        let mut state = self.state()?;
+        let removed = state.dead_keys(dead_before, at_most);
+        state.keys.retain(|stored| !removed.contains_key(&stored.key.id));
+        for stored in &mut state.keys {
+            let mut above = stored.key.next_above();
+            while let Some(next) = above.and_then(|id| removed.get(&id)) {
+                above = *next;
+                stored.key.adopted_by = above;
+            }
+        }
+        Ok(count(removed.len()))
+    }
+
+    async fn remove_ended_invitations(
+        &self,
+        ended_before: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError> {
+        let mut state = self.state()?;
+        Ok(remove(&mut state.invitations, at_most, |stored| {
+            stored.invitation.over_since() < ended_before
+        }))
+    }
+
+    async fn remove_expired_sessions(
+        &self,
+        expired_at: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError> {
+        let mut state = self.state()?;
+        Ok(remove(&mut state.sessions, at_most, |stored| {
+            !stored.session.is_live(expired_at)
+        }))
+    }
+
+    async fn remove_empty_throttle_buckets(
+        &self,
+        empty_before: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError> {
+        let mut state = self.state()?;
+        let empty = state
+            .throttle
+            .iter()
+            .filter(|(_, empty_at)| **empty_at < empty_before);
+        let removed: Vec<[u8; 32]> = empty.map(|(bucket, _)| *bucket).take(items(at_most)).collect();
+        for bucket in &removed {
+            state.throttle.remove(bucket);
+        }
+        Ok(count(removed.len()))
+    }
+
+    async fn remove_audit_events(
+        &self,
+        before: DateTime<Utc>,
+        at_most: u32,
+        event: AuditEvent,
+    ) -> Result<u32, RemoveAuditEventsError> {
+        let mut state = self.state()?;
+        let old = state.events.iter().filter(|event| event.at < before);
+        let mut removed: Vec<AuditEventId> = old.map(|event| event.id).collect();
+        removed.sort_unstable();
+        removed.truncate(items(at_most));
+        if !removed.is_empty() {
+            state.write(vec![event])?;
+            state.events.retain(|event| !removed.contains(&event.id));
+        }
+        Ok(count(removed.len()))
+    }
+}
+
+impl State {
+    /// Keys that died before a moment, each with the one that it is next below.
+    fn dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> HashMap<ApiKeyId, Option<ApiKeyId>> {
+        let keys = self.keys.iter().map(|stored| &stored.key);
+        let dead = keys.filter(|key| {
+            let membership = self.membership(key.consumer_id);
+            let since = membership.and_then(|membership| key.dead_since(membership));
+            since.is_some_and(|since| since < dead_before)
+        });
+        dead.take(items(at_most))
+            .map(|key| (key.id, key.next_above()))
+            .collect()
+    }
+}
+
+fn remove<T>(things: &mut Vec<T>, at_most: u32, is_over: impl Fn(&T) -> bool) -> u32 {
+    let before = things.len();
+    let mut left = at_most;
+    things.retain(|thing| {
+        let goes = left > 0 && is_over(thing);
+        left -= u32::from(goes);
+        !goes
+    });
+    count(before - things.len())
+}
+
+fn items(at_most: u32) -> usize {
+    usize::try_from(at_most).unwrap_or(usize::MAX)
+}
+
+fn count(removed: usize) -> u32 {
+    u32::try_from(removed).unwrap_or(u32::MAX)
+}

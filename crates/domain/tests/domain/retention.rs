@@ -1,0 +1,181 @@
+//! For how long what is over stays.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use keyward_domain::audit::{Action, Actor, AuditEvent, Subject};
+use keyward_domain::clock::Clock;
+use keyward_domain::ports::StorageError;
+use keyward_domain::retention::ports::{MockRetentionStore, RemoveAuditEventsError};
+use keyward_domain::retention::{
+    InvalidRetentionPeriod, Outlived, RemoveOutlivedError, Retention, RetentionPeriods,
+};
+use keyward_domain::testing::Builder;
+
+const PORTION: u32 = Retention::PORTION;
+
+fn retention(store: MockRetentionStore, periods: RetentionPeriods) -> (Retention, DateTime<Utc>) {
+    let make = Builder::new(1);
+    make.clock.advance(TimeDelta::minutes(1_234));
+    let retention = Retention::new(
+        Arc::new(store),
+        Arc::clone(&make.clock) as Arc<dyn Clock>,
+        make.ids,
+        periods,
+    );
+    (retention, make.clock.now())
+}
+
+fn now() -> DateTime<Utc> {
+    retention(MockRetentionStore::new(), RetentionPeriods::default()).1
+}
+
+#[tokio::test]
+async fn dead_keys_stay_90_days_unless_told_otherwise() {
+    let given = RetentionPeriods::default()
+        .with_dead_keys(TimeDelta::days(15))
+        .unwrap();
+    for (periods, days) in [(RetentionPeriods::default(), 90), (given, 15)] {
+        let mut store = MockRetentionStore::new();
+        store
+            .expect_remove_dead_keys()
+            .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == PORTION)
+            .return_once(|_, _| Ok(7));
+        let (retention, _) = retention(store, periods);
+        assert_eq!(retention.remove_some(Outlived::DeadKeys).await.unwrap(), 7);
+    }
+}
+
+#[tokio::test]
+async fn ended_invitations_stay_30_days_unless_told_otherwise() {
+    let given = RetentionPeriods::default()
+        .with_ended_invitations(TimeDelta::zero())
+        .unwrap();
+    for (periods, days) in [(RetentionPeriods::default(), 30), (given, 0)] {
+        let mut store = MockRetentionStore::new();
+        store
+            .expect_remove_ended_invitations()
+            .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == PORTION)
+            .return_once(|_, _| Ok(7));
+        let (retention, _) = retention(store, periods);
+        assert_eq!(
+            retention.remove_some(Outlived::EndedInvitations).await.unwrap(),
+            7
+        );
+    }
+}
+
+#[tokio::test]
+async fn expired_sessions_stay_a_day_unless_told_otherwise() {
+    let given = RetentionPeriods::default()
+        .with_expired_sessions(TimeDelta::days(3))
+        .unwrap();
+    for (periods, days) in [(RetentionPeriods::default(), 1), (given, 3)] {
+        let mut store = MockRetentionStore::new();
+        store
+            .expect_remove_expired_sessions()
+            .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == PORTION)
+            .return_once(|_, _| Ok(7));
+        let (retention, _) = retention(store, periods);
+        assert_eq!(retention.remove_some(Outlived::ExpiredSessions).await.unwrap(), 7);
+    }
+}
+
+#[tokio::test]
+async fn empty_throttle_buckets_stay_as_long_as_clocks_may_differ() {
+    let mut store = MockRetentionStore::new();
+    store
+        .expect_remove_empty_throttle_buckets()
+        .withf(|before, at_most| *before == now() - TimeDelta::hours(1) && *at_most == PORTION)
+        .return_once(|_, _| Ok(7));
+    let (retention, _) = retention(store, RetentionPeriods::default());
+    assert_eq!(
+        retention
+            .remove_some(Outlived::EmptyThrottleBuckets)
+            .await
+            .unwrap(),
+        7
+    );
+}
+
+#[tokio::test]
+async fn audit_events_stay_for_ever_unless_told_otherwise() {
+    // A call of the store would be one too many.
+    let (retention, _) = retention(MockRetentionStore::new(), RetentionPeriods::default());
+    assert_eq!(retention.remove_some(Outlived::AuditEvents).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn audit_events_go_by_whole_days_and_with_an_event() {
+    let mut store = MockRetentionStore::new();
+    store
+        .expect_remove_audit_events()
+        .withf(|before, at_most, event: &AuditEvent| {
+            let midnight = "00:00:00".parse().unwrap();
+            let day = (now() - TimeDelta::days(400)).date_naive();
+            *before == day.and_time(midnight).and_utc()
+                && *at_most == PORTION
+                && event.action == Action::RemoveAuditEvents
+                && event.subject == Subject::Installation
+                && event.actor == Actor::Administrator
+                && event.organization_id.is_none()
+                && event.at == now()
+        })
+        .return_once(|_, _, _| Ok(7));
+    let periods = RetentionPeriods::default()
+        .with_audit_events(TimeDelta::days(400))
+        .unwrap();
+    let (retention, _) = retention(store, periods);
+    assert_eq!(retention.remove_some(Outlived::AuditEvents).await.unwrap(), 7);
+}
+
+#[tokio::test]
+async fn who_may_not_remove_events_is_told_so() {
+    let mut store = MockRetentionStore::new();
+    store
+        .expect_remove_audit_events()
+        .return_once(|_, _, _| Err(RemoveAuditEventsError::NotAllowed));
+    store
+        .expect_remove_dead_keys()
+        .return_once(|_, _| Err(StorageError::Unavailable("away".into())));
+    let periods = RetentionPeriods::default()
+        .with_audit_events(TimeDelta::days(30))
+        .unwrap();
+    let (retention, _) = retention(store, periods);
+    assert!(matches!(
+        retention.remove_some(Outlived::AuditEvents).await,
+        Err(RemoveOutlivedError::NotAllowed)
+    ));
+    assert!(matches!(
+        retention.remove_some(Outlived::DeadKeys).await,
+        Err(RemoveOutlivedError::Storage(StorageError::Unavailable(_)))
+    ));
+}
+
+#[tokio::test]
+async fn a_period_that_began_before_time_keeps_everything() {
+    let periods = RetentionPeriods::default()
+        .with_dead_keys(TimeDelta::MAX)
+        .unwrap();
+    let (retention, _) = retention(MockRetentionStore::new(), periods);
+    assert_eq!(retention.remove_some(Outlived::DeadKeys).await.unwrap(), 0);
+}
+
+#[test]
+fn periods_are_not_shorter_than_they_are_safe() {
+    let almost = |days| TimeDelta::days(days) - TimeDelta::milliseconds(1);
+    let too_short = |days| {
+        Err(InvalidRetentionPeriod {
+            shortest: TimeDelta::days(days),
+        })
+    };
+    let periods = RetentionPeriods::default;
+    assert_eq!(periods().with_dead_keys(almost(15)), too_short(15));
+    assert_eq!(periods().with_ended_invitations(almost(0)), too_short(0));
+    assert_eq!(periods().with_expired_sessions(almost(0)), too_short(0));
+    assert_eq!(periods().with_audit_events(almost(30)), too_short(30));
+    assert_eq!(
+        periods().with_audit_events(almost(30)).unwrap_err().to_string(),
+        "expected at least 30 days"
+    );
+}

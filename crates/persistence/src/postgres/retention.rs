@@ -1,0 +1,150 @@
+//! Removing what is kept no longer.
+//!
+//! Any number of servers do so at once. Where rows stand for themselves, each takes those that no other transaction
+//! holds; keys and audit events are for one server at a time, and the others find nothing to do.
+
+mod audit_events;
+mod dead_keys;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use diesel::prelude::QueryResult;
+use diesel::sql_types::{BigInt, Bool, Timestamptz};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::ports::StorageError;
+use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
+use keyward_domain::sign_in::session::Session;
+
+use super::store::PostgresStore;
+use crate::abort::Abort;
+use crate::retention::counted;
+
+#[async_trait]
+impl RetentionStore for PostgresStore {
+    async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
+        self.change(move |connection| Box::pin(dead_keys::remove(connection, dead_before, at_most)))
+            .await
+    }
+
+    async fn remove_ended_invitations(
+        &self,
+        ended_before: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError> {
+        self.change(move |connection| Box::pin(remove_ended_invitations(connection, ended_before, at_most)))
+            .await
+    }
+
+    async fn remove_expired_sessions(
+        &self,
+        expired_at: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError> {
+        self.change(move |connection| Box::pin(remove_expired_sessions(connection, expired_at, at_most)))
+            .await
+    }
+
+    async fn remove_empty_throttle_buckets(
+        &self,
+        empty_before: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError> {
+        self.change(move |connection| {
+            Box::pin(remove_empty_throttle_buckets(connection, empty_before, at_most))
+        })
+        .await
+    }
+
+    async fn remove_audit_events(
+        &self,
+        before: DateTime<Utc>,
+        at_most: u32,
+        event: AuditEvent,
+    ) -> Result<u32, RemoveAuditEventsError> {
+        self.change(move |connection| Box::pin(audit_events::remove(connection, before, at_most, event)))
+            .await
+    }
+}
+
+// Which rows go is found out once (`ARRAY`), whatever the plan, and asked again of each row that another transaction
+// changed meanwhile. Rows that another one holds are passed over, so nobody waits: their turn comes.
+
+async fn remove_ended_invitations(
+    connection: &mut AsyncPgConnection,
+    ended_before: DateTime<Utc>,
+    at_most: u32,
+) -> Result<u32, Abort<StorageError>> {
+    let removed = diesel::sql_query(
+        "DELETE FROM invitations WHERE id = ANY(ARRAY(
+             SELECT id FROM invitations WHERE coalesce(accepted_at, revoked_at, expires_at) < $1
+             ORDER BY coalesce(accepted_at, revoked_at, expires_at) LIMIT $2 FOR UPDATE SKIP LOCKED))",
+    )
+    .bind::<Timestamptz, _>(ended_before)
+    .bind::<BigInt, _>(i64::from(at_most))
+    .execute(connection)
+    .await?;
+    Ok(counted(removed))
+}
+
+/// The table is small, as long as this is done: no index helps.
+async fn remove_expired_sessions(
+    connection: &mut AsyncPgConnection,
+    expired_at: DateTime<Utc>,
+    at_most: u32,
+) -> Result<u32, Abort<StorageError>> {
+    let (Some(unused_since), Some(started)) = (
+        expired_at.checked_sub_signed(Session::IDLE),
+        expired_at.checked_sub_signed(Session::ABSOLUTE),
+    ) else {
+        return Ok(0);
+    };
+    let removed = diesel::sql_query(
+        "DELETE FROM sessions WHERE id = ANY(ARRAY(
+             SELECT id FROM sessions WHERE last_seen_at <= $1 OR started_at <= $2 LIMIT $3 FOR UPDATE SKIP LOCKED))",
+    )
+    .bind::<Timestamptz, _>(unused_since)
+    .bind::<Timestamptz, _>(started)
+    .bind::<BigInt, _>(i64::from(at_most))
+    .execute(connection)
+    .await?;
+    Ok(counted(removed))
+}
+
+async fn remove_empty_throttle_buckets(
+    connection: &mut AsyncPgConnection,
+    empty_before: DateTime<Utc>,
+    at_most: u32,
+) -> Result<u32, Abort<StorageError>> {
+    let removed = diesel::sql_query(
+        "DELETE FROM sign_in_throttle WHERE bucket = ANY(ARRAY(
+             SELECT bucket FROM sign_in_throttle WHERE empty_at < $1
+             ORDER BY empty_at LIMIT $2 FOR UPDATE SKIP LOCKED))",
+    )
+    .bind::<Timestamptz, _>(empty_before)
+    .bind::<BigInt, _>(i64::from(at_most))
+    .execute(connection)
+    .await?;
+    Ok(counted(removed))
+}
+
+/// What one server at a time removes. Its number names an advisory lock of the database.
+#[derive(Clone, Copy)]
+#[repr(i64)]
+enum Turn {
+    /// ASCII: `keys go`.
+    DeadKeys = 0x006b_6579_7320_676f,
+    /// ASCII: `logs go`.
+    AuditEvents = 0x006c_6f67_7320_676f,
+}
+
+/// Whether it is ours until the end of the transaction. Another server has it otherwise: nobody waits for that.
+async fn take(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<bool> {
+    diesel::select(
+        diesel::dsl::sql::<Bool>("pg_try_advisory_xact_lock(")
+            .bind::<BigInt, _>(turn as i64)
+            .sql(")"),
+    )
+    .get_result(connection)
+    .await
+}

@@ -1,0 +1,90 @@
+//! What both databases have in common when they remove what is kept no longer.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+/// The most keys that one removal gives another key to be below of. Few consumers have as many keys in all.
+pub(crate) const MOST_ADOPTIONS: usize = 2_000;
+
+/// A key, and the one that it is next below of, if there is any.
+pub(crate) type Below = (Uuid, Option<Uuid>);
+
+/// For each of some keys next below removed ones, the nearest key above it that is not removed, if there is any. That
+/// one may have been removed before.
+pub(crate) fn adoptions(removed: &[Below], next_below: &[(Uuid, Uuid)]) -> Vec<Below> {
+    let removed: HashMap<Uuid, Option<Uuid>> = removed.iter().copied().collect();
+    let adoption = |&(key, next_above): &(Uuid, Uuid)| {
+        let mut above = Some(next_above);
+        // Rows that a careless hand made may point at each other in a circle, from which no step leads out.
+        for _ in 0..=removed.len() {
+            match above.and_then(|above| removed.get(&above)) {
+                Some(next) => above = *next,
+                None => return (key, above),
+            }
+        }
+        (key, None)
+    };
+    next_below.iter().map(adoption).collect()
+}
+
+/// What every UUIDv7 from before the millisecond of this moment is less than, and none from then on; nothing if there are
+/// no UUIDv7 from before it.
+pub(crate) fn least_id_at(moment: DateTime<Utc>) -> Option<Uuid> {
+    const MILLISECONDS: u32 = 48;
+    let milliseconds = u128::try_from(moment.timestamp_millis()).ok()?;
+    let most = (1 << MILLISECONDS) - 1;
+    Some(Uuid::from_u128(
+        milliseconds.min(most) << (u128::BITS - MILLISECONDS),
+    ))
+}
+
+/// As the port counts: no more than it asked for, which fits.
+pub(crate) fn counted(rows: usize) -> u32 {
+    u32::try_from(rows).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: u128) -> Uuid {
+        Uuid::from_u128(number)
+    }
+
+    #[test]
+    fn the_nearest_key_that_is_kept_adopts() {
+        let removed = [
+            (key(2), Some(key(1))),
+            (key(3), Some(key(2))),
+            (key(4), Some(key(3))),
+            (key(9), None),
+        ];
+        let next_below = [(key(5), key(4)), (key(6), key(2)), (key(10), key(9))];
+        assert_eq!(
+            adoptions(&removed, &next_below),
+            [(key(5), Some(key(1))), (key(6), Some(key(1))), (key(10), None)]
+        );
+    }
+
+    #[test]
+    fn nobody_in_a_circle_adopts() {
+        let removed = [(key(1), Some(key(2))), (key(2), Some(key(1)))];
+        assert_eq!(adoptions(&removed, &[(key(3), key(1))]), [(key(3), None)]);
+    }
+
+    #[test]
+    fn identifiers_are_told_apart_by_their_millisecond() {
+        let moment = |text: &str| -> DateTime<Utc> { text.parse().unwrap() };
+        let least = least_id_at(moment("2026-01-01T00:00:00.5Z")).unwrap();
+        let first: Uuid = "019b76da-a9f4-7000-8000-000000000000".parse().unwrap();
+        let last_before: Uuid = "019b76da-a9f3-7fff-bfff-ffffffffffff".parse().unwrap();
+        assert!(last_before < least && least <= first, "{least}");
+        // Later within the millisecond: what happened in it stays.
+        assert_eq!(least_id_at(moment("2026-01-01T00:00:00.500999Z")), Some(least));
+        assert_eq!(least_id_at(moment("1969-12-31T23:59:59Z")), None);
+        let end_of_time = least_id_at(DateTime::<Utc>::MAX_UTC).unwrap();
+        assert!(end_of_time < Uuid::max() && end_of_time > least);
+    }
+}

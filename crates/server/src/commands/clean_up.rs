@@ -1,0 +1,54 @@
+//! `keyward clean-up`: the removal of what is kept no longer, once.
+
+use keyward_domain::retention::{Outlived, RemoveOutlivedError};
+use tokio::time::sleep;
+
+use super::Failure;
+use crate::composition::{Composition, Sources};
+use crate::options::CleanUpOptions;
+use crate::output;
+use crate::removal::Removal;
+use crate::storage;
+
+/// Removes everything whose time is over, and tells what it was.
+pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
+    let periods = options.retention.periods()?;
+    let store = storage::open_existing_as_owner(&options.storage.database).await?;
+    let retention = Composition::new(Sources::of_this_machine(), store).retention(periods);
+    let mut has_removed_any = false;
+    for kind in Outlived::ALL {
+        let mut removal = Removal::of(*kind, &retention);
+        let outcome = remove_all(&mut removal).await;
+        // Also if it failed later: what is removed stays removed.
+        if removal.removed() > 0 {
+            has_removed_any = true;
+            output::tell(&sentence(*kind, removal.removed()));
+        }
+        outcome.map_err(|error| match error {
+            RemoveOutlivedError::NotAllowed => Failure::AuditEventsStay,
+            RemoveOutlivedError::Storage(error) => Failure::Storage(error),
+        })?;
+    }
+    if !has_removed_any {
+        output::tell("There was nothing to remove.");
+    }
+    Ok(())
+}
+
+async fn remove_all(removal: &mut Removal<'_>) -> Result<(), RemoveOutlivedError> {
+    while let Some(pause) = removal.next_portion().await? {
+        sleep(pause).await;
+    }
+    Ok(())
+}
+
+fn sentence(kind: Outlived, removed: u64) -> String {
+    let (one, several) = match kind {
+        Outlived::DeadKeys => ("dead key", "dead keys"),
+        Outlived::EndedInvitations => ("ended invitation", "ended invitations"),
+        Outlived::ExpiredSessions => ("expired session", "expired sessions"),
+        Outlived::EmptyThrottleBuckets => ("count of attempts to sign in", "counts of attempts to sign in"),
+        Outlived::AuditEvents => ("audit event", "audit events"),
+    };
+    format!("Removed {removed} {}.", if removed == 1 { one } else { several })
+}

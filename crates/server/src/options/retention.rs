@@ -1,0 +1,147 @@
+//! How long what is over is kept.
+
+use chrono::TimeDelta;
+use clap::Args;
+use keyward_domain::retention::{InvalidRetentionPeriod, RetentionPeriods};
+
+use super::StorageOptions;
+
+/// A hundred years, in days.
+const LONGEST: i64 = 36_500;
+
+/// What is removed, and where.
+#[derive(Debug, Args)]
+pub(crate) struct CleanUpOptions {
+    #[command(flatten)]
+    pub(crate) retention: RetentionOptions,
+    #[command(flatten)]
+    pub(crate) storage: StorageOptions,
+}
+
+/// How long what is over is kept, in days.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Retention")]
+pub(crate) struct RetentionOptions {
+    /// How long a key stays after it was revoked or its user left, 15 to 36500
+    #[arg(long, env = "KEYWARD_KEEP_REVOKED_KEYS", value_name = "DAYS",
+          default_value_t = RetentionPeriods::default().dead_keys().num_days(),
+          value_parser = days_for_dead_keys, hide_env_values = true)]
+    keep_revoked_keys: i64,
+    /// How long an invitation stays after it was used or taken back, or expired, 0 to 36500
+    #[arg(long, env = "KEYWARD_KEEP_ENDED_INVITATIONS", value_name = "DAYS",
+          default_value_t = RetentionPeriods::default().ended_invitations().num_days(),
+          value_parser = any_days, hide_env_values = true)]
+    keep_ended_invitations: i64,
+    /// How long a console session stays after it expired, 0 to 36500
+    #[arg(long, env = "KEYWARD_KEEP_EXPIRED_SESSIONS", value_name = "DAYS",
+          default_value_t = RetentionPeriods::default().expired_sessions().num_days(),
+          value_parser = any_days, hide_env_values = true)]
+    keep_expired_sessions: i64,
+    /// How long an audit event stays, 30 to 36500. Default: for ever
+    #[arg(long, env = "KEYWARD_KEEP_AUDIT_EVENTS", value_name = "DAYS",
+          value_parser = days_for_audit_events, hide_env_values = true)]
+    keep_audit_events: Option<i64>,
+}
+
+impl RetentionOptions {
+    /// For how long everything is kept.
+    ///
+    /// # Errors
+    /// None: what is too short was refused when the options were read.
+    pub(crate) fn periods(&self) -> Result<RetentionPeriods, InvalidRetentionPeriod> {
+        let periods = RetentionPeriods::default()
+            .with_dead_keys(TimeDelta::days(self.keep_revoked_keys))?
+            .with_ended_invitations(TimeDelta::days(self.keep_ended_invitations))?
+            .with_expired_sessions(TimeDelta::days(self.keep_expired_sessions))?;
+        match self.keep_audit_events {
+            Some(days) => periods.with_audit_events(TimeDelta::days(days)),
+            None => Ok(periods),
+        }
+    }
+}
+
+fn any_days(text: &str) -> Result<i64, String> {
+    days(text, TimeDelta::zero()).ok_or_else(|| format!("expected a number of days, 0 to {LONGEST}"))
+}
+
+fn days_for_dead_keys(text: &str) -> Result<i64, String> {
+    let shortest = RetentionPeriods::SHORTEST_FOR_DEAD_KEYS;
+    days(text, shortest).ok_or_else(|| {
+        format!(
+            "expected a number of days, {} to {LONGEST}: keys outlast every console session, so that a form which is sent \
+             twice makes no second one",
+            shortest.num_days()
+        )
+    })
+}
+
+fn days_for_audit_events(text: &str) -> Result<i64, String> {
+    let shortest = RetentionPeriods::SHORTEST_FOR_AUDIT_EVENTS;
+    days(text, shortest).ok_or_else(|| {
+        format!(
+            "expected a number of days, {} to {LONGEST}: what happened must not be gone before anybody looks; leave the \
+             option out to keep it for ever",
+            shortest.num_days()
+        )
+    })
+}
+
+fn days(text: &str, shortest: TimeDelta) -> Option<i64> {
+    let possible = shortest.num_days()..=LONGEST;
+    text.parse().ok().filter(|days| possible.contains(days))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        retention: RetentionOptions,
+    }
+
+    fn read(arguments: &[&str]) -> Result<RetentionPeriods, clap::Error> {
+        let line = Line::try_parse_from(["keyward"].iter().chain(arguments))?;
+        Ok(line.retention.periods().unwrap())
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_the_domain_has_it() {
+        assert_eq!(read(&[]).unwrap(), RetentionPeriods::default());
+    }
+
+    #[test]
+    fn every_option_sets_its_own_period() {
+        let read = read(&[
+            "--keep-revoked-keys=15",
+            "--keep-ended-invitations=0",
+            "--keep-expired-sessions=36500",
+            "--keep-audit-events=30",
+        ]);
+        let read = read.unwrap();
+        assert_eq!(read.dead_keys(), TimeDelta::days(15));
+        assert_eq!(read.ended_invitations(), TimeDelta::zero());
+        assert_eq!(read.expired_sessions(), TimeDelta::days(36_500));
+        assert_eq!(read.audit_events(), Some(TimeDelta::days(30)));
+    }
+
+    #[test]
+    fn what_is_too_short_too_long_or_no_number_of_days_is_refused() {
+        for (option, shortest) in [
+            ("--keep-revoked-keys", 15),
+            ("--keep-ended-invitations", 0),
+            ("--keep-expired-sessions", 0),
+            ("--keep-audit-events", 30),
+        ] {
+            let too_short = (shortest - 1).to_string();
+            for value in [&too_short, "36501", "99999999999999999999", "", "1.5", "90d", "∞"] {
+                let complaint = read(&[&format!("{option}={value}")]).unwrap_err().to_string();
+                let range = format!("expected a number of days, {shortest} to 36500");
+                assert!(complaint.contains(&range), "{option}={value}: {complaint}");
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Removes what is kept no longer, beside the requests.
+//!
+//! Any number of servers on one database do so at once.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use keyward_domain::ports::StorageError;
+use keyward_domain::retention::{Outlived, RemoveOutlivedError, Retention};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tracing::{info, warn};
+
+use crate::failure_sentence::sentence;
+use crate::program;
+use crate::removal::Removal;
+
+/// How long to rest between two runs. The shortest period is counted in days.
+const REST: Duration = Duration::from_secs(60 * 60);
+
+/// How long the process stays for a portion when it ends. One that is cut off removes nothing.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Removes everything whose time is over, run after run.
+pub(crate) struct RetentionJob {
+    retention: Retention,
+    /// What the last run could not remove.
+    failing: HashSet<Outlived>,
+    has_told_who_may: bool,
+}
+
+/// A job at work.
+pub(crate) struct RunningRetentionJob {
+    /// Dropped to ask for the end.
+    end: watch::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+/// Tells the job that it is asked to end.
+type End = watch::Receiver<()>;
+
+impl RetentionJob {
+    pub(crate) fn new(retention: Retention) -> Self {
+        Self {
+            retention,
+            failing: HashSet::new(),
+            has_told_who_may: false,
+        }
+    }
+
+    /// Removes what there is, and once an hour from then on.
+    pub(crate) fn start(mut self) -> RunningRetentionJob {
+        let (end, mut ended) = watch::channel(());
+        let task = tokio::spawn(async move {
+            while self.run(&mut ended).await.is_continue() && rest(REST, &mut ended).await.is_continue() {}
+        });
+        RunningRetentionJob { end, task }
+    }
+
+    /// One run through everything.
+    async fn run(&mut self, end: &mut End) -> ControlFlow<()> {
+        let mut failures = Vec::new();
+        for kind in Outlived::ALL {
+            let mut removal = Removal::of(*kind, &self.retention);
+            let outcome = remove_all(&mut removal, end).await;
+            let removed = removal.removed();
+            if removed > 0 {
+                info!(kind = kind.as_str(), removed, "removed what is kept no longer");
+            }
+            match outcome {
+                Ok(is_asked_to_end) => is_asked_to_end?,
+                Err(RemoveOutlivedError::NotAllowed) => self.tell_who_may(),
+                Err(RemoveOutlivedError::Storage(error)) => failures.push((*kind, error)),
+            }
+        }
+        self.report(&failures);
+        ControlFlow::Continue(())
+    }
+
+    /// Once: what is to be done about it is for a person to do.
+    fn tell_who_may(&mut self) {
+        if !self.has_told_who_may {
+            warn!(
+                "old audit events stay, since the database lets this server's role only add events: run `{} clean-up` \
+                 regularly, with the same options, and with the URL of the role that owns the tables in \
+                 KEYWARD_MIGRATION_DATABASE_URL",
+                program::name()
+            );
+        }
+        self.has_told_who_may = true;
+    }
+
+    /// One line when something begins to fail, and one when everything works again.
+    fn report(&mut self, failures: &[(Outlived, StorageError)]) {
+        let mut new = failures.iter().filter(|(kind, _)| !self.failing.contains(kind));
+        match new.next() {
+            Some((kind, error)) => warn!(
+                kind = kind.as_str(),
+                others = new.count(),
+                cause = sentence(error),
+                "what is kept no longer cannot be removed, and stays until an hour when it can"
+            ),
+            None if failures.is_empty() && !self.failing.is_empty() => {
+                info!("what is kept no longer is removed again");
+            }
+            None => {}
+        }
+        self.failing = failures.iter().map(|(kind, _)| *kind).collect();
+    }
+}
+
+/// Removes portion after portion, until none is left or it is asked to end. Only the rests are cut short, never a portion.
+async fn remove_all(
+    removal: &mut Removal<'_>,
+    end: &mut End,
+) -> Result<ControlFlow<()>, RemoveOutlivedError> {
+    let mut pause = Some(Duration::ZERO);
+    while let Some(time) = pause {
+        if rest(time, end).await.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        pause = removal.next_portion().await?;
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// Lets this much time pass, unless the job is asked to end before.
+async fn rest(time: Duration, end: &mut End) -> ControlFlow<()> {
+    match timeout(time, end.changed()).await {
+        Ok(_) => ControlFlow::Break(()),
+        Err(_) => ControlFlow::Continue(()),
+    }
+}
+
+impl RunningRetentionJob {
+    /// Ends after the portion that is being removed.
+    pub(crate) async fn finish(self) {
+        drop(self.end);
+        match timeout(LAST_PATIENCE, self.task).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => warn!(%error, "the removal of what is kept no longer had ended before"),
+            Err(_) => warn!("the removal of what is kept no longer was cut off"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::IdGenerator;
+use keyward_domain::retention::RetentionPeriods;
+use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
+use tokio::time::{Instant, sleep};
+use tracing::subscriber::DefaultGuard;
+
+use super::*;
+use crate::clock::SystemClock;
+use crate::random::OsRandom;
+use crate::removal::MOST_SMALL_PORTIONS;
+
+/// A database in which so many things are over.
+#[derive(Default)]
+struct Cellar(Mutex<Contents>);
+
+#[derive(Default)]
+struct Contents {
+    dead_keys: u32,
+    invitations: u32,
+    sessions: u32,
+    /// The most keys of a portion, if that is fewer than may be.
+    keys_at_once: Option<u32>,
+    /// How long a portion of keys takes.
+    portion_takes: Duration,
+    keys_are_stuck: bool,
+    events_may_go: bool,
+    /// When portions of keys were begun and done.
+    portions: Vec<(Instant, Instant)>,
+    removals_of_events: u32,
+}
+
+impl Cellar {
+    fn change(&self, change: impl FnOnce(&mut Contents)) {
+        change(&mut self.0.lock().unwrap());
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&Contents) -> T) -> T {
+        look(&self.0.lock().unwrap())
+    }
+}
+
+fn take(things: &mut u32, at_most: u32) -> u32 {
+    let taken = at_most.min(*things);
+    *things -= taken;
+    taken
+}
+
+#[async_trait]
+impl RetentionStore for Cellar {
+    async fn remove_dead_keys(&self, _: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
+        let begun = Instant::now();
+        sleep(self.look(|contents| contents.portion_takes)).await;
+        let mut contents = self.0.lock().unwrap();
+        contents.portions.push((begun, Instant::now()));
+        if contents.keys_are_stuck {
+            return Err(StorageError::Unavailable("stuck".into()));
+        }
+        let at_most = contents.keys_at_once.unwrap_or(at_most);
+        Ok(take(&mut contents.dead_keys, at_most))
+    }
+
+    async fn remove_ended_invitations(&self, _: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
+        Ok(take(&mut self.0.lock().unwrap().invitations, at_most))
+    }
+
+    async fn remove_expired_sessions(&self, _: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
+        Ok(take(&mut self.0.lock().unwrap().sessions, at_most))
+    }
+
+    async fn remove_empty_throttle_buckets(&self, _: DateTime<Utc>, _: u32) -> Result<u32, StorageError> {
+        Ok(0)
+    }
+
+    async fn remove_audit_events(
+        &self,
+        _: DateTime<Utc>,
+        _: u32,
+        _: AuditEvent,
+    ) -> Result<u32, RemoveAuditEventsError> {
+        let mut contents = self.0.lock().unwrap();
+        contents.removals_of_events += 1;
+        if contents.events_may_go {
+            Ok(0)
+        } else {
+            Err(RemoveAuditEventsError::NotAllowed)
+        }
+    }
+}
+
+fn start(cellar: &Arc<Cellar>) -> RunningRetentionJob {
+    let (clock, random) = (Arc::new(SystemClock), Arc::new(OsRandom));
+    let ids = Arc::new(IdGenerator::new(clock.clone(), random));
+    let periods = RetentionPeriods::default()
+        .with_audit_events(TimeDelta::days(365))
+        .unwrap();
+    let store = Arc::clone(cellar) as Arc<dyn RetentionStore>;
+    RetentionJob::new(Retention::new(store, clock, ids, periods)).start()
+}
+
+/// What this thread logs, in a line for each event.
+struct Log {
+    lines: Arc<Mutex<Vec<u8>>>,
+    _guard: DefaultGuard,
+}
+
+impl Log {
+    fn keep() -> Self {
+        struct Writer(Arc<Mutex<Vec<u8>>>);
+        impl io::Write for Writer {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.lock().unwrap().write(bytes)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let lines: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let writer = Arc::clone(&lines);
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .without_time()
+            .with_writer(move || Writer(Arc::clone(&writer)))
+            .finish();
+        Self {
+            lines,
+            _guard: tracing::subscriber::set_default(subscriber),
+        }
+    }
+
+    /// The lines since it was asked before.
+    fn new_lines(&self) -> Vec<String> {
+        let bytes = std::mem::take(&mut *self.lines.lock().unwrap());
+        let text = String::from_utf8(bytes).unwrap();
+        text.lines().map(|line| line.trim().to_owned()).collect()
+    }
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[tokio::test(start_paused = true)]
+async fn it_removes_everything_at_the_start_and_again_every_hour() {
+    let cellar = Arc::new(Cellar::default());
+    cellar.change(|contents| {
+        contents.events_may_go = true;
+        (contents.dead_keys, contents.invitations, contents.sessions) = (1_200, 1, 501);
+    });
+    let log = Log::keep();
+    let job = start(&cellar);
+    sleep(MINUTE).await;
+    let left = || cellar.look(|contents| [contents.dead_keys, contents.invitations, contents.sessions]);
+    assert_eq!(left(), [0, 0, 0]);
+    assert_eq!(
+        log.new_lines(),
+        [
+            ("dead keys", 1_200),
+            ("ended invitations", 1),
+            ("expired sessions", 501)
+        ]
+        .map(|(kind, removed)| format!(
+            "INFO keyward::retention_job: removed what is kept no longer kind=\"{kind}\" removed={removed}"
+        ))
+    );
+
+    cellar.change(|contents| contents.dead_keys = 3);
+    sleep(MINUTE * 58).await;
+    assert_eq!(left(), [3, 0, 0], "not before the hour is over");
+    sleep(MINUTE * 2).await;
+    assert_eq!(left(), [0, 0, 0]);
+    assert_eq!(log.new_lines().len(), 1);
+    sleep(MINUTE * 600).await;
+    assert_eq!(log.new_lines(), [""; 0], "nothing to tell of");
+    job.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn between_two_portions_the_database_is_free_for_as_long_as_the_first_took() {
+    for (takes, rests) in [(2_000, 2_000), (1, 50)] {
+        let cellar = Arc::new(Cellar::default());
+        cellar.change(|contents| {
+            contents.dead_keys = 4 * Retention::PORTION;
+            contents.portion_takes = Duration::from_millis(takes);
+        });
+        let job = start(&cellar);
+        sleep(MINUTE).await;
+        let portions = cellar.look(|contents| contents.portions.clone());
+        assert_eq!(portions.len(), 5, "the last finds that nothing is left");
+        for pair in portions.windows(2) {
+            let rest = pair[1].0 - pair[0].1;
+            // The timer of the runtime counts whole milliseconds.
+            let expected = Duration::from_millis(rests)..=Duration::from_millis(rests + 2);
+            assert!(expected.contains(&rest), "{rest:?} after {takes} ms");
+        }
+        job.finish().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_goes_on_after_a_portion_that_is_not_full_but_not_for_ever() {
+    let cellar = Arc::new(Cellar::default());
+    cellar.change(|contents| {
+        contents.keys_at_once = Some(3);
+        (contents.dead_keys, contents.sessions) = (100, 1);
+    });
+    let job = start(&cellar);
+    sleep(MINUTE).await;
+    assert_eq!(cellar.look(|contents| contents.dead_keys), 0);
+
+    cellar.change(|contents| {
+        contents.portions.clear();
+        (contents.dead_keys, contents.sessions) = (u32::MAX, 1);
+    });
+    sleep(MINUTE * 61).await;
+    let portions = cellar.look(|contents| contents.portions.len());
+    assert_eq!(u32::try_from(portions), Ok(MOST_SMALL_PORTIONS));
+    assert_eq!(
+        cellar.look(|contents| contents.sessions),
+        0,
+        "the others have their turn"
+    );
+    job.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_waits_for_one_portion_and_no_other_begins() {
+    let cellar = Arc::new(Cellar::default());
+    cellar.change(|contents| {
+        contents.dead_keys = u32::MAX;
+        contents.invitations = 7;
+        contents.portion_takes = Duration::from_secs(4);
+    });
+    let job = start(&cellar);
+    // In the middle of the second portion.
+    sleep(Duration::from_secs(10)).await;
+    let asked = Instant::now();
+    job.finish().await;
+    assert!(asked.elapsed() <= Duration::from_secs(2), "{:?}", asked.elapsed());
+    sleep(MINUTE * 200).await;
+    assert_eq!(cellar.look(|contents| contents.portions.len()), 2);
+    assert_eq!(cellar.look(|contents| contents.invitations), 7);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_comes_at_once_during_a_rest() {
+    let cellar = Arc::new(Cellar::default());
+    let job = start(&cellar);
+    sleep(MINUTE).await;
+    let asked = Instant::now();
+    job.finish().await;
+    assert_eq!(asked.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_does_not_wait_for_a_database_that_hangs() {
+    let cellar = Arc::new(Cellar::default());
+    cellar.change(|contents| contents.portion_takes = MINUTE * 1_000);
+    let job = start(&cellar);
+    sleep(MINUTE).await;
+    let asked = Instant::now();
+    job.finish().await;
+    assert!(asked.elapsed() <= LAST_PATIENCE * 2, "{:?}", asked.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_fails_stops_nothing_else_and_is_told_once_and_again_when_it_works() {
+    let cellar = Arc::new(Cellar::default());
+    cellar.change(|contents| {
+        contents.events_may_go = true;
+        contents.keys_are_stuck = true;
+        (contents.dead_keys, contents.sessions) = (1, 1);
+    });
+    let log = Log::keep();
+    let job = start(&cellar);
+    sleep(MINUTE * 1_000).await;
+    assert_eq!(
+        cellar.look(|contents| (contents.dead_keys, contents.sessions)),
+        (1, 0)
+    );
+    let [removed, failed] = &log.new_lines()[..] else {
+        panic!("not one line for each");
+    };
+    assert!(removed.contains("expired sessions"), "{removed}");
+    assert!(
+        failed.starts_with("WARN") && failed.contains("\"dead keys\"") && failed.contains("stuck"),
+        "{failed}"
+    );
+
+    cellar.change(|contents| contents.keys_are_stuck = false);
+    sleep(MINUTE * 1_000).await;
+    assert_eq!(cellar.look(|contents| contents.dead_keys), 0);
+    let [removed, works] = &log.new_lines()[..] else {
+        panic!("not one line for each");
+    };
+    assert!(removed.contains("dead keys"), "{removed}");
+    assert!(works.contains("is removed again"), "{works}");
+    job.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_may_not_remove_audit_events_says_once_what_to_do() {
+    let cellar = Arc::new(Cellar::default());
+    let log = Log::keep();
+    let job = start(&cellar);
+    sleep(MINUTE * 1_000).await;
+    assert!(
+        cellar.look(|contents| contents.removals_of_events) > 10,
+        "it may be allowed one day"
+    );
+    let [told] = &log.new_lines()[..] else {
+        panic!("not one line");
+    };
+    assert!(told.starts_with("WARN"), "{told}");
+    assert!(
+        told.contains(" clean-up` regularly") && told.contains("KEYWARD_MIGRATION_DATABASE_URL"),
+        "{told}"
+    );
+    job.finish().await;
+}
