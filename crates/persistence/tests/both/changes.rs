@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use keyward_domain::administration::ports::KeySelection;
 use keyward_domain::api_key::{KeyEdit, KeyName, RevocationNote};
-use keyward_domain::audit::{Action, RequestSource};
+use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
 use keyward_domain::organization::OrganizationName;
@@ -53,6 +53,7 @@ pub(crate) enum Change {
     RevokeKeysAsOwner,
     RevokeKeysOfConsumer,
     RevokeKeysIssuedBefore,
+    RemoveAuditEvents,
 }
 
 /// All ways that lead to an event of this action: on the first run, and later.
@@ -112,6 +113,7 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
                 Change::RevokeKeysIssuedBefore,
             ],
         ),
+        Action::RemoveAuditEvents => (&[], &[Change::RemoveAuditEvents]),
     }
 }
 
@@ -242,6 +244,13 @@ impl Scene {
             Change::RevokeKeysIssuedBefore => {
                 let moment = self.make.clock.now() + TimeDelta::seconds(1);
                 self.revoke_as_owner(KeySelection::IssuedBefore(moment)).await?;
+            }
+            Change::RemoveAuditEvents => {
+                let moment = self.make.clock.now() + TimeDelta::seconds(1);
+                let act = self.make.act(Actor::Administrator);
+                let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
+                let store = &self.database.store;
+                store.remove_audit_events(moment, 100, event).await?;
             }
         }
         Ok(())

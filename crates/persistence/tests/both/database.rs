@@ -14,6 +14,7 @@ use keyward_domain::administration::ports::{
     InvitationStore, MemberStore, Names, OrganizationKeyStore, ProjectStore,
 };
 use keyward_domain::ports::{ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
+use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
 use keyward_persistence::postgres::{MIGRATIONS_KEY, PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
@@ -55,6 +56,7 @@ pub(crate) trait Store:
     + OrganizationKeyStore
     + ProjectStore
     + ReachableProjects
+    + RetentionStore
     + SessionStore
     + SignInThrottle
     + Transfer

@@ -465,6 +465,7 @@ suite! { $
         kept_family_cases {
             what_came_from_a_removed_key_stays_in_the_family_above_it
             a_family_of_which_the_first_key_was_removed_stays_one_below_each_of_its_children
+            nobody_is_adopted_by_a_key_that_went_before
             a_line_of_keys_keeps_its_ends_together_however_its_middle_is_removed
             a_family_keeps_together_while_many_remove_its_dead_at_once
             a_removed_key_still_tells_its_children_who_made_them

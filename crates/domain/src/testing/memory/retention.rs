@@ -84,8 +84,9 @@ impl RetentionStore for MemoryStore {
 }
 
 impl State {
-    /// Keys that died before a moment, each with the one that it is next below.
+    /// Keys that died before a moment, each with the one that it is next below, if that is kept.
     fn dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> HashMap<ApiKeyId, Option<ApiKeyId>> {
+        let is_kept = |id| self.keys.iter().any(|stored| stored.key.id == id);
         let keys = self.keys.iter().map(|stored| &stored.key);
         let dead = keys.filter(|key| {
             let membership = self.membership(key.consumer_id);
@@ -93,7 +94,7 @@ impl State {
             since.is_some_and(|since| since < dead_before)
         });
         dead.take(items(at_most))
-            .map(|key| (key.id, key.next_above()))
+            .map(|key| (key.id, key.next_above().filter(|above| is_kept(*above))))
             .collect()
     }
 }

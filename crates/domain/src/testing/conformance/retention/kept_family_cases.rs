@@ -73,6 +73,17 @@ pub async fn a_family_of_which_the_first_key_was_removed_stays_one_below_each_of
     assert!(scene.stored(&sibling).await.is_valid());
 }
 
+pub async fn nobody_is_adopted_by_a_key_that_went_before(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let line = scene.add_line(&ada, 4).await;
+    for key in &line[..3] {
+        scene.kill(&ada, key).await;
+        assert_eq!(scene.remove_dead_keys(ALL).await, 1);
+    }
+
+    assert_eq!(scene.stored(&line[3]).await, line[3]);
+}
+
 pub async fn a_line_of_keys_keeps_its_ends_together_however_its_middle_is_removed(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     // The order in which the keys between the ends are revoked, and how many are removed at once.
