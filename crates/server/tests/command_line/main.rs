@@ -25,6 +25,7 @@ mod refusals;
 mod refused_addresses;
 mod refused_data_directories;
 mod refused_database_urls;
+mod refused_events;
 mod revoking;
 mod server;
 mod serving;
