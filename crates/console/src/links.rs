@@ -130,10 +130,10 @@ pub(crate) fn organization_keys(organization: &Slug) -> String {
     format!("{}/all", api_keys(organization))
 }
 
-pub(crate) fn keys_of(organization: &Slug, consumer: ConsumerId) -> String {
+pub(crate) fn keys_of(organization: &Slug, consumer: ConsumerId, status: Option<&str>) -> String {
     with_query(
         &organization_keys(organization),
-        [("holder", Some(&*consumer.to_string()))],
+        [("status", status), ("holder", Some(&*consumer.to_string()))],
     )
 }
 

@@ -7,9 +7,9 @@ use poem::{Endpoint, EndpointExt, Request, Response, Route, RouteMethod};
 
 use crate::pages::error::error_page;
 use crate::pages::{
-    account, api_keys, archive_project, audit_log, edit_api_key, general, home, invitations, invite, join,
-    leave, member, members, new_api_key, new_project, organization_key, organization_keys, project,
-    project_members, projects, remove_member, revoke_api_key, revoke_keys, setup, sign_in, sign_out,
+    account, api_keys, archive_project, audit_log, change_role, edit_api_key, general, home, invitations,
+    invite, join, leave, member, members, new_api_key, new_project, organization_key, organization_keys,
+    project, project_members, projects, remove_member, revoke_api_key, revoke_keys, setup, sign_in, sign_out,
 };
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
@@ -99,7 +99,11 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
         )
         .at(
             "/organizations/:slug/settings/members/:id/role",
-            action(RouteMethod::new().post(member::change_role)),
+            form(
+                RouteMethod::new()
+                    .get(change_role::show)
+                    .post(change_role::submit),
+            ),
         )
         .at(
             "/organizations/:slug/settings/members/:id/remove",

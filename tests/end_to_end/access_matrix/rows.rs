@@ -216,7 +216,9 @@ pub(super) const CONSOLE: &[Row] = &[
     get("/organizations/:slug/settings/members/invitations", Nothing, OWNERS),
     post("/organizations/:slug/settings/members/invitations/:id/take-back", Invitation, &[], OWNERS),
     get("/organizations/:slug/settings/members/:id", Bystander, OWNERS),
-    post("/organizations/:slug/settings/members/:id/role", Bystander, &[("role", "owner")], OWNERS),
+    get("/organizations/:slug/settings/members/:id/role", Bystander, OWNERS),
+    post("/organizations/:slug/settings/members/:id/role", Bystander,
+        &[("role", "owner"), ("confirm", "yes")], OWNERS),
     get("/organizations/:slug/settings/members/:id/remove", Bystander, OWNERS),
     post("/organizations/:slug/settings/members/:id/remove", Bystander, CONFIRMED, OWNERS),
 

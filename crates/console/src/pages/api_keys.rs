@@ -17,6 +17,7 @@ use poem::web::Data;
 use poem::{Response, handler};
 
 use crate::forms::{Fields, Query};
+use crate::pages::held_key::is_long;
 use crate::pages::html;
 use crate::pages::key_status::{called, title};
 use crate::pages::last_used::LastUsed;
@@ -99,9 +100,7 @@ struct Row {
 impl Row {
     /// Whether the table shows the description's beginning and the rest on demand.
     fn has_long_description(&self) -> bool {
-        const LONG: usize = 120;
-        const LINES: usize = 3;
-        self.description.chars().count() > LONG || self.description.lines().count() > LINES
+        is_long(&self.description)
     }
 }
 

@@ -4,20 +4,19 @@ use std::sync::Arc;
 
 use askama::Template;
 use keyward_domain::administration::Authority;
-use keyward_domain::administration::ports::{ChangeRoleError, MemberOverview};
+use keyward_domain::administration::ports::MemberOverview;
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
 
-use crate::forms::{Form, Query};
+use crate::forms::Query;
+use crate::pages::html;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::{html, redirect};
 use crate::path_id::PathId;
 use crate::refusal::Refusal;
-use crate::request_source::Source;
 use crate::viewer::{Insider, Owner};
 use crate::{Console, links};
 
@@ -32,6 +31,8 @@ struct MemberPage {
     role: Role,
     joined: Moment,
     valid_keys: u32,
+    /// Where these are listed.
+    keys: String,
     projects: u32,
     /// Where the other role is given.
     change_role: String,
@@ -60,37 +61,20 @@ pub(crate) async fn show(
     html(StatusCode::OK, &page)
 }
 
-#[handler]
-pub(crate) async fn change_role(
-    Data(console): Data<&Arc<Console>>,
-    PathId(id): PathId<MembershipId>,
-    Source(source): Source,
-    Form(form): Form,
-    // After the form, which may be long on its way: who sends it must still run the organization when it is here.
-    Owner { insider, authority }: Owner,
+/// The page after the last owner was to become a plain member: it says why that was refused.
+pub(super) async fn last_owner_stays(
+    console: &Console,
+    insider: &Insider,
+    authority: &Authority,
+    id: MembershipId,
 ) -> Result<Response, Refusal> {
-    let role = Role::from_word(form.required("role")?).ok_or(Refusal::BadForm("There is no such role."))?;
-    let slug = &insider.member.organization.slug;
-    match console.members.change_role(&authority, id, role, source).await {
-        // Whoever is no owner any more does not see these pages any more.
-        Ok(()) if id == insider.member.membership.id && role == Role::Member => {
-            Ok(redirect(&links::general(slug)))
-        }
-        Ok(()) => Ok(redirect(&links::with_query(
-            &links::member(slug, id),
-            [("role", Some("changed"))],
-        ))),
-        Err(ChangeRoleError::LastOwner) => {
-            let page = MemberPage {
-                is_last_owner: true,
-                was_refused: true,
-                ..MemberPage::new(console, &insider, &find(console, &authority, id).await?).await?
-            };
-            html(StatusCode::CONFLICT, &page)
-        }
-        Err(ChangeRoleError::NotAllowed | ChangeRoleError::NotFound) => Err(Refusal::NotFound),
-        Err(ChangeRoleError::Storage(error)) => Err(error.into()),
-    }
+    let member = find(console, authority, id).await?;
+    let page = MemberPage {
+        is_last_owner: true,
+        was_refused: true,
+        ..MemberPage::new(console, insider, &member).await?
+    };
+    html(StatusCode::CONFLICT, &page)
 }
 
 /// A live member of the organization. Others do not exist here.
@@ -117,6 +101,7 @@ impl MemberPage {
             role: member.membership.role,
             joined: Moment(member.membership.joined_at),
             valid_keys: member.valid_keys,
+            keys: links::keys_of(slug, id, None),
             projects: member.projects,
             change_role: links::change_role(slug, id),
             end: if is_viewer {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use keyward_domain::administration::ports::{MemberFilter, MemberOverview};
+use keyward_domain::audit::Subject;
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
 use keyward_domain::organization::Slug;
@@ -27,7 +28,8 @@ struct MembersPage<'a> {
     tabs: Vec<SectionLink>,
     list: String,
     invite: String,
-    has_removed: bool,
+    /// Who was removed just now.
+    removed: Option<String>,
     search: &'a str,
     caption: String,
     rows: Vec<Row>,
@@ -89,9 +91,17 @@ pub(crate) async fn show(
         .list(&authority, filter, listing.request())
         .await?;
     // It is looked up, so that no link can claim it of somebody who is still here.
-    let has_removed = match query.optional("removed").and_then(|id| id.parse().ok()) {
-        Some(id) => console.members.find(&authority, id).await?.is_none(),
-        None => false,
+    let removed = match query.optional("removed").and_then(|id| id.parse().ok()) {
+        Some(id) if console.members.find(&authority, id).await?.is_none() => {
+            let subject = Subject::Membership(id);
+            let organization = authority.organization_id();
+            console
+                .names
+                .find(organization, &[subject])
+                .await?
+                .remove(&subject)
+        }
+        Some(_) | None => None,
     };
     let slug = &insider.member.organization.slug;
     let list = links::members(slug);
@@ -99,7 +109,7 @@ pub(crate) async fn show(
         settings: Settings::new(&insider, Section::Members),
         tabs: tabs(slug, "Members"),
         invite: links::invite(slug),
-        has_removed,
+        removed,
         search: listing.search,
         caption: listing.caption(found.items.len(), found.next.is_some(), MEMBERS),
         newest: listing.newest(&list, []),

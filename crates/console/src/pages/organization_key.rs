@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use askama::Template;
 use keyward_domain::administration::ports::HeldKey;
+use keyward_domain::audit::Subject;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
 
-use crate::pages::held_key::KeyRow;
+use crate::pages::held_key::{KeyRow, others_in};
 use crate::pages::html;
 use crate::pages::settings::{Section, Settings};
 use crate::path_id::PathId;
@@ -56,23 +57,27 @@ pub(crate) async fn show(
     let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
     let mut family = console.organization_keys.family(&authority, id).await?;
     let slug = &insider.member.organization.slug;
+    let names = console
+        .names
+        .find(authority.organization_id(), &others_in(&family))
+        .await?;
     let key = family.iter().find(|key| key.id == id).ok_or(Refusal::NotFound)?;
     let page = OrganizationKeyPage {
         settings: Settings::new(&insider, Section::ApiKeys),
         list: links::organization_keys(slug),
         revoke: links::revoke_organization_keys(slug),
-        key: KeyRow::new(key, slug),
+        key: KeyRow::new(key, slug, &names),
         not_shown: family.len().saturating_sub(SHOWN),
         tree: {
             family.truncate(SHOWN);
-            tree(&family, id, slug)
+            tree(&family, id, slug, &names)
         },
     };
     html(StatusCode::OK, &page)
 }
 
 /// The family from the top down; keys come by rising identifier, so each after the one that it is below.
-fn tree(family: &[HeldKey], asked_for: ApiKeyId, slug: &Slug) -> Vec<Node> {
+fn tree(family: &[HeldKey], asked_for: ApiKeyId, slug: &Slug, names: &HashMap<Subject, String>) -> Vec<Node> {
     let known: HashMap<ApiKeyId, &HeldKey> = family.iter().map(|key| (key.id, key)).collect();
     let mut children: HashMap<ApiKeyId, Vec<&HeldKey>> = HashMap::new();
     let mut waiting: Vec<(&HeldKey, usize)> = Vec::new();
@@ -86,7 +91,7 @@ fn tree(family: &[HeldKey], asked_for: ApiKeyId, slug: &Slug) -> Vec<Node> {
     while let Some((key, depth)) = waiting.pop() {
         let below = children.remove(&key.id).unwrap_or_default();
         let node = Node {
-            row: KeyRow::new(key, slug),
+            row: KeyRow::new(key, slug, names),
             is_asked_for: key.id == asked_for,
             is_adopted: key.next_above != key.parent(),
             has_children: !below.is_empty(),

@@ -14,8 +14,9 @@ use poem::web::Data;
 use poem::{Response, handler};
 
 use crate::forms::{Fields, Query};
-use crate::pages::held_key::KeyRow;
+use crate::pages::held_key::{KeyRow, others_in};
 use crate::pages::html;
+use crate::pages::key_standing::Standing;
 use crate::pages::listing::{ListedStatus, StatusListing};
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::refusal::Refusal;
@@ -36,12 +37,17 @@ struct OrganizationKeysPage<'a> {
     /// The organization has never had a key.
     is_empty: bool,
     search: &'a str,
-    status: StatusFilter,
+    status: Standing,
     statuses: Vec<SectionLink>,
     unused_choices: Vec<UnusedChoice>,
     /// The only person whose keys are shown.
     holder: Option<Holder>,
+    caption: String,
     rows: Vec<KeyRow>,
+    /// Whether any of them can still be revoked.
+    has_valid: bool,
+    /// What the form repeats of the page's address, so that it can lead back.
+    repeated: Vec<(&'static str, String)>,
     newest: Option<String>,
     older: Option<String>,
 }
@@ -52,6 +58,8 @@ enum Notice {
     Revoked { name: String, others: u32 },
     /// They were revoked before.
     Nothing,
+    /// None was ticked.
+    NothingSelected,
 }
 
 struct UnusedChoice {
@@ -68,7 +76,7 @@ struct Holder {
 /// Which keys the list shows.
 #[derive(Clone, Copy)]
 struct Listing<'a> {
-    listed: StatusListing<'a, ApiKeyId, StatusFilter>,
+    listed: StatusListing<'a, ApiKeyId, Standing>,
     unused: Option<u16>,
     holder: Option<ConsumerId>,
 }
@@ -93,6 +101,17 @@ pub(super) fn views(insider: &Insider, shows_all: bool) -> Vec<SectionLink> {
     ]
 }
 
+/// How an address says that nothing was ticked.
+const NOTHING_SELECTED: &str = "nothing-selected";
+
+/// The list after its form was sent without a tick, saying so. `asked` is where it was sent from.
+pub(super) fn after_no_selection(organization: &Slug, asked: &Fields) -> Result<String, Refusal> {
+    let list = links::organization_keys(organization);
+    let listing = Listing::parse(asked)?;
+    let saying = ("notice", Some(NOTHING_SELECTED));
+    Ok(listing.address_with(&list, listing.listed.part.after, saying))
+}
+
 /// The list as it is after keys were revoked, saying so.
 pub(super) fn after_revocation(organization: &Slug, revoked: &[ApiKeyId]) -> String {
     let first = revoked.first().map(ToString::to_string);
@@ -101,7 +120,7 @@ pub(super) fn after_revocation(organization: &Slug, revoked: &[ApiKeyId]) -> Str
     links::with_query(
         &links::organization_keys(organization),
         [
-            ("status", Some(StatusFilter::All.as_str())),
+            ("status", Some(Standing::All.as_str())),
             ("revoked", Some(first.as_deref().unwrap_or("none"))),
             ("others", others.as_deref()),
         ],
@@ -123,6 +142,10 @@ pub(crate) async fn show(
         .organization_keys
         .list(&authority, filter, part.request())
         .await?;
+    let names = console
+        .names
+        .find(authority.organization_id(), &others_in(&found.items))
+        .await?;
     let list = links::organization_keys(slug);
     let is_empty = found.items.is_empty() && has_no_key(console, &authority).await?;
     let page = OrganizationKeysPage {
@@ -136,7 +159,18 @@ pub(crate) async fn show(
         statuses: listing.tabs(&list),
         unused_choices: listing.unused_choices(),
         holder: holder(console, &authority, &listing, &list).await?,
-        rows: found.items.iter().map(|key| KeyRow::new(key, slug)).collect(),
+        caption: part.caption(
+            found.items.len(),
+            found.next.is_some(),
+            listing.listed.status.called(),
+        ),
+        rows: found
+            .items
+            .iter()
+            .map(|key| KeyRow::new(key, slug, &names))
+            .collect(),
+        has_valid: found.items.iter().any(HeldKey::is_valid),
+        repeated: listing.repeated(),
         newest: part.after.map(|_| listing.address(&list, None)),
         older: found.next.map(|next| listing.address(&list, Some(next))),
         list,
@@ -159,7 +193,9 @@ impl<'a> Listing<'a> {
     }
 
     fn filter(&self, console: &Console) -> OrganizationKeyFilter {
-        let mut filter = OrganizationKeyFilter::new(self.listed.status, Some(self.listed.part.search));
+        let (status, holders) = self.listed.status.filters();
+        let search = Some(self.listed.part.search);
+        let mut filter = OrganizationKeyFilter::new(status, search).held_by(holders);
         if let Some(holder) = self.holder {
             filter = filter.of_consumer(holder);
         }
@@ -170,14 +206,34 @@ impl<'a> Listing<'a> {
     }
 
     fn address(&self, list: &str, after: Option<ApiKeyId>) -> String {
+        self.address_with(list, after, ("notice", None))
+    }
+
+    fn address_with(&self, list: &str, after: Option<ApiKeyId>, notice: (&str, Option<&str>)) -> String {
         let unused = self.unused.map(|days| days.to_string());
         let holder = self.holder.map(|holder| holder.to_string());
         let more = [
             self.listed.field(),
             ("unused", unused.as_deref()),
             ("holder", holder.as_deref()),
+            notice,
         ];
         self.listed.part.address(list, after, more)
+    }
+
+    /// The fields of its address but for the holder, which the page for revocation takes for a choice.
+    fn repeated(&self) -> Vec<(&'static str, String)> {
+        let StatusListing { status, part } = self.listed;
+        let fields = [
+            ("status", Some(status.as_str().to_owned())),
+            ("search", Some(part.search.to_owned())),
+            ("unused", self.unused.map(|days| days.to_string())),
+            ("after", part.after.map(|id| id.to_string())),
+        ];
+        let given = fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        given.filter(|(_, value)| !value.is_empty()).collect()
     }
 
     /// What is usual, and what the address says.
@@ -193,7 +249,7 @@ impl<'a> Listing<'a> {
     }
 
     fn tabs(&self, list: &str) -> Vec<SectionLink> {
-        let tabs = StatusFilter::TABS.iter().map(|&(status, label)| {
+        let tabs = Standing::TABS.iter().map(|&(status, label)| {
             let listed = StatusListing {
                 status,
                 ..self.listed
@@ -250,6 +306,9 @@ async fn holder(
 }
 
 async fn notice(console: &Console, authority: &Authority, query: &Fields) -> Result<Option<Notice>, Refusal> {
+    if query.optional("notice") == Some(NOTHING_SELECTED) {
+        return Ok(Some(Notice::NothingSelected));
+    }
     let Some(id) = query.optional("revoked") else {
         return Ok(None);
     };

@@ -1,7 +1,7 @@
 //! Revoking members' keys, deliberately: some, all of a person, or all that were created before a moment. The page says
 //! what will stop, and why is said to those whose keys they are.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use askama::Template;
@@ -19,7 +19,7 @@ use crate::forms::{Fields, Form, Query};
 use crate::pages::field::Field;
 use crate::pages::held_key::KeyRow;
 use crate::pages::moment::Moment;
-use crate::pages::organization_keys::after_revocation;
+use crate::pages::organization_keys::{after_no_selection, after_revocation};
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
@@ -39,8 +39,12 @@ struct RevokeKeysPage {
     /// Repeats the selection in the form, as name and value.
     selected: Vec<(String, String)>,
     kind: Kind,
-    /// What will stop in any case.
+    /// What will be revoked in any case.
     count: u32,
+    /// How many of these are refused already, because their holders have left.
+    without_access: u32,
+    /// And how many will stop.
+    stopping: u32,
     holders: u32,
     shown: Vec<KeyRow>,
     /// Valid keys that were made from these and were not selected.
@@ -75,9 +79,8 @@ pub(crate) async fn show(
     let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
     let selected = Selected::parse(&query)?;
     if matches!(&selected, Selected::Keys(ids) if ids.is_empty()) {
-        return Ok(redirect(&links::organization_keys(
-            &insider.member.organization.slug,
-        )));
+        let slug = &insider.member.organization.slug;
+        return Ok(redirect(&after_no_selection(slug, &query)?));
     }
     let page = page(console, &insider, &authority, &selected).await?;
     html(StatusCode::OK, &page)
@@ -197,6 +200,8 @@ async fn page(
             .organization_keys
             .at_stake(authority, selected.selection(descendants))
     };
+    // These rows tell of nobody but the holder.
+    let nobody = HashMap::new();
     let own = at_stake(DescendantKeys::Keep).await?;
     let (descendants, shown_descendants) = match selected {
         Selected::Keys(ids) => {
@@ -206,7 +211,7 @@ async fn page(
             let first = first.iter().filter(|key| !selected.contains(&key.id));
             (
                 keys.saturating_sub(own.keys),
-                first.map(|key| KeyRow::new(key, slug)).collect(),
+                first.map(|key| KeyRow::new(key, slug, &nobody)).collect(),
             )
         }
         Selected::OfHolder(_) | Selected::IssuedBefore(_) => (0, Vec::new()),
@@ -218,8 +223,14 @@ async fn page(
         selected: selected.fields(),
         kind: selected.kind(),
         count: own.keys,
+        without_access: own.without_access,
+        stopping: own.keys.saturating_sub(own.without_access),
         holders: own.holders,
-        shown: own.first.iter().map(|key| KeyRow::new(key, slug)).collect(),
+        shown: own
+            .first
+            .iter()
+            .map(|key| KeyRow::new(key, slug, &nobody))
+            .collect(),
         descendants,
         shown_descendants,
         revoke_descendants: false,

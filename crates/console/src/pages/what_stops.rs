@@ -1,7 +1,9 @@
 //! What stops when a membership ends, told before it does.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
 use keyward_domain::api_key::ApiKey;
@@ -18,9 +20,18 @@ use crate::refusal::Refusal;
 
 /// The keys that are refused from then on, and the projects that the member leaves.
 pub(super) struct WhatStops {
+    /// Families whose keys were used last come first.
     pub(super) keys: Vec<StoppingKey>,
+    /// How many of the keys were used in the last [`LATELY`] days.
+    pub(super) used_lately: usize,
     pub(super) projects: Vec<String>,
 }
+
+/// How many days ago is lately.
+const LATELY: u16 = 7;
+
+/// So many keys are looked over at a glance; the rest is unfolded.
+const AT_A_GLANCE: usize = 25;
 
 /// A valid key of the member.
 pub(super) struct StoppingKey {
@@ -57,10 +68,8 @@ impl WhatStops {
                 Err(ReadKeyError::Storage(error)) => return Err(error.into()),
             }
         }
-        Ok(Self {
-            keys: in_families(&keys, &revoked_parents),
-            projects: projects(console, holder.consumer().id).await?,
-        })
+        let projects = projects(console, holder.consumer().id).await?;
+        Ok(Self::new(console, &keys, &revoked_parents, projects))
     }
 
     /// As an owner who removes the member sees it.
@@ -82,10 +91,28 @@ impl WhatStops {
                 );
             }
         }
-        Ok(Self {
-            keys: in_families(&keys, &revoked_parents),
-            projects: projects(console, consumer).await?,
-        })
+        let projects = projects(console, consumer).await?;
+        Ok(Self::new(console, &keys, &revoked_parents, projects))
+    }
+
+    fn new(console: &Console, keys: &[SeenKey], revoked_parents: &[SeenKey], projects: Vec<String>) -> Self {
+        let lately = console.organization_keys.days_ago(LATELY);
+        let used_lately = keys.iter().filter(|key| key.last_use() > Some(lately));
+        Self {
+            used_lately: used_lately.count(),
+            keys: in_families(keys, revoked_parents),
+            projects,
+        }
+    }
+
+    /// The keys that are in sight.
+    pub(super) fn first(&self) -> &[StoppingKey] {
+        self.keys.get(..AT_A_GLANCE).unwrap_or(&self.keys)
+    }
+
+    /// The others.
+    pub(super) fn rest(&self) -> &[StoppingKey] {
+        self.keys.get(AT_A_GLANCE..).unwrap_or_default()
     }
 }
 
@@ -152,7 +179,14 @@ async fn projects(console: &Console, consumer: ConsumerId) -> Result<Vec<String>
     }
 }
 
-/// Every key once: newest first, and below each the keys that were made from it.
+impl SeenKey {
+    fn last_use(&self) -> Option<DateTime<Utc>> {
+        self.last_used.as_ref().map(|last| last.at.0)
+    }
+}
+
+/// Every key once, and below each the keys that were made from it. What was used last comes first, with its family, and
+/// what was never used last, the newest first.
 fn in_families(keys: &[SeenKey], revoked_parents: &[SeenKey]) -> Vec<StoppingKey> {
     let known: HashMap<ApiKeyId, &SeenKey> = keys
         .iter()
@@ -167,13 +201,23 @@ fn in_families(keys: &[SeenKey], revoked_parents: &[SeenKey]) -> Vec<StoppingKey
             children.entry(parent).or_default().push(key);
         }
     }
+    // Newest first, so a key's own children are known before it.
+    let mut last_uses: HashMap<ApiKeyId, Option<DateTime<Utc>>> = HashMap::new();
+    for key in keys {
+        let of_children = children.get(&key.id).into_iter().flatten();
+        let of_children = of_children.filter_map(|child| last_uses.get(&child.id).copied().flatten());
+        let last = of_children.chain(key.last_use()).max();
+        last_uses.insert(key.id, last);
+    }
+    let last_in_family = |key: &&SeenKey| last_uses.get(&key.id).copied().flatten();
+    for siblings in children.values_mut() {
+        siblings.sort_by_key(|key| Reverse(last_in_family(key)));
+    }
     let mut families = Vec::with_capacity(keys.len());
+    let mut waiting: Vec<&SeenKey> = keys.iter().filter(|key| valid_parent(key).is_none()).collect();
+    waiting.sort_by_key(|key| Reverse(last_in_family(key)));
     // The last of it comes next.
-    let mut waiting: Vec<&SeenKey> = keys
-        .iter()
-        .rev()
-        .filter(|key| valid_parent(key).is_none())
-        .collect();
+    waiting.reverse();
     while let Some(key) = waiting.pop() {
         let parent = key.above.and_then(|above| known.get(&above));
         families.push(StoppingKey {

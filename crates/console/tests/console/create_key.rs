@@ -1,3 +1,4 @@
+use keyward_domain::audit::{Action, Actor};
 use keyward_domain::membership::Member;
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, KeyLimit};
@@ -154,4 +155,20 @@ async fn at_the_limit_the_form_comes_back_with_what_was_typed_and_says_what_to_d
     );
     assert!(page.shows("value=\"Second\"") && page.shows(&format!("href=\"{LIST}\"")));
     assert_eq!(keys_of(&running, &ada).await, ["First"]);
+}
+
+#[tokio::test]
+async fn creating_is_on_record_with_its_request_and_its_address() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let nonce = browser.get(NEW).await.field("nonce").to_owned();
+    let page = create(&browser, &nonce, "Deploy", "").await;
+    let event = running.installation.store.events().pop().unwrap();
+    assert_eq!(event.action, Action::CreateApiKey);
+    assert_eq!(event.actor, Actor::User(ada.user.id));
+    assert_eq!(
+        event.source.request_id.as_deref(),
+        Some(page.header("x-request-id"))
+    );
+    assert_eq!(event.source.address.unwrap().to_string(), "127.0.0.1");
 }

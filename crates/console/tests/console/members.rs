@@ -1,6 +1,9 @@
 use chrono::TimeDelta;
+use keyward_domain::api_key::LastUse;
 use keyward_domain::clock::Clock;
+use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
+use keyward_domain::ports::{KeyUse, LastUses};
 
 use crate::browser::Browser;
 use crate::running::{LIST, Running};
@@ -67,25 +70,74 @@ async fn members_are_found_by_name_and_come_page_by_page() {
     assert_eq!(browser.get(&format!("{MEMBERS}?after=x")).await.status, 400);
 }
 
+/// The form with its tick.
+fn role_form(role: &str) -> [(&'static str, &str); 2] {
+    [("role", role), ("confirm", "yes")]
+}
+
+#[tokio::test]
+async fn before_a_role_is_changed_the_owner_reads_what_it_means_and_ticks_a_box() {
+    let (running, browser, ada, grace) = ada_and_grace().await;
+    assert!(
+        browser
+            .get(&path(&grace))
+            .await
+            .shows(&format!("href=\"{}\"", role_path(&grace)))
+    );
+    let page = browser.get(&role_path(&grace)).await;
+    assert_eq!((page.status, page.field("role")), (200, "owner"));
+    assert!(
+        page.text()
+            .contains("can see and revoke everybody’s keys in Acme"),
+        "{}",
+        page.text()
+    );
+    assert!(page.text().contains("you included") && page.shows(&format!("href=\"{}\">Cancel", path(&grace))));
+    let events = running.installation.store.events().len();
+    let unticked = browser.post(&role_path(&grace), &[("role", "owner")]).await;
+    assert_eq!(unticked.status, 422);
+    assert!(
+        unticked
+            .text()
+            .contains("Tick the box to change the role. Nothing was changed.")
+    );
+    assert_eq!(running.installation.store.events().len(), events);
+
+    browser.post(&role_path(&grace), &role_form("owner")).await;
+    let page = browser.get(&role_path(&grace)).await;
+    assert!(
+        page.text().contains("Make “grace” a plain member?"),
+        "{}",
+        page.text()
+    );
+    let own = browser.get(&role_path(&ada)).await;
+    assert!(
+        own.text()
+            .contains("Only another owner can make you an owner again."),
+        "{}",
+        own.text()
+    );
+}
+
 #[tokio::test]
 async fn a_role_is_changed_there_and_back_and_takes_effect_at_once() {
     let (running, browser, _, grace) = ada_and_grace().await;
     let member = running.signed_in("grace").await;
     for (role, said, status) in [("owner", "an owner now", 200), ("member", "a member now", 404)] {
-        let answer = browser.post(&role_path(&grace), &[("role", role)]).await;
+        let answer = browser.post(&role_path(&grace), &role_form(role)).await;
         let page = browser.follow(&answer).await;
         assert!(page.text().contains(said), "{}", page.text());
         assert_eq!(member.get(MEMBERS).await.status, status);
     }
     let events = running.installation.store.events().len();
-    browser.post(&role_path(&grace), &[("role", "member")]).await;
+    browser.post(&role_path(&grace), &role_form("member")).await;
     assert_eq!(
         running.installation.store.events().len(),
         events,
         "nothing changed"
     );
     assert_eq!(
-        browser.post(&role_path(&grace), &[("role", "king")]).await.status,
+        browser.post(&role_path(&grace), &role_form("king")).await.status,
         400
     );
 }
@@ -101,13 +153,19 @@ async fn an_owner_may_step_back_if_another_is_there_and_else_is_told_why_not() {
             .contains("You are the only owner, and an organization needs one.")
     );
     assert!(!beforehand.shows("Make member") && !beforehand.shows("Leave organization"));
-    let refused = browser.post(&role_path(&ada), &[("role", "member")]).await;
+    let refused = browser.post(&role_path(&ada), &role_form("member")).await;
     assert_eq!(refused.status, 409);
+    assert_eq!(browser.get(&role_path(&ada)).await.location(), hers);
     assert!(refused.shows("role=\"alert\"") && refused.text().contains("Nothing was changed."));
-    browser.post(&role_path(&grace), &[("role", "owner")]).await;
+    browser.post(&role_path(&grace), &role_form("owner")).await;
     assert!(browser.get(&hers).await.shows("Make member"));
-    let answer = browser.post(&role_path(&ada), &[("role", "member")]).await;
-    assert_eq!(browser.follow(&answer).await.status, 200);
+    let answer = browser.post(&role_path(&ada), &role_form("member")).await;
+    let general = browser.follow(&answer).await;
+    assert!(
+        general
+            .text()
+            .contains("You are a member now, and no owner any more.")
+    );
     assert_eq!(browser.get(MEMBERS).await.status, 404);
     assert_eq!(running.signed_in("grace").await.get(MEMBERS).await.status, 200);
 }
@@ -155,6 +213,48 @@ async fn before_a_removal_the_owner_sees_the_keys_with_their_families_that_stop(
 }
 
 #[tokio::test]
+async fn what_was_used_lately_comes_first_with_its_family_and_long_lists_are_unfolded() {
+    let (running, _, _, grace) = ada_and_grace().await;
+    let installation = &running.installation;
+    let parent = installation.issue(&grace.as_holder(), "Old parent").await;
+    let caller = installation.caller(&parent).await;
+    let child = installation.issue(&caller.as_holder(), "Busy child").await;
+    let idle = installation.issue(&grace.as_holder(), "Idle").await;
+    for number in 0..30 {
+        installation
+            .issue(&grace.as_holder(), &format!("Never {number}"))
+            .await;
+    }
+    installation.builder.clock.advance(TimeDelta::days(10));
+    let now = installation.builder.clock.now();
+    let used = |key: &IssuedKey, days| KeyUse {
+        key: key.key.id,
+        last: LastUse {
+            at: now - TimeDelta::days(days),
+            from: None,
+        },
+    };
+    let uses = vec![used(&child, 1), used(&idle, 8)];
+    installation.store.record(uses).await.unwrap();
+    let browser = running.signed_in("ada").await;
+    let text = browser.get(&remove_path(&grace)).await.text();
+    assert!(text.contains("33 keys stop working"), "{text}");
+    assert!(text.contains("1 of them was used in the last 7 days."), "{text}");
+    let places: Vec<usize> = [
+        "Old parent",
+        "Busy child",
+        "Idle",
+        "Never 29",
+        "8 more, not used as lately",
+        "Never 0 ",
+    ]
+    .iter()
+    .map(|words| text.find(words).expect(words))
+    .collect();
+    assert!(places.is_sorted(), "{text}");
+}
+
+#[tokio::test]
 async fn a_removal_needs_a_deliberate_act_and_then_ends_keys_and_pages_at_once() {
     let (running, browser, _, grace) = ada_and_grace().await;
     let installation = &running.installation;
@@ -169,7 +269,11 @@ async fn a_removal_needs_a_deliberate_act_and_then_ends_keys_and_pages_at_once()
 
     let answer = browser.post(&remove_path(&grace), &CONFIRM).await;
     let list = browser.follow(&answer).await;
-    assert!(list.shows("The member was removed.") && !list.shows("<bdi>grace</bdi>"));
+    assert!(
+        list.text()
+            .contains("grace was removed. Their keys are refused from now on.")
+    );
+    assert!(!list.shows(&path(&grace)));
     assert!(
         installation
             .authenticate()
@@ -186,7 +290,7 @@ async fn a_removal_needs_a_deliberate_act_and_then_ends_keys_and_pages_at_once()
         browser.get(&path(&grace)).await,
         browser.get(&remove_path(&grace)).await,
         browser.post(&remove_path(&grace), &CONFIRM).await,
-        browser.post(&role_path(&grace), &[("role", "owner")]).await,
+        browser.post(&role_path(&grace), &role_form("owner")).await,
     ] {
         assert_eq!(answer.status, 404);
     }
@@ -206,7 +310,7 @@ async fn a_link_cannot_claim_that_somebody_was_removed() {
 async fn to_remove_oneself_is_to_leave() {
     let (_running, browser, ada, grace) = ada_and_grace().await;
     let leave = "/organizations/acme/settings/general/leave";
-    browser.post(&role_path(&grace), &[("role", "owner")]).await;
+    browser.post(&role_path(&grace), &role_form("owner")).await;
     assert!(browser.get(&path(&ada)).await.shows(leave));
     for answer in [
         browser.get(&remove_path(&ada)).await,
@@ -251,11 +355,9 @@ async fn only_owners_of_the_organization_see_and_change_its_members() {
                     browser.get(&member).await,
                     browser.get(&format!("{member}/remove")).await,
                     browser.post(&format!("{member}/remove"), &CONFIRM).await,
+                    browser.post(&format!("{member}/role"), &role_form("owner")).await,
                     browser
-                        .post(&format!("{member}/role"), &[("role", "owner")])
-                        .await,
-                    browser
-                        .post(&format!("{member}/role"), &[("role", "member")])
+                        .post(&format!("{member}/role"), &role_form("member"))
                         .await,
                 ] {
                     assert_eq!(answer.status, 404, "{member}");

@@ -297,8 +297,13 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
         .get(&format!("{REVOKE}?before=2025-01-01T00:00"))
         .await;
     assert!(none.text().contains("Nothing to revoke"));
+    assert!(
+        none.text()
+            .contains("No valid key was created before 1 January 2025")
+    );
     let nothing_ticked = scene.owner.get(&format!("{REVOKE}?")).await;
-    assert_eq!((nothing_ticked.status, nothing_ticked.location()), (303, ALL));
+    let list = format!("{ALL}?notice=nothing-selected");
+    assert_eq!((nothing_ticked.status, nothing_ticked.location()), (303, &*list));
 }
 
 #[tokio::test]
@@ -452,4 +457,98 @@ async fn script_in_names_and_reasons_stays_text() {
     scene.owner.post(REVOKE, &fields).await;
     let list = scene.owner.get(&format!("{ALL}?status=all")).await;
     assert!(!list.shows("<b>no") && list.shows("no"));
+}
+
+#[tokio::test]
+async fn a_key_that_another_created_or_revoked_names_it() {
+    let scene = Scene::new().await;
+    let parent = scene.issue(&scene.bob, "<i>Parent").await;
+    let child = scene.issue_below(&parent, "Child").await;
+    let through = scene.running.installation.caller(&parent).await.as_holder();
+    let (keep, source) = (DescendantKeys::Keep, RequestSource::default());
+    let keys = scene.running.installation.keys();
+    keys.revoke(&through, child.key.id, keep, source).await.unwrap();
+    let link = format!(
+        "<a href=\"{ALL}/{}\"><bdi>&#60;i&#62;Parent</bdi></a>",
+        parent.key.id
+    );
+    for path in [format!("{ALL}?status=all"), format!("{ALL}/{}", child.key.id)] {
+        let page = scene.owner.get(&path).await;
+        assert!(page.shows(&link), "{path}: {}", page.body);
+        assert!(
+            page.shows("by the key &#60;i&#62;Parent"),
+            "{path}: {}",
+            page.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn who_ticks_nothing_is_told_so_where_they_were() {
+    let scene = Scene::new().await;
+    scene.issue(&scene.bob, "his").await;
+    let answer = scene.owner.get(&format!("{REVOKE}?status=all&search=his")).await;
+    assert!(
+        answer.location().starts_with(&format!("{ALL}?status=all&")),
+        "{}",
+        answer.location()
+    );
+    let list = scene.owner.follow(&answer).await;
+    assert!(list.shows("role=\"alert\"") && list.text().contains("Tick the keys to revoke first."));
+    assert!(list.shows("value=\"his\"") && list.shows("autofocus"));
+}
+
+#[tokio::test]
+async fn where_no_key_can_be_revoked_nothing_can_be_ticked() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "his").await;
+    assert!(scene.owner.get(ALL).await.shows("Revoke selected keys"));
+    let (keep, source) = (DescendantKeys::Keep, RequestSource::default());
+    let keys = scene.running.installation.keys();
+    keys.revoke(&scene.bob.as_holder(), key.key.id, keep, source)
+        .await
+        .unwrap();
+    let revoked = scene.owner.get(&format!("{ALL}?status=revoked")).await;
+    assert!(revoked.shows("his") && !revoked.shows("Revoke selected keys") && !revoked.shows("checkbox"));
+}
+
+#[tokio::test]
+async fn keys_of_former_members_are_told_from_those_that_work() {
+    let scene = Scene::new().await;
+    let his = scene.issue(&scene.bob, "his").await;
+    let hers = scene.issue(&scene.ada, "hers").await;
+    let now = scene.running.installation.builder.clock.now();
+    scene
+        .running
+        .installation
+        .store
+        .end_membership(scene.bob.membership.id, now);
+    for (query, shows_his, shows_hers) in [
+        ("", false, true),
+        ("?status=no-access", true, false),
+        ("?status=all", true, true),
+    ] {
+        let page = scene.owner.get(&format!("{ALL}{query}")).await;
+        let shows = |key: &IssuedKey| page.shows(&format!("{ALL}/{}", key.key.id));
+        assert_eq!((shows(&his), shows(&hers)), (shows_his, shows_hers), "{query}");
+    }
+    let (holder, all) = (
+        scene.bob.membership.id,
+        scene.owner.get(&format!("{ALL}?status=all")).await,
+    );
+    assert!(
+        all.shows(&format!("{ALL}?status=no-access&#38;holder={holder}")),
+        "{}",
+        all.body
+    );
+
+    let both = scene.owner.get(&selecting(&[&his, &hers])).await.text();
+    assert!(both.contains("1 of these 2 keys will stop"), "{both}");
+    assert!(
+        both.contains("1 more belongs to people who have left, and is refused already."),
+        "{both}"
+    );
+    let gone = scene.owner.get(&selecting(&[&his])).await.text();
+    assert!(gone.contains("This key has stopped already"), "{gone}");
+    assert!(!gone.contains("stops working at once"), "{gone}");
 }

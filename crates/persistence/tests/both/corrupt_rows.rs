@@ -204,11 +204,16 @@ async fn a_corrupt_invitation_is_named(database: Database) {
     let scene = Scene::new(database).await;
     let store = &*scene.database.store;
     let invitation = &scene.invitation.invitation;
+    let accepted = format!(
+        "accepted_membership_id = {}",
+        scene.database.id(scene.carol.membership.id.as_uuid())
+    );
     let spoils = [
         ("invitee = ''", "invitee"),
         ("role = 'king'", "role"),
         ("invited_by_kind = 'ghost'", "invited_by_kind"),
         ("invited_by_id = NULL", "invited_by_id"),
+        (&accepted, "accepted_at"),
     ];
     assert_named(
         &scene,

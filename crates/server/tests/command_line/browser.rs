@@ -35,7 +35,8 @@ pub(crate) fn create_key(server: &Server, cookie: &str, name: &str) -> HttpAnswe
     )
 }
 
-fn send(server: &Server, path: &str, cookie: &str, form: &str) -> HttpAnswer {
+/// Sends a form as a page of the console does.
+pub(crate) fn send(server: &Server, path: &str, cookie: &str, form: &str) -> HttpAnswer {
     let cookie = format!("Cookie: {cookie}");
     let headers = [
         "Sec-Fetch-Site: same-origin",
@@ -43,4 +44,13 @@ fn send(server: &Server, path: &str, cookie: &str, form: &str) -> HttpAnswer {
         &cookie,
     ];
     server.ask("POST", path, &headers, form)
+}
+
+/// The token that a page shows.
+pub(crate) fn token_in(page: &str) -> &str {
+    const LENGTH: usize = 42;
+    page.match_indices("kwp_")
+        .filter_map(|(at, _)| page.get(at..at + LENGTH))
+        .find(|text| text.bytes().skip(4).all(|byte| byte.is_ascii_alphanumeric()))
+        .unwrap()
 }

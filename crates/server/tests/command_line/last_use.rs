@@ -4,7 +4,7 @@ use keyward_test_database::TestDatabase;
 use rustix::process::Signal;
 use tokio_postgres::NoTls;
 
-use crate::browser::{cookie, create_key, sign_in};
+use crate::browser::{cookie, create_key, sign_in, token_in};
 use crate::server::Server;
 use crate::setup::{PASSWORD, bootstrap};
 
@@ -33,12 +33,4 @@ async fn the_last_use_before_sigterm_is_kept() {
         .await
         .unwrap();
     assert_eq!(row.get::<_, Option<&str>>(0), Some("127.0.0.1"));
-}
-
-fn token_in(page: &str) -> &str {
-    const LENGTH: usize = 42;
-    page.match_indices("kwp_")
-        .filter_map(|(at, _)| page.get(at..at + LENGTH))
-        .find(|text| text.bytes().skip(4).all(|byte| byte.is_ascii_alphanumeric()))
-        .unwrap()
 }

@@ -26,6 +26,7 @@ mod refusals;
 mod refused_addresses;
 mod refused_data_directories;
 mod refused_database_urls;
+mod refused_events;
 mod retention;
 mod revoking;
 mod server;

@@ -140,9 +140,35 @@ pub struct OrganizationKeyFilter {
     pub status: StatusFilter,
     /// Only this consumer's.
     pub consumer: Option<ConsumerId>,
+    /// Whose membership is how.
+    pub holders: HolderFilter,
     /// Only valid keys that were created before this moment and not used since.
     pub unused_since: Option<DateTime<Utc>>,
     term: Option<String>,
+}
+
+/// Whose keys a list shows. Those of former members give no access, whatever their state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HolderFilter {
+    /// Everybody's.
+    #[default]
+    Anybody,
+    /// Those of live members.
+    Members,
+    /// Those of whose membership has ended.
+    FormerMembers,
+}
+
+impl HolderFilter {
+    /// Whether keys of this membership pass.
+    #[must_use]
+    pub const fn accepts(self, membership: &Membership) -> bool {
+        match self {
+            Self::Anybody => true,
+            Self::Members => membership.is_live(),
+            Self::FormerMembers => !membership.is_live(),
+        }
+    }
 }
 
 impl OrganizationKeyFilter {
@@ -169,6 +195,12 @@ impl OrganizationKeyFilter {
         }
     }
 
+    /// Of these, only the keys of those whose membership is so.
+    #[must_use]
+    pub fn held_by(self, holders: HolderFilter) -> Self {
+        Self { holders, ..self }
+    }
+
     /// Of these, only valid keys that were created before this moment and not used since.
     #[must_use]
     pub fn unused_since(self, moment: DateTime<Utc>) -> Self {
@@ -184,9 +216,9 @@ impl OrganizationKeyFilter {
         self.term.as_deref()
     }
 
-    /// Whether a key of this user passes.
+    /// Whether a key of this holder passes.
     #[must_use]
-    pub fn accepts(&self, key: &ApiKey, holder: &User) -> bool {
+    pub fn accepts(&self, key: &ApiKey, holder: &KeyHolder) -> bool {
         let has_status = match self.status {
             StatusFilter::Valid => key.is_valid(),
             StatusFilter::Revoked => !key.is_valid(),
@@ -198,8 +230,8 @@ impl OrganizationKeyFilter {
         });
         let is_found = self
             .term()
-            .is_none_or(|term| key.search_text().contains(term) || holder.search_text().contains(term));
-        has_status && is_consumers && is_unused && is_found
+            .is_none_or(|term| key.search_text().contains(term) || holder.user.search_text().contains(term));
+        has_status && is_consumers && self.holders.accepts(&holder.membership) && is_unused && is_found
     }
 }
 
@@ -224,6 +256,8 @@ pub enum KeySelection {
 pub struct KeysAtStake {
     /// How many valid keys.
     pub keys: u32,
+    /// How many of them give no access any more, because their holders have left.
+    pub without_access: u32,
     /// Of how many consumers.
     pub holders: u32,
     /// The first of the keys.

@@ -434,6 +434,7 @@ suite! { $
             a_held_key_is_whole_but_for_where_exactly_it_was_used
             the_keys_of_all_members_are_listed_newest_first_over_pages
             another_organizations_keys_are_neither_listed_nor_found
+            keys_of_former_members_are_told_from_those_that_work
             held_keys_are_listed_by_state_and_holder
             held_keys_are_found_by_name_last_four_and_holder
             valid_keys_that_nobody_used_for_long_are_found

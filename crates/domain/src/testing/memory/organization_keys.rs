@@ -28,7 +28,7 @@ impl OrganizationKeyStore for MemoryStore {
             .filter_map(|key| {
                 let holder = state.holder_of(key.consumer_id)?;
                 filter
-                    .accepts(key, &holder.user)
+                    .accepts(key, &holder)
                     .then(|| HeldKey::new(key.clone(), holder))
             })
             .collect();
@@ -66,8 +66,13 @@ impl OrganizationKeyStore for MemoryStore {
         keys.sort_by_key(|key| (key.search_text(), key.id));
         let holders: HashSet<ConsumerId> = keys.iter().map(|key| key.consumer_id).collect();
         let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        let has_left = |key: &&&ApiKey| {
+            let holder = state.holder_of(key.consumer_id);
+            holder.is_some_and(|holder| !holder.membership.is_live())
+        };
         Ok(KeysAtStake {
             keys: counted(keys.len()),
+            without_access: counted(keys.iter().filter(has_left).count()),
             holders: counted(holders.len()),
             first: keys
                 .into_iter()

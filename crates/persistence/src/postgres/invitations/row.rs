@@ -54,7 +54,7 @@ impl TryFrom<InvitationRow> for Invitation {
 
 fn end(stored: &StoredRow, row: &InvitationRow) -> Result<Option<InvitationEnd>, StorageError> {
     match (row.accepted_at, row.revoked_at) {
-        (None, None) => Ok(None),
+        (None, None) => stored.nothing_unless("accepted_at", row.accepted_membership_id.is_some()),
         (Some(at), None) => {
             let membership = stored.present("accepted_membership_id", row.accepted_membership_id)?;
             Ok(Some(InvitationEnd::Accepted {

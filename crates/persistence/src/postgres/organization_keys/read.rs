@@ -10,7 +10,7 @@ use diesel::prelude::{
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::{
-    HeldKey, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
+    HeldKey, HolderFilter, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
 };
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
@@ -46,6 +46,11 @@ pub(super) async fn list(
         StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
         StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
         StatusFilter::All => query,
+    };
+    query = match filter.holders {
+        HolderFilter::Anybody => query,
+        HolderFilter::Members => query.filter(memberships::ended_at.is_null()),
+        HolderFilter::FormerMembers => query.filter(memberships::ended_at.is_not_null()),
     };
     if let Some(consumer) = filter.consumer {
         query = query.filter(api_keys::consumer_id.eq(consumer.as_uuid()));
@@ -106,6 +111,16 @@ pub(super) async fn at_stake(
         ))
         .first(connection)
         .await?;
+    let former_members = memberships::table
+        .filter(memberships::organization_id.eq(organization.as_uuid()))
+        .filter(memberships::ended_at.is_not_null())
+        .select(memberships::id);
+    let without_access: i64 = api_keys::table
+        .filter(valid_of(organization, &selection))
+        .filter(api_keys::consumer_id.eq_any(former_members))
+        .count()
+        .get_result(connection)
+        .await?;
     let first: Vec<Uuid> = api_keys::table
         .filter(valid_of(organization, &selection))
         // By code point, as everywhere.
@@ -119,6 +134,7 @@ pub(super) async fn at_stake(
     let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
     Ok(KeysAtStake {
         keys: counted(keys),
+        without_access: counted(without_access),
         holders: counted(holders),
         first: shown,
     })

@@ -9,7 +9,7 @@ use diesel::prelude::{
 };
 use diesel::sql_types::BigInt;
 use keyward_domain::administration::ports::{
-    HeldKey, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
+    HeldKey, HolderFilter, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
 };
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
@@ -43,6 +43,11 @@ pub(super) fn list(
         StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
         StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
         StatusFilter::All => query,
+    };
+    query = match filter.holders {
+        HolderFilter::Anybody => query,
+        HolderFilter::Members => query.filter(memberships::ended_at.is_null()),
+        HolderFilter::FormerMembers => query.filter(memberships::ended_at.is_not_null()),
     };
     if let Some(consumer) = filter.consumer {
         query = query.filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())));
@@ -99,6 +104,15 @@ pub(super) fn at_stake(
             sql::<BigInt>("count(DISTINCT api_keys.consumer_id)"),
         ))
         .first(connection)?;
+    let former_members = memberships::table
+        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(memberships::ended_at.is_not_null())
+        .select(memberships::id);
+    let without_access: i64 = api_keys::table
+        .filter(valid_of(organization, selection))
+        .filter(api_keys::consumer_id.eq_any(former_members))
+        .count()
+        .get_result(connection)?;
     let first: Vec<StoredId> = api_keys::table
         .filter(valid_of(organization, selection))
         .order((api_keys::search_text, api_keys::id))
@@ -110,6 +124,7 @@ pub(super) fn at_stake(
     let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
     Ok(KeysAtStake {
         keys: counted(keys),
+        without_access: counted(without_access),
         holders: counted(holders),
         first: shown,
     })

@@ -4,7 +4,9 @@ use chrono::TimeDelta;
 
 use super::super::Stores;
 use super::key_scene::{KeyScene, only, with_descendants};
-use crate::administration::ports::{HeldKey, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter};
+use crate::administration::ports::{
+    HeldKey, HolderFilter, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
+};
 use crate::api_key::{ApiKey, KeyDescription, LastUse};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
@@ -100,11 +102,38 @@ pub async fn another_organizations_keys_are_neither_listed_nor_found(stores: Sto
     ] {
         let nothing = KeysAtStake {
             keys: 0,
+            without_access: 0,
             holders: 0,
             first: Vec::new(),
         };
         assert_eq!(at_stake(&scene, &ada, selection).await, nothing);
     }
+}
+
+pub async fn keys_of_former_members_are_told_from_those_that_work(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let cleo = scene.join(&ada.organization, "cleo").await;
+    scene.add_key(&ada, "hers").await;
+    let his = scene.add_key(&bob, "his").await;
+    let revoked = scene.add_key(&bob, "revoked").await;
+    scene.revoke(&bob, &revoked, DescendantKeys::Keep).await;
+    scene.add_key(&cleo, "cleo's").await;
+    scene.end_membership(&bob).await;
+    for (holders, expected) in [
+        (HolderFilter::Anybody, vec!["cleo's", "revoked", "his", "hers"]),
+        (HolderFilter::Members, vec!["cleo's", "hers"]),
+        (HolderFilter::FormerMembers, vec!["revoked", "his"]),
+    ] {
+        let filter = all().held_by(holders);
+        assert_eq!(scene.held_names(&ada, &filter).await, expected, "{holders:?}");
+    }
+
+    let everything = KeySelection::IssuedBefore(scene.later(TimeDelta::days(1)));
+    let told = at_stake(&scene, &ada, everything).await;
+    assert_eq!((told.keys, told.without_access, told.holders), (3, 1, 3));
+    let told = at_stake(&scene, &ada, only(&[&his])).await;
+    assert_eq!((told.keys, told.without_access), (1, 1));
 }
 
 pub async fn held_keys_are_listed_by_state_and_holder(stores: Stores) {

@@ -34,6 +34,11 @@ pub async fn a_member_who_is_added_is_in_the_project_and_told(stores: Stores) {
     let projects: Vec<u32> = listed.iter().map(|member| member.projects).collect();
     assert_eq!(projects, [1, 0]);
     assert_eq!(told(&scene, Action::AddProjectMember, &bob).await, [event]);
+
+    scene.archive(&project).await.expect("archived");
+    let listed = scene.listed(ada.organization.id, None, PageSize::MAX).await;
+    let active: Vec<u32> = listed.iter().map(|member| member.projects).collect();
+    assert_eq!(active, [0, 0]);
 }
 
 pub async fn a_member_who_is_taken_out_is_not_in_the_project(stores: Stores) {

@@ -1,0 +1,102 @@
+//! Giving a member another role, deliberately: what it means is told before.
+
+use std::sync::Arc;
+
+use askama::Template;
+use keyward_domain::administration::ports::{ChangeRoleError, MemberOverview};
+use keyward_domain::id::MembershipId;
+use keyward_domain::membership::Role;
+use poem::http::StatusCode;
+use poem::web::Data;
+use poem::{Response, handler};
+
+use crate::forms::Form;
+use crate::pages::member::{find, last_owner_stays};
+use crate::pages::settings::{Section, Settings};
+use crate::pages::{general, html, redirect};
+use crate::path_id::PathId;
+use crate::refusal::Refusal;
+use crate::request_source::Source;
+use crate::viewer::{Insider, Owner};
+use crate::{Console, links};
+
+#[derive(Template)]
+#[template(path = "change_role.html")]
+struct ChangeRolePage {
+    settings: Settings,
+    /// The member's own page.
+    member: String,
+    name: String,
+    username: String,
+    is_viewer: bool,
+    /// What they are to be.
+    role: Role,
+    confirmation_missing: bool,
+}
+
+#[handler]
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    Owner { insider, authority }: Owner,
+    PathId(id): PathId<MembershipId>,
+) -> Result<Response, Refusal> {
+    let member = find(console, &authority, id).await?;
+    // Their page says why not.
+    if console.members.is_last_owner(&member.membership).await? {
+        return Ok(redirect(&links::member(&insider.member.organization.slug, id)));
+    }
+    let other = match member.membership.role {
+        Role::Owner => Role::Member,
+        Role::Member => Role::Owner,
+    };
+    html(StatusCode::OK, &ChangeRolePage::new(&insider, &member, other))
+}
+
+#[handler]
+pub(crate) async fn submit(
+    Data(console): Data<&Arc<Console>>,
+    PathId(id): PathId<MembershipId>,
+    Source(source): Source,
+    Form(form): Form,
+    // After the form, which may be long on its way: who sends it must still run the organization when it is here.
+    Owner { insider, authority }: Owner,
+) -> Result<Response, Refusal> {
+    let role = Role::from_word(form.required("role")?).ok_or(Refusal::BadForm("There is no such role."))?;
+    let slug = &insider.member.organization.slug;
+    if form.optional("confirm") != Some("yes") {
+        let member = find(console, &authority, id).await?;
+        let page = ChangeRolePage {
+            confirmation_missing: true,
+            ..ChangeRolePage::new(&insider, &member, role)
+        };
+        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    }
+    match console.members.change_role(&authority, id, role, source).await {
+        // Whoever is no owner any more does not see these pages any more.
+        Ok(()) if id == insider.member.membership.id && role == Role::Member => {
+            Ok(redirect(&general::after_stepping_down(slug)))
+        }
+        Ok(()) => Ok(redirect(&links::with_query(
+            &links::member(slug, id),
+            [("role", Some("changed"))],
+        ))),
+        Err(ChangeRoleError::LastOwner) => last_owner_stays(console, &insider, &authority, id).await,
+        Err(ChangeRoleError::NotAllowed | ChangeRoleError::NotFound) => Err(Refusal::NotFound),
+        Err(ChangeRoleError::Storage(error)) => Err(error.into()),
+    }
+}
+
+impl ChangeRolePage {
+    fn new(insider: &Insider, member: &MemberOverview, role: Role) -> Self {
+        let id = member.membership.id;
+        Self {
+            settings: Settings::new(insider, Section::Members),
+            member: links::member(&insider.member.organization.slug, id),
+            name: member.user.display_name.to_string(),
+            username: member.user.username.to_string(),
+            is_viewer: id == insider.member.membership.id,
+            role,
+            confirmation_missing: false,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What becomes of requests with a member's key, and why: how owners tell keys apart.
+
+use keyward_domain::administration::ports::HolderFilter;
+use keyward_domain::ports::StatusFilter;
+
+use crate::pages::listing::{Items, ListedStatus};
+
+/// Which keys a list shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Those that work.
+    #[default]
+    Valid,
+    /// Those that nobody revoked, and whose holders have left: they are refused.
+    WithoutAccess,
+    Revoked,
+    All,
+}
+
+impl Standing {
+    /// How the table's caption calls them.
+    pub(super) const fn called(self) -> Items {
+        let (one, several) = match self {
+            Self::Valid => ("valid key", "valid keys"),
+            Self::WithoutAccess => ("key without access", "keys without access"),
+            Self::Revoked => ("revoked key", "revoked keys"),
+            Self::All => ("key", "keys"),
+        };
+        Items {
+            one,
+            several,
+            later: "older",
+        }
+    }
+
+    /// What the domain is asked for.
+    pub(super) const fn filters(self) -> (StatusFilter, HolderFilter) {
+        match self {
+            Self::Valid => (StatusFilter::Valid, HolderFilter::Members),
+            Self::WithoutAccess => (StatusFilter::Valid, HolderFilter::FormerMembers),
+            Self::Revoked => (StatusFilter::Revoked, HolderFilter::Anybody),
+            Self::All => (StatusFilter::All, HolderFilter::Anybody),
+        }
+    }
+}
+
+impl ListedStatus for Standing {
+    const TABS: &'static [(Self, &'static str)] = &[
+        (Self::Valid, "Valid"),
+        (Self::WithoutAccess, "No access"),
+        (Self::Revoked, "Revoked"),
+        (Self::All, "All"),
+    ];
+
+    fn from_word(word: &str) -> Option<Self> {
+        let mut tabs = Self::TABS.iter().map(|(standing, _)| *standing);
+        tabs.find(|standing| standing.as_str() == word)
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::WithoutAccess => "no-access",
+            Self::Revoked => "revoked",
+            Self::All => "all",
+        }
+    }
+}
