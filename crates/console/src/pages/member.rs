@@ -7,6 +7,7 @@ use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{ChangeRoleError, MemberOverview};
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
+use keyward_domain::ports::StorageError;
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
@@ -14,6 +15,7 @@ use poem::{Response, handler};
 use crate::forms::{Form, Query};
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
+use crate::pages::what_stops::open_invitations;
 use crate::pages::{html, redirect};
 use crate::path_id::PathId;
 use crate::refusal::Refusal;
@@ -33,6 +35,8 @@ struct MemberPage {
     joined: Moment,
     valid_keys: u32,
     projects: u32,
+    /// How many invitations an owner has open, which are taken back with the role.
+    open_invitations: u64,
     /// Where the other role is given.
     change_role: String,
     /// Where the membership ends.
@@ -53,7 +57,7 @@ pub(crate) async fn show(
     let page = MemberPage {
         // The page tells the role that they have, so no link can claim another.
         has_new_role: query.optional("role") == Some("changed"),
-        ..MemberPage::new(&insider, &member)
+        ..MemberPage::new(console, &insider, &member).await?
     };
     html(StatusCode::OK, &page)
 }
@@ -81,7 +85,7 @@ pub(crate) async fn change_role(
         Err(ChangeRoleError::LastOwner) => {
             let page = MemberPage {
                 is_last_owner: true,
-                ..MemberPage::new(&insider, &find(console, &authority, id).await?)
+                ..MemberPage::new(console, &insider, &find(console, &authority, id).await?).await?
             };
             html(StatusCode::CONFLICT, &page)
         }
@@ -101,11 +105,15 @@ pub(super) async fn find(
 }
 
 impl MemberPage {
-    fn new(insider: &Insider, member: &MemberOverview) -> Self {
+    async fn new(
+        console: &Console,
+        insider: &Insider,
+        member: &MemberOverview,
+    ) -> Result<Self, StorageError> {
         let slug = &insider.member.organization.slug;
         let id = member.membership.id;
         let is_viewer = id == insider.member.membership.id;
-        Self {
+        Ok(Self {
             settings: Settings::new(insider, Section::Members),
             list: links::members(slug),
             name: member.user.display_name.to_string(),
@@ -115,6 +123,7 @@ impl MemberPage {
             joined: Moment(member.membership.joined_at),
             valid_keys: member.valid_keys,
             projects: member.projects,
+            open_invitations: open_invitations(console, &member.membership).await?,
             change_role: links::change_role(slug, id),
             end: if is_viewer {
                 links::leave(slug)
@@ -123,6 +132,6 @@ impl MemberPage {
             },
             has_new_role: false,
             is_last_owner: false,
-        }
+        })
     }
 }

@@ -8,6 +8,7 @@ use keyward_domain::api_key::ApiKey;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::keys::ReadKeyError;
+use keyward_domain::membership::{Member, Membership};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 
@@ -16,10 +17,12 @@ use crate::pages::last_used::LastUsed;
 use crate::pages::moment::Moment;
 use crate::refusal::Refusal;
 
-/// The keys that are refused from then on, and the projects that the member leaves.
+/// The keys that are refused from then on, the projects that the member leaves, and how many of their invitations are
+/// taken back.
 pub(super) struct WhatStops {
     pub(super) keys: Vec<StoppingKey>,
     pub(super) projects: Vec<String>,
+    pub(super) invitations: u64,
 }
 
 /// A valid key of the member.
@@ -46,7 +49,8 @@ struct SeenKey {
 
 impl WhatStops {
     /// As the member who leaves sees it.
-    pub(super) async fn on_leaving(console: &Console, holder: &Holder) -> Result<Self, Refusal> {
+    pub(super) async fn on_leaving(console: &Console, member: &Member) -> Result<Self, Refusal> {
+        let holder = &member.as_holder();
         let keys = own_valid_keys(console, holder).await?;
         let mut revoked_parents = Vec::new();
         for parent in parents_elsewhere(&keys) {
@@ -59,6 +63,7 @@ impl WhatStops {
         Ok(Self {
             keys: in_families(&keys, &revoked_parents),
             projects: projects(console, holder.consumer().id).await?,
+            invitations: open_invitations(console, &member.membership).await?,
         })
     }
 
@@ -66,8 +71,9 @@ impl WhatStops {
     pub(super) async fn on_removal(
         console: &Console,
         authority: &Authority,
-        consumer: ConsumerId,
+        membership: &Membership,
     ) -> Result<Self, StorageError> {
+        let consumer = membership.id;
         let keys = members_valid_keys(console, authority, consumer).await?;
         let mut revoked_parents: Vec<SeenKey> = Vec::new();
         for parent in parents_elsewhere(&keys) {
@@ -84,6 +90,7 @@ impl WhatStops {
         Ok(Self {
             keys: in_families(&keys, &revoked_parents),
             projects: projects(console, consumer).await?,
+            invitations: open_invitations(console, membership).await?,
         })
     }
 }
@@ -134,6 +141,18 @@ fn parents_elsewhere(keys: &[SeenKey]) -> HashSet<ApiKeyId> {
     let valid: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
     let parents: HashSet<ApiKeyId> = keys.iter().filter_map(|key| key.parent).collect();
     parents.difference(&valid).copied().collect()
+}
+
+/// How many invitations are taken back when the member is no owner any more.
+pub(super) async fn open_invitations(
+    console: &Console,
+    membership: &Membership,
+) -> Result<u64, StorageError> {
+    let organization = membership.organization_id;
+    console
+        .invitations
+        .count_open(organization, membership.user_id)
+        .await
 }
 
 async fn projects(console: &Console, consumer: ConsumerId) -> Result<Vec<String>, StorageError> {

@@ -43,8 +43,7 @@ async fn no_row_says_that_whoever_left_is_in_a_project() {
     }
     assert_eq!(count(&fixture.client, "project_members").await, 2);
 
-    let removed = event(Action::RemoveMember);
-    let removed = MemberStore::end(&fixture.store, organization.id, membership.id, removed);
+    let removed = MemberStore::end(&fixture.store, organization.id, membership.id, act);
     removed.await.expect("removed");
     assert_eq!(count(&fixture.client, "project_members").await, 1);
 }
