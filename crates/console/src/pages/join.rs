@@ -46,6 +46,8 @@ struct JoinSignedInPage {
     offer: Offer,
     name: String,
     username: String,
+    /// Whom the page offered to join as that was sent, if it was somebody else.
+    stale: Option<String>,
 }
 
 /// The link is for somebody who is not a member yet.
@@ -90,18 +92,32 @@ pub(crate) async fn show(
             let page = JoinPage::new(&open, &token, NewcomerFields::default());
             html(StatusCode::OK, &page)
         }
-        Some(viewer) if is_member(console, &viewer, &open).await? => {
-            already_member(StatusCode::OK, &open, &token, &viewer)
-        }
-        Some(viewer) => {
-            let page = JoinSignedInPage {
-                offer: Offer::new(&open, &token),
-                name: viewer.user.display_name.to_string(),
-                username: viewer.user.username.to_string(),
-            };
-            html(StatusCode::OK, &page)
-        }
+        Some(viewer) => offer_to_user(console, &open, &token, &viewer, None).await,
     }
+}
+
+/// The page for somebody who is signed in; anew, if it was sent as the page of another user.
+async fn offer_to_user(
+    console: &Console,
+    open: &OpenInvitation,
+    token: &InvitationToken,
+    viewer: &SignedIn,
+    stale: Option<&str>,
+) -> Result<Response, Refusal> {
+    let status = match stale {
+        None => StatusCode::OK,
+        Some(_) => StatusCode::CONFLICT,
+    };
+    if is_member(console, viewer, open).await? {
+        return already_member(status, open, token, viewer);
+    }
+    let page = JoinSignedInPage {
+        offer: Offer::new(open, token),
+        name: viewer.user.display_name.to_string(),
+        username: viewer.user.username.to_string(),
+        stale: stale.map(str::to_owned),
+    };
+    html(status, &page)
 }
 
 #[handler]
@@ -120,7 +136,15 @@ pub(crate) async fn submit(
         return dead_link();
     };
     match (form.required("as")?, visitor) {
-        ("user", Some(viewer)) => join_as_user(console, &open, &token, &viewer, source).await,
+        ("user", Some(viewer)) => {
+            // In another tab, the browser may have become somebody else's since.
+            let username = form.required("username")?;
+            if username == viewer.user.username.as_str() {
+                join_as_user(console, &open, &token, &viewer, source).await
+            } else {
+                offer_to_user(console, &open, &token, &viewer, Some(username)).await
+            }
+        }
         ("user", None) => {
             let page = JoinPage {
                 was_signed_out: true,
