@@ -28,7 +28,7 @@ pub struct OwnAccountPorts {
     pub accounts: Arc<dyn AccountStore>,
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
-    /// The throttle, which counts guesses at the current password like attempts to sign in.
+    /// The throttle, which counts guesses at the current password.
     pub throttle: Arc<dyn SignInThrottle>,
     /// Hashes passwords.
     pub hasher: Arc<dyn PasswordHasher>,
@@ -139,7 +139,7 @@ impl OwnAccount {
         passwords: NewPassword,
         source: RequestSource,
     ) -> Result<(), ChangeOwnPasswordError> {
-        let bucket = ThrottleBucket::account(signed_in.user.username.as_str());
+        let bucket = ThrottleBucket::password_change(signed_in.user.id);
         if let Some(throttled) = self.ports.throttle.take(bucket, self.clock.now()).await? {
             return Err(throttled.into());
         }
