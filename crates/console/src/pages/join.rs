@@ -19,7 +19,7 @@ use crate::links::SignInNotice;
 use crate::local_path::LocalPath;
 use crate::pages::moment::Moment;
 use crate::pages::newcomer_fields::NewcomerFields;
-use crate::pages::sign_in::{sign_in_newcomer, user_agent};
+use crate::pages::sign_in::{sign_in_newcomer, too_many, user_agent};
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
@@ -169,6 +169,10 @@ async fn join_as_user(
         Err(JoinError::AlreadyMember) => already_member(StatusCode::CONFLICT, open, token, viewer),
         // A user who joins chooses no username.
         Err(JoinError::InvitationInvalid | JoinError::UsernameTaken) => dead_link(),
+        // Who is signed in tries no usernames, so their attempts are not counted.
+        Err(JoinError::Throttled(throttled)) => {
+            too_many(&JoinPage::new(open, token, NewcomerFields::default()), throttled)
+        }
         Err(JoinError::Hashing(error)) => Err(error.into()),
         Err(JoinError::Storage(error)) => Err(error.into()),
     }
@@ -203,6 +207,10 @@ async fn join_as_newcomer(
         Err(JoinError::UsernameTaken) => {
             fields.say_that_username_is_taken();
             html(StatusCode::CONFLICT, &JoinPage::new(open, token, fields))
+        }
+        Err(JoinError::Throttled(throttled)) => {
+            fields.say_to_wait(throttled);
+            too_many(&JoinPage::new(open, token, fields), throttled)
         }
         // Nobody new is a member.
         Err(JoinError::InvitationInvalid | JoinError::AlreadyMember) => dead_link(),

@@ -151,7 +151,8 @@ fn words(notice: SignInNotice) -> &'static str {
     }
 }
 
-fn too_many(page: &SignInPage, throttled: Throttled) -> Result<Response, Refusal> {
+/// The page that says to wait.
+pub(super) fn too_many(page: &impl Template, throttled: Throttled) -> Result<Response, Refusal> {
     let mut response = html(StatusCode::TOO_MANY_REQUESTS, page)?;
     let seconds = throttled.whole_seconds();
     response.headers_mut().insert(header::RETRY_AFTER, seconds.into());

@@ -97,6 +97,19 @@ async fn a_taken_username_is_said_beside_its_field_and_uses_nothing_up() {
 }
 
 #[tokio::test]
+async fn who_tries_many_usernames_is_told_to_wait() {
+    let (running, _, link) = invited("member").await;
+    let browser = running.visitor();
+    let mut page = join_as_newcomer(&browser, &link, "ada").await;
+    for _ in 0..60 {
+        page = join_as_newcomer(&browser, &link, "ada").await;
+    }
+    assert_eq!(page.status, 429);
+    assert!(page.shows("Too many attempts.") && page.field("token") == token(&link));
+    assert!(!page.header("retry-after").is_empty());
+}
+
+#[tokio::test]
 async fn who_has_an_account_signs_in_and_comes_back_to_join_as_themselves() {
     let (running, _, link) = invited("member").await;
     let other = running.installation.organization("Other");
