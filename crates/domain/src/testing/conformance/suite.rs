@@ -247,6 +247,9 @@ suite! { $
             an_expired_session_is_still_found
             an_ended_session_is_gone
             a_session_ends_once
+            all_other_sessions_of_a_user_end_at_once_each_with_its_event
+            other_sessions_whose_end_cannot_be_written_go_on
+            of_sessions_that_end_each_other_at_once_each_ends_at_most_once
             many_concurrent_ends_of_one_session_write_one_event
             a_session_ends_in_full_even_if_the_caller_stops_waiting
             of_many_concurrent_sightings_the_last_moment_stays
