@@ -105,7 +105,7 @@ impl Refusal {
     /// The answer to the request that was refused.
     pub(crate) fn into_response(self, request_id: &str) -> Response {
         let status = self.status();
-        self.log(status);
+        self.log();
         match self {
             Self::SignedOut { next, notice } => redirect(&links::sign_in(next.as_ref(), notice)),
             Self::TokenInAddress { instead } => redirect(&instead),
@@ -149,7 +149,8 @@ impl Refusal {
     }
 
     /// What the operator should know of; the others are the visitor's own business.
-    fn log(&self, status: StatusCode) {
+    pub(crate) fn log(&self) {
+        let status = self.status();
         if status.is_server_error() {
             tracing::error!(
                 error = causes(self),

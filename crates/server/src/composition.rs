@@ -13,6 +13,7 @@ use keyward_domain::ports::KeyLimit;
 use keyward_domain::random::Random;
 use keyward_domain::recent_uses::RecentUses;
 use keyward_domain::retention::{Retention, RetentionPeriods};
+use keyward_domain::sign_in::joining::JoiningPorts;
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::PasswordHasher;
 use keyward_domain::sign_in::session::SignInPorts;
@@ -218,7 +219,13 @@ impl Composition {
             random: _,
             ids,
         } = self.sources.clone();
-        Joining::new(self.store.clone(), Arc::clone(&self.hasher), clock, ids)
+        let ports = JoiningPorts {
+            invitations: self.store.clone(),
+            accounts: self.store.clone(),
+            throttle: self.store.clone(),
+            hasher: Arc::clone(&self.hasher),
+        };
+        Joining::new(ports, clock, ids)
     }
 
     /// Projects.

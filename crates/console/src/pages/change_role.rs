@@ -13,6 +13,7 @@ use poem::{Response, handler};
 use crate::forms::Form;
 use crate::pages::member::{find, last_owner_stays};
 use crate::pages::settings::{Section, Settings};
+use crate::pages::what_stops::open_invitations;
 use crate::pages::{general, html, redirect};
 use crate::path_id::PathId;
 use crate::refusal::Refusal;
@@ -31,6 +32,8 @@ struct ChangeRolePage {
     is_viewer: bool,
     /// What they are to be.
     role: Role,
+    /// How many invitations an owner has open, which are taken back with the role.
+    open_invitations: u64,
     confirmation_missing: bool,
 }
 
@@ -49,7 +52,8 @@ pub(crate) async fn show(
         Role::Owner => Role::Member,
         Role::Member => Role::Owner,
     };
-    html(StatusCode::OK, &ChangeRolePage::new(&insider, &member, other))
+    let page = ChangeRolePage::new(console, &insider, &member, other).await?;
+    html(StatusCode::OK, &page)
 }
 
 #[handler]
@@ -67,7 +71,7 @@ pub(crate) async fn submit(
         let member = find(console, &authority, id).await?;
         let page = ChangeRolePage {
             confirmation_missing: true,
-            ..ChangeRolePage::new(&insider, &member, role)
+            ..ChangeRolePage::new(console, &insider, &member, role).await?
         };
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     }
@@ -87,16 +91,22 @@ pub(crate) async fn submit(
 }
 
 impl ChangeRolePage {
-    fn new(insider: &Insider, member: &MemberOverview, role: Role) -> Self {
+    async fn new(
+        console: &Console,
+        insider: &Insider,
+        member: &MemberOverview,
+        role: Role,
+    ) -> Result<Self, Refusal> {
         let id = member.membership.id;
-        Self {
+        Ok(Self {
             settings: Settings::new(insider, Section::Members),
             member: links::member(&insider.member.organization.slug, id),
             name: member.user.display_name.to_string(),
             username: member.user.username.to_string(),
             is_viewer: id == insider.member.membership.id,
             role,
+            open_invitations: open_invitations(console, &member.membership).await?,
             confirmation_missing: false,
-        }
+        })
     }
 }

@@ -1,10 +1,12 @@
 //! Members → Invitations: the places that wait for somebody, and taking them back.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
 use keyward_domain::administration::Invitations;
 use keyward_domain::administration::ports::RevokeInvitationError;
+use keyward_domain::audit::Subject;
 use keyward_domain::id::InvitationId;
 use keyward_domain::invitation::Invitation;
 use keyward_domain::membership::Role;
@@ -52,6 +54,8 @@ struct Row {
     invitee: String,
     role: Role,
     created: Moment,
+    /// The name of the owner who made it, or what else did.
+    invited_by: String,
     expires: Moment,
     is_open: bool,
     take_back: String,
@@ -65,6 +69,12 @@ pub(crate) async fn show(
 ) -> Result<Response, Refusal> {
     let listing = Listing::<InvitationId>::parse(&query)?;
     let found = console.invitations.pending(&authority, listing.request()).await?;
+    let inviters: Vec<Subject> = found
+        .items
+        .iter()
+        .filter_map(|invitation| invitation.invited_by.as_subject())
+        .collect();
+    let inviters = console.names.find(authority.organization_id(), &inviters).await?;
     let slug = &insider.member.organization.slug;
     let list = links::invitations(slug);
     let page = InvitationsPage {
@@ -75,7 +85,7 @@ pub(crate) async fn show(
         rows: found
             .items
             .iter()
-            .map(|one| row(&console.invitations, one, slug))
+            .map(|one| row(&console.invitations, one, slug, &inviters))
             .collect(),
         newest: listing.newest(&list, []),
         older: found.next.map(|next| listing.address(&list, Some(next), [])),
@@ -113,8 +123,16 @@ fn saying(notice: Notice, organization: &Slug) -> String {
     links::with_query(&links::invitations(organization), [("notice", notice)])
 }
 
-fn row(invitations: &Invitations, invitation: &Invitation, slug: &Slug) -> Row {
+fn row(
+    invitations: &Invitations,
+    invitation: &Invitation,
+    slug: &Slug,
+    inviters: &HashMap<Subject, String>,
+) -> Row {
+    let inviter = invitation.invited_by.as_subject();
+    let inviter = inviter.and_then(|inviter| inviters.get(&inviter));
     Row {
+        invited_by: inviter.map_or_else(|| "an administrator on the server".to_owned(), String::clone),
         invitee: invitation.invitee.to_string(),
         role: invitation.role,
         created: Moment(invitation.created_at),

@@ -20,7 +20,7 @@ use crate::links::SignInNotice;
 use crate::local_path::LocalPath;
 use crate::pages::moment::Moment;
 use crate::pages::newcomer_fields::NewcomerFields;
-use crate::pages::sign_in::{sign_in_newcomer, user_agent};
+use crate::pages::sign_in::{sign_in_newcomer, too_many, user_agent};
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
@@ -47,6 +47,8 @@ struct JoinSignedInPage {
     offer: Offer,
     name: String,
     username: String,
+    /// Whom the page offered to join as that was sent, if it was somebody else.
+    stale: Option<String>,
 }
 
 /// The link is for somebody who is not a member yet.
@@ -97,18 +99,32 @@ pub(crate) async fn show(
             let page = JoinPage::new(&open, &token, NewcomerFields::default());
             Ok(keeping(console, &token, html(StatusCode::OK, &page)?))
         }
-        Some(viewer) if is_member(console, &viewer, &open).await? => {
-            already_member(StatusCode::OK, &open, &token, &viewer)
-        }
-        Some(viewer) => {
-            let page = JoinSignedInPage {
-                offer: Offer::new(&open, &token),
-                name: viewer.user.display_name.to_string(),
-                username: viewer.user.username.to_string(),
-            };
-            html(StatusCode::OK, &page)
-        }
+        Some(viewer) => offer_to_user(console, &open, &token, &viewer, None).await,
     }
+}
+
+/// The page for somebody who is signed in; anew, if it was sent as the page of another user.
+async fn offer_to_user(
+    console: &Console,
+    open: &OpenInvitation,
+    token: &InvitationToken,
+    viewer: &SignedIn,
+    stale: Option<&str>,
+) -> Result<Response, Refusal> {
+    let status = match stale {
+        None => StatusCode::OK,
+        Some(_) => StatusCode::CONFLICT,
+    };
+    if is_member(console, viewer, open).await? {
+        return already_member(status, open, token, viewer);
+    }
+    let page = JoinSignedInPage {
+        offer: Offer::new(open, token),
+        name: viewer.user.display_name.to_string(),
+        username: viewer.user.username.to_string(),
+        stale: stale.map(str::to_owned),
+    };
+    html(status, &page)
 }
 
 #[handler]
@@ -127,7 +143,15 @@ pub(crate) async fn submit(
         return dead_link();
     };
     match (form.required("as")?, visitor) {
-        ("user", Some(viewer)) => join_as_user(console, &open, &token, &viewer, source).await,
+        ("user", Some(viewer)) => {
+            // In another tab, the browser may have become somebody else's since.
+            let username = form.required("username")?;
+            if username == viewer.user.username.as_str() {
+                join_as_user(console, &open, &token, &viewer, source).await
+            } else {
+                offer_to_user(console, &open, &token, &viewer, Some(username)).await
+            }
+        }
         ("user", None) => {
             let page = JoinPage {
                 was_signed_out: true,
@@ -152,6 +176,10 @@ async fn join_as_user(
         Err(JoinError::AlreadyMember) => already_member(StatusCode::CONFLICT, open, token, viewer),
         // A user who joins chooses no username.
         Err(JoinError::InvitationInvalid | JoinError::UsernameTaken) => dead_link(),
+        // Who is signed in tries no usernames, so their attempts are not counted.
+        Err(JoinError::Throttled(throttled)) => {
+            too_many(&JoinPage::new(open, token, NewcomerFields::default()), throttled)
+        }
         Err(JoinError::Hashing(error)) => Err(error.into()),
         Err(JoinError::Storage(error)) => Err(error.into()),
     }
@@ -188,6 +216,10 @@ async fn join_as_newcomer(
         Err(JoinError::UsernameTaken) => {
             fields.say_that_username_is_taken();
             html(StatusCode::CONFLICT, &JoinPage::new(open, token, fields))
+        }
+        Err(JoinError::Throttled(throttled)) => {
+            fields.say_to_wait(throttled);
+            too_many(&JoinPage::new(open, token, fields), throttled)
         }
         // Nobody new is a member.
         Err(JoinError::InvitationInvalid | JoinError::AlreadyMember) => dead_link(),

@@ -73,7 +73,7 @@ async fn page(console: &Console, insider: &Insider) -> Result<LeavePage, Refusal
     Ok(LeavePage {
         settings: Settings::new(insider, Section::General),
         general: links::general(slug),
-        stops: WhatStops::on_leaving(console, &insider.member.as_holder()).await?,
+        stops: WhatStops::on_leaving(console, &insider.member).await?,
         confirmation_missing: false,
         is_last_owner: console.members.is_last_owner(&insider.member.membership).await?,
         was_refused: false,

@@ -2,10 +2,12 @@
 
 use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::password::{Password, WeakPassword};
+use keyward_domain::sign_in::throttle::Throttled;
 use keyward_domain::user::{DisplayName, Username};
 
 use crate::forms::Fields;
 use crate::pages::field::{Field, focus_first_error};
+use crate::pages::sign_in::patience;
 use crate::refusal::Refusal;
 
 /// The fields of the form, as they are shown again.
@@ -54,6 +56,12 @@ impl NewcomerFields {
     /// Puts the cursor into the first field that has an error, or else into the first.
     pub(super) fn focus(&mut self) {
         focus_first_error(&mut [&mut self.display_name, &mut self.username, &mut self.password]);
+    }
+
+    /// Usernames are tried too often from where they are.
+    pub(super) fn say_to_wait(&mut self, throttled: Throttled) {
+        self.username.error = Some(patience(throttled));
+        self.has_errors = true;
     }
 
     /// Somebody else has the username, or they themselves, who then need no new account.

@@ -93,7 +93,7 @@ async fn page(
         member: links::member(&insider.member.organization.slug, id),
         name: member.user.display_name.to_string(),
         username: member.user.username.to_string(),
-        stops: WhatStops::on_removal(console, authority, id).await?,
+        stops: WhatStops::on_removal(console, authority, &member.membership).await?,
         confirmation_missing: false,
         is_last_owner: false,
     })

@@ -116,15 +116,13 @@ pub(super) async fn sign_in_newcomer(
     match console.sign_in.sign_in(attempt).await {
         Ok(token) => {
             let cookie = SessionCookie::of(&console.public_url);
-            Ok(with_session(redirect(next), cookie, &token))
+            return Ok(with_session(redirect(next), cookie, &token));
         }
-        Err(
-            SignInError::WrongCredentials
-            | SignInError::Throttled(_)
-            | SignInError::Hashing(_)
-            | SignInError::Storage(_),
-        ) => Ok(redirect(&links::sign_in(None, Some(notice)))),
+        Err(SignInError::WrongCredentials | SignInError::Throttled(_)) => {}
+        Err(SignInError::Hashing(error)) => Refusal::from(error).log(),
+        Err(SignInError::Storage(error)) => Refusal::from(error).log(),
     }
+    Ok(redirect(&links::sign_in(None, Some(notice))))
 }
 
 /// Gives the browser a new session.
@@ -154,7 +152,8 @@ fn words(notice: SignInNotice) -> &'static str {
     }
 }
 
-fn too_many(page: &SignInPage<'_>, throttled: Throttled) -> Result<Response, Refusal> {
+/// The page that says to wait.
+pub(super) fn too_many(page: &impl Template, throttled: Throttled) -> Result<Response, Refusal> {
     let mut response = html(StatusCode::TOO_MANY_REQUESTS, page)?;
     let seconds = throttled.whole_seconds();
     response.headers_mut().insert(header::RETRY_AFTER, seconds.into());

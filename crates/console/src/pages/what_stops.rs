@@ -10,6 +10,7 @@ use keyward_domain::api_key::ApiKey;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::keys::ReadKeyError;
+use keyward_domain::membership::{Member, Membership};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 
@@ -18,13 +19,15 @@ use crate::pages::last_used::LastUsed;
 use crate::pages::moment::Moment;
 use crate::refusal::Refusal;
 
-/// The keys that are refused from then on, and the projects that the member leaves.
+/// The keys that are refused from then on, the projects that the member leaves, and how many of their invitations are
+/// taken back.
 pub(super) struct WhatStops {
     /// Families whose keys were used last come first.
     pub(super) keys: Vec<StoppingKey>,
     /// How many of the keys were used in the last [`LATELY`] days.
     pub(super) used_lately: usize,
     pub(super) projects: Vec<String>,
+    pub(super) invitations: u64,
 }
 
 /// How many days ago is lately.
@@ -58,7 +61,8 @@ struct SeenKey {
 
 impl WhatStops {
     /// As the member who leaves sees it.
-    pub(super) async fn on_leaving(console: &Console, holder: &Holder) -> Result<Self, Refusal> {
+    pub(super) async fn on_leaving(console: &Console, member: &Member) -> Result<Self, Refusal> {
+        let holder = &member.as_holder();
         let keys = own_valid_keys(console, holder).await?;
         let mut revoked_parents = Vec::new();
         for parent in parents_elsewhere(&keys) {
@@ -69,15 +73,17 @@ impl WhatStops {
             }
         }
         let projects = projects(console, holder.consumer().id).await?;
-        Ok(Self::new(console, &keys, &revoked_parents, projects))
+        let invitations = open_invitations(console, &member.membership).await?;
+        Ok(Self::new(console, &keys, &revoked_parents, projects, invitations))
     }
 
     /// As an owner who removes the member sees it.
     pub(super) async fn on_removal(
         console: &Console,
         authority: &Authority,
-        consumer: ConsumerId,
+        membership: &Membership,
     ) -> Result<Self, StorageError> {
+        let consumer = membership.id;
         let keys = members_valid_keys(console, authority, consumer).await?;
         let mut revoked_parents: Vec<SeenKey> = Vec::new();
         for parent in parents_elsewhere(&keys) {
@@ -92,16 +98,24 @@ impl WhatStops {
             }
         }
         let projects = projects(console, consumer).await?;
-        Ok(Self::new(console, &keys, &revoked_parents, projects))
+        let invitations = open_invitations(console, membership).await?;
+        Ok(Self::new(console, &keys, &revoked_parents, projects, invitations))
     }
 
-    fn new(console: &Console, keys: &[SeenKey], revoked_parents: &[SeenKey], projects: Vec<String>) -> Self {
+    fn new(
+        console: &Console,
+        keys: &[SeenKey],
+        revoked_parents: &[SeenKey],
+        projects: Vec<String>,
+        invitations: u64,
+    ) -> Self {
         let lately = console.organization_keys.days_ago(LATELY);
         let used_lately = keys.iter().filter(|key| key.last_use() > Some(lately));
         Self {
             used_lately: used_lately.count(),
             keys: in_families(keys, revoked_parents),
             projects,
+            invitations,
         }
     }
 
@@ -162,6 +176,18 @@ fn parents_elsewhere(keys: &[SeenKey]) -> HashSet<ApiKeyId> {
     let valid: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
     let parents: HashSet<ApiKeyId> = keys.iter().filter_map(|key| key.above).collect();
     parents.difference(&valid).copied().collect()
+}
+
+/// How many invitations are taken back when the member is no owner any more.
+pub(super) async fn open_invitations(
+    console: &Console,
+    membership: &Membership,
+) -> Result<u64, StorageError> {
+    let organization = membership.organization_id;
+    console
+        .invitations
+        .count_open(organization, membership.user_id)
+        .await
 }
 
 async fn projects(console: &Console, consumer: ConsumerId) -> Result<Vec<String>, StorageError> {

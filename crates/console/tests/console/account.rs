@@ -1,5 +1,8 @@
+use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::session::SignInAttempt;
 use keyward_domain::testing::TestInstallation;
 
 use crate::browser::Browser;
@@ -265,10 +268,7 @@ async fn guesses_at_the_current_password_are_throttled() {
 async fn the_first_owners_browser_is_known_after_the_setup() {
     let running = Running::new().await;
     let setup = running.installation.setup();
-    let token = setup
-        .create_link(keyward_domain::audit::RequestSource::default())
-        .await
-        .unwrap();
+    let token = setup.create_link(RequestSource::default()).await.unwrap();
     let browser = running.visitor();
     let fields = [
         ("token", token.expose()),
@@ -285,4 +285,26 @@ async fn the_first_owners_browser_is_known_after_the_setup() {
         .body(crate::browser::form(&fields));
     assert_eq!(browser.send(request).await.status, 303);
     assert!(browser.get(ACCOUNT).await.shows("Firefox on Linux"));
+}
+
+#[tokio::test]
+async fn of_many_sessions_the_latest_are_shown_and_all_others_end_at_once() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for _ in 0..101 {
+        let attempt = SignInAttempt {
+            username: "ada",
+            password: Password::attempt(TestInstallation::PASSWORD),
+            user_agent: None,
+            previous: None,
+            source: RequestSource::default(),
+        };
+        running.installation.sign_in().sign_in(attempt).await.unwrap();
+    }
+    let page = browser.get(ACCOUNT).await;
+    assert_eq!(ends(&page).len(), 99, "and this one");
+    assert!(page.shows("This browser") && page.text().contains("2 more are not shown"));
+    browser.post(END_OTHERS, &[]).await;
+    let page = browser.get(ACCOUNT).await;
+    assert!(ends(&page).is_empty() && !page.text().contains("not shown"));
 }

@@ -140,7 +140,8 @@ async fn an_invitation_that_was_used_cannot_be_taken_back() {
     let path = take_back_path(&owner.get(INVITATIONS).await);
     let grace = running.signed_in("grace").await;
     let token = grace.get(&link).await.field("token").to_owned();
-    grace.post("/join", &[("token", &token), ("as", "user")]).await;
+    let fields = [("token", token.as_str()), ("as", "user"), ("username", "grace")];
+    grace.post("/join", &fields).await;
     let answer = owner.post(&path, &[]).await;
     let list = owner.follow(&answer).await;
     assert!(list.shows("Somebody has joined with this invitation already"));

@@ -25,10 +25,9 @@ async fn join_as_newcomer(browser: &Browser, link: &str, username: &str) -> Answ
     browser.post("/join", &fields).await
 }
 
-async fn join_as_user(browser: &Browser, link: &str) -> Answer {
-    browser
-        .post("/join", &[("token", token(link)), ("as", "user")])
-        .await
+async fn join_as_user(browser: &Browser, link: &str, username: &str) -> Answer {
+    let fields = [("token", token(link)), ("as", "user"), ("username", username)];
+    browser.post("/join", &fields).await
 }
 
 /// With an owner who has invited somebody: their browser, and the link.
@@ -98,6 +97,19 @@ async fn a_taken_username_is_said_beside_its_field_and_uses_nothing_up() {
 }
 
 #[tokio::test]
+async fn who_tries_many_usernames_is_told_to_wait() {
+    let (running, _, link) = invited("member").await;
+    let browser = running.visitor();
+    let mut page = join_as_newcomer(&browser, &link, "ada").await;
+    for _ in 0..60 {
+        page = join_as_newcomer(&browser, &link, "ada").await;
+    }
+    assert_eq!(page.status, 429);
+    assert!(page.shows("Too many attempts.") && page.field("token") == token(&link));
+    assert!(!page.header("retry-after").is_empty());
+}
+
+#[tokio::test]
 async fn who_has_an_account_signs_in_and_comes_back_to_join_as_themselves() {
     let (running, _, link) = invited("member").await;
     let other = running.installation.organization("Other");
@@ -126,7 +138,8 @@ async fn who_has_an_account_signs_in_and_comes_back_to_join_as_themselves() {
     );
     assert!(!page.shows("name=\"password\""));
     assert_eq!(page.field("token"), token(&link));
-    let answer = join_as_user(&browser, &link).await;
+    assert_eq!(page.field("username"), "grace");
+    let answer = join_as_user(&browser, &link, "grace").await;
     assert_eq!((answer.status, answer.location()), (303, LIST));
     assert_eq!(
         browser.get("/join").await.status,
@@ -145,7 +158,7 @@ async fn a_member_is_told_and_the_invitation_stays_for_somebody_else() {
     let (running, owner, link) = invited("member").await;
     for (answer, status) in [
         (owner.get(&link).await, 200),
-        (join_as_user(&owner, &link).await, 409),
+        (join_as_user(&owner, &link, "ada").await, 409),
     ] {
         assert_eq!(answer.status, status);
         assert!(answer.shows("You are a member already") && answer.shows(LIST));
@@ -181,7 +194,7 @@ async fn links_that_are_used_expired_taken_back_damaged_or_made_up_look_alike() 
         for answer in [
             visitor.get(link).await,
             join_as_newcomer(&visitor, link, "olga").await,
-            join_as_user(&visitor, link).await,
+            join_as_user(&visitor, link, "olga").await,
         ] {
             assert_eq!(answer.status, 404, "{link}");
             pages.push(answer.body);
@@ -219,7 +232,7 @@ async fn of_many_who_open_one_link_exactly_one_joins() {
 #[tokio::test]
 async fn who_was_signed_out_meanwhile_is_told_that_they_have_not_joined() {
     let (running, _, link) = invited("member").await;
-    let page = join_as_user(&running.visitor(), &link).await;
+    let page = join_as_user(&running.visitor(), &link, "grace").await;
     assert_eq!(page.status, 403);
     assert!(page.shows("you have not joined yet") && page.shows("Sign in and join"));
 }
@@ -247,7 +260,27 @@ async fn another_site_cannot_make_anybody_join() {
         .request(reqwest::Method::POST, "/join")
         .header("sec-fetch-site", "cross-site")
         .header("content-type", "application/x-www-form-urlencoded")
-        .body(format!("token={}&as=user", token(&link)));
+        .body(format!("token={}&as=user&username=grace", token(&link)));
     assert_eq!(grace.send(request).await.status, 403);
     assert_eq!(grace.get(LIST).await.status, 404);
+}
+
+/// The page was opened as one user, and in another tab the browser has become somebody else's.
+#[tokio::test]
+async fn a_page_that_offers_to_join_as_somebody_joins_as_nobody_else() {
+    let (running, owner, link) = invited("member").await;
+    let other = running.installation.organization("Other");
+    running.installation.member(&other, "dan", Role::Member);
+    let dan = running.signed_in("dan").await;
+    let page = join_as_user(&dan, &link, "eve").await;
+    assert_eq!(page.status, 409);
+    assert!(page.text().contains("not signed in as eve any more") && page.text().contains("Join as dan"));
+    assert_eq!(page.field("username"), "dan");
+    assert_eq!(dan.get(LIST).await.status, 404);
+
+    let page = join_as_user(&owner, &link, "eve").await;
+    assert_eq!(page.status, 409);
+    assert!(page.shows("You are a member already"));
+    let answer = join_as_user(&dan, &link, "dan").await;
+    assert_eq!(answer.status, 303, "the invitation was not used up");
 }

@@ -6,6 +6,7 @@ use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{KeyUse, LastUses};
 
 use crate::browser::Browser;
+use crate::invitations::{INVITATIONS, invitation};
 use crate::running::{LIST, Running};
 
 const MEMBERS: &str = "/organizations/acme/settings/members";
@@ -380,4 +381,54 @@ async fn only_owners_of_the_organization_see_and_change_its_members() {
             .await
             .is_ok()
     );
+}
+
+#[tokio::test]
+async fn the_invitations_of_an_owner_are_taken_back_with_the_role_and_told_before() {
+    let (running, browser, _, grace) = ada_and_grace().await;
+    browser.post(&role_path(&grace), &[("role", "owner"), ("confirm", "yes")]).await;
+    let other = running.signed_in("grace").await;
+    let first = invitation(&other, "A friend", "owner").await;
+    let list = browser.get(INVITATIONS).await;
+    assert!(list.text().contains("by grace"), "{}", list.text());
+    let page = browser.get(&role_path(&grace)).await;
+    assert!(
+        page.text()
+            .contains("1 open invitation that they made is taken back")
+    );
+    let page = other.get(&role_path(&grace)).await;
+    assert!(
+        page.text()
+            .contains("1 open invitation that you made is taken back")
+    );
+    for leaving in [
+        browser.get(&remove_path(&grace)).await,
+        other.get("/organizations/acme/settings/general/leave").await,
+    ] {
+        assert!(
+            leaving.text().contains("1 invitation is taken back"),
+            "{}",
+            leaving.text()
+        );
+    }
+    browser.post(&role_path(&grace), &[("role", "member"), ("confirm", "yes")]).await;
+    assert_eq!(running.visitor().get(&first).await.status, 404);
+
+    browser.post(&role_path(&grace), &[("role", "owner"), ("confirm", "yes")]).await;
+    let second = invitation(&other, "A friend", "owner").await;
+    invitation(&other, "Another", "member").await;
+    let page = browser.get(&remove_path(&grace)).await;
+    assert!(
+        page.text().contains("2 invitations are taken back"),
+        "{}",
+        page.text()
+    );
+    browser.post(&remove_path(&grace), &CONFIRM).await;
+    assert_eq!(running.visitor().get(&second).await.status, 404);
+    let token = second.split_once("token=").unwrap().1;
+    let as_grace = [("token", token), ("as", "user"), ("username", "grace")];
+    let back = other.post("/join", &as_grace).await;
+    assert_eq!(back.status, 404);
+    assert_eq!(other.get(MEMBERS).await.status, 404);
+    assert!(browser.get(INVITATIONS).await.shows("Nobody is invited"));
 }

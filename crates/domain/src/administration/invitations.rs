@@ -8,7 +8,7 @@ use crate::administration::ports::{
 };
 use crate::audit::{Act, Action, RequestSource, Subject};
 use crate::clock::Clock;
-use crate::id::{IdGenerator, InvitationId};
+use crate::id::{IdGenerator, InvitationId, OrganizationId, UserId};
 use crate::invitation::{Invitation, InvitationToken, Invitee};
 use crate::keys::FormNonce;
 use crate::membership::Role;
@@ -109,6 +109,19 @@ impl Invitations {
         page: PageRequest<InvitationId>,
     ) -> Result<Page<Invitation, InvitationId>, StorageError> {
         self.invitations.pending(authority.organization_id(), page).await
+    }
+
+    /// How many open invitations a user has made: those that are taken back when they are no owner any more.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn count_open(
+        &self,
+        organization: OrganizationId,
+        inviter: UserId,
+    ) -> Result<u64, StorageError> {
+        let now = self.clock.now();
+        self.invitations.count_open(organization, inviter, now).await
     }
 
     /// Whether the link of an invitation works now.

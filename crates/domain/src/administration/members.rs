@@ -6,9 +6,9 @@ use crate::administration::Authority;
 use crate::administration::ports::{
     ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
 };
-use crate::audit::{Act, Action, Actor, RequestSource, Subject};
+use crate::audit::{Act, Actor, RequestSource};
 use crate::clock::Clock;
-use crate::id::{IdGenerator, MembershipId};
+use crate::id::{IdGenerator, MembershipId, OrganizationId};
 use crate::membership::{Member, Membership, Role};
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::StorageError;
@@ -94,7 +94,8 @@ impl Members {
         }
     }
 
-    /// Makes a member an owner, or an owner a plain member. Who is that already stays so.
+    /// Makes a member an owner, or an owner a plain member, whose open invitations are then taken back. Who is that
+    /// already stays so.
     ///
     /// # Errors
     /// See [`ChangeRoleError`]; then nothing was changed.
@@ -105,20 +106,14 @@ impl Members {
         role: Role,
         source: RequestSource,
     ) -> Result<(), ChangeRoleError> {
-        let action = match role {
-            Role::Owner => Action::MakeOwner,
-            Role::Member => Action::MakeMember,
-        };
-        let event = self
-            .act(authority.as_actor(), source)
-            .within(authority.organization_id())
-            .event(action, Subject::Membership(id));
+        let act = self.act(authority.as_actor(), authority.organization_id(), source);
         self.members
-            .change_role(authority.organization_id(), id, role, event)
+            .change_role(authority.organization_id(), id, role, act)
             .await
     }
 
-    /// Ends somebody's membership and with it, when this returns, all access by that consumer's keys, for good.
+    /// Ends somebody's membership and with it, when this returns, all access by that consumer's keys, for good, and
+    /// takes their open invitations back.
     ///
     /// # Errors
     /// See [`EndMembershipError`]; then nothing was changed.
@@ -128,31 +123,23 @@ impl Members {
         id: MembershipId,
         source: RequestSource,
     ) -> Result<(), EndMembershipError> {
-        let event = self
-            .act(authority.as_actor(), source)
-            .within(authority.organization_id())
-            .event(Action::RemoveMember, Subject::Membership(id));
-        self.members.end(authority.organization_id(), id, event).await
+        let act = self.act(authority.as_actor(), authority.organization_id(), source);
+        self.members.end(authority.organization_id(), id, act).await
     }
 
-    /// The member leaves, and with them all access by their keys of this organization, for good.
+    /// The member leaves, and with them all access by their keys of this organization, for good. Their
+    /// open invitations are taken back.
     ///
     /// # Errors
     /// See [`EndMembershipError`]; then they stay a member.
     pub async fn leave(&self, member: &Member, source: RequestSource) -> Result<(), EndMembershipError> {
-        let event = self
-            .act(Actor::User(member.user.id), source)
-            .within(member.organization.id)
-            .event(
-                Action::LeaveOrganization,
-                Subject::Membership(member.membership.id),
-            );
+        let act = self.act(Actor::User(member.user.id), member.organization.id, source);
         self.members
-            .end(member.organization.id, member.membership.id, event)
+            .end(member.organization.id, member.membership.id, act)
             .await
     }
 
-    fn act(&self, actor: Actor, source: RequestSource) -> Act {
-        Act::new(&self.ids, self.clock.now(), actor, source)
+    fn act(&self, actor: Actor, organization: OrganizationId, source: RequestSource) -> Act {
+        Act::new(&self.ids, self.clock.now(), actor, source).within(organization)
     }
 }

@@ -13,6 +13,8 @@ use crate::membership::{Member, Membership};
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
+use crate::sign_in::ports::{AccountStore, SignInThrottle};
+use crate::sign_in::throttle::{ThrottleBucket, Throttled};
 use crate::user::{DisplayName, User, Username};
 
 /// What somebody new chooses.
@@ -38,6 +40,9 @@ pub enum JoinError {
     /// The user is a member already; the invitation stays open.
     #[error("the user is a member already")]
     AlreadyMember,
+    /// Too many attempts from this address.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
     /// The password could not be hashed.
     #[error(transparent)]
     Hashing(#[from] HashingError),
@@ -49,27 +54,29 @@ pub enum JoinError {
 /// The use cases of whoever has an invitation's link.
 #[derive(Clone)]
 pub struct Joining {
-    invitations: Arc<dyn InvitationStore>,
-    hasher: Arc<dyn PasswordHasher>,
+    ports: JoiningPorts,
     clock: Arc<dyn Clock>,
     ids: Arc<IdGenerator>,
+}
+
+/// What [`Joining`] works with.
+#[derive(Clone)]
+pub struct JoiningPorts {
+    /// Invitations.
+    pub invitations: Arc<dyn InvitationStore>,
+    /// Accounts.
+    pub accounts: Arc<dyn AccountStore>,
+    /// The throttle, from whose buckets of addresses people sign in, too.
+    pub throttle: Arc<dyn SignInThrottle>,
+    /// Hashes passwords.
+    pub hasher: Arc<dyn PasswordHasher>,
 }
 
 impl Joining {
     /// The use cases over these ports.
     #[must_use]
-    pub fn new(
-        invitations: Arc<dyn InvitationStore>,
-        hasher: Arc<dyn PasswordHasher>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<IdGenerator>,
-    ) -> Self {
-        Self {
-            invitations,
-            hasher,
-            clock,
-            ids,
-        }
+    pub fn new(ports: JoiningPorts, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Self {
+        Self { ports, clock, ids }
     }
 
     /// The invitation behind a link, if the link still works.
@@ -78,11 +85,12 @@ impl Joining {
     /// Only if the store fails.
     pub async fn invitation(&self, token: &InvitationToken) -> Result<Option<OpenInvitation>, StorageError> {
         let now = self.clock.now();
-        let found = self.invitations.find(&token.digest()).await?;
+        let found = self.ports.invitations.find(&token.digest()).await?;
         Ok(found.filter(|open| open.invitation.is_open(now)))
     }
 
-    /// Makes an account and a member of somebody new.
+    /// Makes an account and a member of somebody new. Every attempt with a link that works takes from the throttle's
+    /// bucket of the address, since it tells whether a username is taken.
     ///
     /// # Errors
     /// See [`JoinError`]; then nothing was changed.
@@ -92,9 +100,18 @@ impl Joining {
         choices: NewcomerChoices,
         source: RequestSource,
     ) -> Result<Member, JoinError> {
-        // Before the password is hashed, which is dear.
+        // All of it before the password is hashed, which is dear; the store decides again when it counts.
         let open = self.open(token).await?;
-        let password_hash = self.hasher.hash(&choices.password).await?;
+        if let Some(address) = source.address {
+            let bucket = ThrottleBucket::address(address);
+            if let Some(throttled) = self.ports.throttle.take(bucket, self.clock.now()).await? {
+                return Err(throttled.into());
+            }
+        }
+        if self.ports.accounts.find(&choices.username).await?.is_some() {
+            return Err(JoinError::UsernameTaken);
+        }
+        let password_hash = self.ports.hasher.hash(&choices.password).await?;
         let now = self.clock.now();
         let user = User {
             id: self.ids.next(),
@@ -163,6 +180,7 @@ impl Joining {
         ));
         events.push(act.event(Action::CreateMembership, member));
         match self
+            .ports
             .invitations
             .accept(invitation.id, joiner, membership.clone(), events)
             .await

@@ -28,7 +28,7 @@ pub struct OwnAccountPorts {
     pub accounts: Arc<dyn AccountStore>,
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
-    /// The throttle, which counts guesses at the current password like attempts to sign in.
+    /// The throttle, which counts guesses at the current password.
     pub throttle: Arc<dyn SignInThrottle>,
     /// Hashes passwords.
     pub hasher: Arc<dyn PasswordHasher>,
@@ -63,7 +63,7 @@ pub enum ChangeOwnPasswordError {
 /// Why a session was not ended.
 #[derive(Debug, thiserror::Error)]
 pub enum EndSessionError {
-    /// The user has no such session, or has it no more.
+    /// The user has no such session, or it does not let them in any more.
     #[error("no such session")]
     NotFound,
     /// The store failed.
@@ -99,7 +99,7 @@ impl OwnAccount {
         id: SessionId,
         source: RequestSource,
     ) -> Result<(), EndSessionError> {
-        let own = self.ports.sessions.list(signed_in.user.id).await?;
+        let own = self.sessions(signed_in).await?;
         if !own.iter().any(|session| session.id == id) {
             return Err(EndSessionError::NotFound);
         }
@@ -112,21 +112,15 @@ impl OwnAccount {
     /// Ends all of the user's sessions but this one. Returns how many there were.
     ///
     /// # Errors
-    /// Only if the store fails; then some of them may have ended.
+    /// Only if the store fails; then all of them go on.
     pub async fn end_other_sessions(
         &self,
         signed_in: &SignedIn,
         source: RequestSource,
     ) -> Result<usize, StorageError> {
-        let mut others = self.sessions(signed_in).await?;
-        others.retain(|session| session.id != signed_in.session.id);
-        for session in &others {
-            let event = self
-                .act(signed_in, source.clone())
-                .event(Action::EndSession, Subject::Session(session.id));
-            self.ports.sessions.end(session.id, event).await?;
-        }
-        Ok(others.len())
+        let act = self.act(signed_in, source);
+        let (user, keep) = (signed_in.user.id, signed_in.session.id);
+        self.ports.sessions.end_others(user, keep, act).await
     }
 
     /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid.
@@ -139,7 +133,7 @@ impl OwnAccount {
         passwords: NewPassword,
         source: RequestSource,
     ) -> Result<(), ChangeOwnPasswordError> {
-        let bucket = ThrottleBucket::account(signed_in.user.username.as_str());
+        let bucket = ThrottleBucket::password_change(signed_in.user.id);
         if let Some(throttled) = self.ports.throttle.take(bucket, self.clock.now()).await? {
             return Err(throttled.into());
         }

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use crate::audit::AuditEvent;
+use crate::audit::{Act, AuditEvent};
 use crate::id::{SessionId, UserId};
 use crate::membership::Membership;
 use crate::organization::{Organization, Slug};
@@ -143,6 +143,12 @@ pub trait SessionStore: Send + Sync {
 
     /// Ends a session. MUST NOT write the event if it has ended already.
     async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError>;
+
+    /// Ends all of a user's sessions but one. MUST write an event of [`Action::EndSession`] for each of them that [was
+    /// live](Session::is_live) at the moment of the act. Returns how many were.
+    ///
+    /// [`Action::EndSession`]: crate::audit::Action::EndSession
+    async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError>;
 }
 
 /// A session to be stored.

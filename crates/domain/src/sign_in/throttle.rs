@@ -9,7 +9,9 @@ use std::net::{IpAddr, Ipv6Addr};
 use chrono::{DateTime, TimeDelta, Utc};
 use sha2::{Digest, Sha256};
 
-/// What attempts are counted by: an account, or an address.
+use crate::id::UserId;
+
+/// What attempts are counted by: an account, an address, or who changes their password.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ThrottleBucket {
     key: [u8; 32],
@@ -53,6 +55,13 @@ impl ThrottleBucket {
             }
         };
         Self::of("address", network.to_string().as_bytes(), PER_ADDRESS)
+    }
+
+    /// The bucket of a user who changes their password. Only who is signed in as them takes from it: strangers who try
+    /// to sign in as them fill [another](Self::account).
+    #[must_use]
+    pub fn password_change(user: UserId) -> Self {
+        Self::of("password", user.as_uuid().as_bytes(), PER_ACCOUNT)
     }
 
     fn of(kind: &str, value: &[u8], rate: Rate) -> Self {

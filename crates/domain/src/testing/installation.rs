@@ -15,6 +15,7 @@ use crate::membership::{Member, Role};
 use crate::organization::Organization;
 use crate::ports::KeyLimit;
 use crate::random::Random;
+use crate::sign_in::joining::JoiningPorts;
 use crate::sign_in::own_account::OwnAccountPorts;
 use crate::sign_in::password::Password;
 use crate::sign_in::session::SignInPorts;
@@ -188,13 +189,13 @@ impl TestInstallation {
     /// Joining with an invitation.
     #[must_use]
     pub fn joining(&self) -> Joining {
-        let store = Arc::new(self.store.clone());
-        Joining::new(
-            store,
-            Arc::new(PlainHasher),
-            self.clock(),
-            Arc::clone(&self.builder.ids),
-        )
+        let ports = JoiningPorts {
+            invitations: Arc::new(self.store.clone()),
+            accounts: Arc::new(self.store.clone()),
+            throttle: Arc::new(self.store.clone()),
+            hasher: Arc::new(PlainHasher),
+        };
+        Joining::new(ports, self.clock(), Arc::clone(&self.builder.ids))
     }
 
     /// The keys of an organization, as owners see them.

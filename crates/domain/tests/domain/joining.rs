@@ -10,7 +10,7 @@ use keyward_domain::invitation::{Invitation, InvitationToken, Invitee};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::Memberships;
 use keyward_domain::sign_in::Joining;
-use keyward_domain::sign_in::joining::{JoinError, NewcomerChoices};
+use keyward_domain::sign_in::joining::{JoinError, JoiningPorts, NewcomerChoices};
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
 use keyward_domain::sign_in::session::SignInAttempt;
 use keyward_domain::testing::TestInstallation;
@@ -170,6 +170,41 @@ async fn a_link_works_until_it_expires() {
     );
 }
 
+/// Joining that fails the test if it hashes.
+fn without_hashing(installation: &TestInstallation) -> Joining {
+    let mut hasher = MockPasswordHasher::new();
+    hasher.expect_hash().never();
+    let ports = JoiningPorts {
+        invitations: Arc::new(installation.store.clone()),
+        accounts: Arc::new(installation.store.clone()),
+        throttle: Arc::new(installation.store.clone()),
+        hasher: Arc::new(hasher),
+    };
+    let make = &installation.builder;
+    Joining::new(ports, Arc::clone(&make.clock) as _, Arc::clone(&make.ids))
+}
+
+#[tokio::test]
+async fn a_username_that_is_taken_costs_no_hashing_and_is_not_asked_for_without_end() {
+    let (installation, _, issued) = with_invitation(Role::Member).await;
+    let joining = without_hashing(&installation);
+    for _ in 0..50 {
+        let refused = joining
+            .join_as_newcomer(&issued.token, choices("ada"), from_somewhere())
+            .await;
+        assert!(matches!(refused, Err(JoinError::UsernameTaken)), "{refused:?}");
+    }
+    let refused = joining
+        .join_as_newcomer(&issued.token, choices("ada"), from_somewhere())
+        .await;
+    assert!(matches!(refused, Err(JoinError::Throttled(_))), "{refused:?}");
+
+    installation.builder.clock.advance(TimeDelta::seconds(10));
+    join(&installation, &issued.token, "bob")
+        .await
+        .expect("time gives attempts back");
+}
+
 #[tokio::test]
 async fn a_dead_link_costs_no_hashing() {
     let (installation, ada, issued) = with_invitation(Role::Member).await;
@@ -182,15 +217,8 @@ async fn a_dead_link_costs_no_hashing() {
         )
         .await
         .expect("taken back");
-    let mut hasher = MockPasswordHasher::new();
-    hasher.expect_hash().never();
     let make = &installation.builder;
-    let joining = Joining::new(
-        Arc::new(installation.store.clone()),
-        Arc::new(hasher),
-        Arc::clone(&make.clock) as _,
-        Arc::clone(&make.ids),
-    );
+    let joining = without_hashing(&installation);
     let unknown = InvitationToken::generate(&*make.random);
     for token in [&issued.token, &unknown] {
         let refused = joining

@@ -170,6 +170,21 @@ async fn guessing_the_current_password_is_stopped_and_time_gives_tries_back() {
         .expect("changed");
 }
 
+#[tokio::test]
+async fn strangers_who_try_to_sign_in_keep_nobody_from_changing_their_password() {
+    let (installation, _) = installation_with_ada();
+    let here = sign_in(&installation).await;
+    let signed_in = session(&installation, &here).await;
+    for _ in 0..12 {
+        let guess = attempt("ada", "a stranger's guess");
+        installation.sign_in().sign_in(guess).await.expect_err("a guess");
+    }
+
+    change(&installation, &signed_in, TestInstallation::PASSWORD)
+        .await
+        .expect("changed");
+}
+
 async fn change(
     installation: &TestInstallation,
     signed_in: &SignedIn,

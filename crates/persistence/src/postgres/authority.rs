@@ -22,6 +22,15 @@ pub(super) async fn lock_authority(
     actor: Actor,
 ) -> Result<bool, QueryError> {
     lock_organization(connection, organization).await?;
+    may_administer(connection, organization, actor).await
+}
+
+/// Whether whoever this is may run the organization now. It stays true under the organization's lock.
+pub(super) async fn may_administer(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    actor: Actor,
+) -> Result<bool, QueryError> {
     match actor {
         Actor::User(user) => is_owner(connection, organization, user).await,
         Actor::Administrator => Ok(true),

@@ -3,17 +3,19 @@
 //! An invitation is accepted once, and never after it was taken back, because both lock the organization first.
 
 mod accept;
+pub(super) mod inviter;
 mod issue;
 mod read;
 mod row;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
     AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
     RevokeInvitationError,
 };
 use keyward_domain::audit::AuditEvent;
-use keyward_domain::id::{InvitationId, OrganizationId};
+use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 use keyward_domain::invitation::{Invitation, InvitationDigest};
 use keyward_domain::membership::Membership;
 use keyward_domain::page::{Page, PageRequest};
@@ -44,6 +46,16 @@ impl InvitationStore for PostgresStore {
         event: AuditEvent,
     ) -> Result<(), RevokeInvitationError> {
         self.change(move |connection| Box::pin(issue::revoke(connection, organization, id, event)))
+            .await
+    }
+
+    async fn count_open(
+        &self,
+        organization: OrganizationId,
+        inviter: UserId,
+        at: DateTime<Utc>,
+    ) -> Result<u64, StorageError> {
+        self.read(move |connection| Box::pin(inviter::count_open(connection, organization, inviter, at)))
             .await
     }
 

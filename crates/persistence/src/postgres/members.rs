@@ -17,7 +17,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::{
     ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
 };
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::Role;
 use keyward_domain::page::{Page, PageRequest};
@@ -64,16 +64,10 @@ impl MemberStore for PostgresStore {
         organization: OrganizationId,
         id: MembershipId,
         role: Role,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeRoleError> {
         self.change(move |connection| {
-            Box::pin(change_role::change_role(
-                connection,
-                organization,
-                id,
-                role,
-                event,
-            ))
+            Box::pin(change_role::change_role(connection, organization, id, role, act))
         })
         .await
     }
@@ -82,9 +76,9 @@ impl MemberStore for PostgresStore {
         &self,
         organization: OrganizationId,
         id: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), EndMembershipError> {
-        self.change(move |connection| Box::pin(end::end(connection, organization, id, event)))
+        self.change(move |connection| Box::pin(end::end(connection, organization, id, act)))
             .await
     }
 }

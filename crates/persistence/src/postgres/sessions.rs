@@ -9,7 +9,7 @@ use diesel::OptionalExtension;
 use diesel::pg::Pg;
 use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::UserAgent;
@@ -17,7 +17,7 @@ use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 use uuid::Uuid;
 
-use super::audit_log::write_event;
+use super::audit_log::{write_event, write_events};
 use super::people::UserRow;
 use super::schema::{sessions, users};
 use super::store::PostgresStore;
@@ -49,6 +49,11 @@ impl SessionStore for PostgresStore {
 
     async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError> {
         self.change(move |connection| Box::pin(end(connection, session, event)))
+            .await
+    }
+
+    async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {
+        self.change(move |connection| Box::pin(end_others(connection, user, keep, act)))
             .await
     }
 }
@@ -157,6 +162,45 @@ async fn end(
         write_event(connection, event).await?;
     }
     Ok(())
+}
+
+async fn end_others(
+    connection: &mut AsyncPgConnection,
+    user: UserId,
+    keep: SessionId,
+    act: Act,
+) -> Result<usize, Abort<StorageError>> {
+    // Two sessions that end each other at once do so one after the other.
+    users::table
+        .filter(users::id.eq(user.as_uuid()))
+        .select(users::id)
+        .for_no_key_update()
+        .first::<Uuid>(connection)
+        .await
+        .optional()?;
+    let others: Vec<SessionRow> = sessions::table
+        .filter(sessions::user_id.eq(user.as_uuid()))
+        .filter(sessions::id.ne(keep.as_uuid()))
+        .order(sessions::id)
+        .select(SessionRow::as_select())
+        .load(connection)
+        .await?;
+    let ids: Vec<Uuid> = others.iter().map(|row| row.id).collect();
+    let others: Result<Vec<Session>, StorageError> = others.into_iter().map(Session::try_from).collect();
+    let events: Vec<AuditEvent> = others?
+        .iter()
+        .filter(|session| session.is_live(act.at))
+        .map(|session| act.event(Action::EndSession, Subject::Session(session.id)))
+        .collect();
+    // Some at a time: a statement takes a limited number of parameters.
+    for some in ids.chunks(10_000) {
+        diesel::delete(sessions::table.filter(sessions::id.eq_any(some)))
+            .execute(connection)
+            .await?;
+    }
+    let ended = events.len();
+    write_events(connection, events).await?;
+    Ok(ended)
 }
 
 #[derive(Queryable, Selectable)]

@@ -1,17 +1,19 @@
 //! Invitations, each under the digest of its link's secret.
 
 mod accept;
+pub(super) mod inviter;
 mod issue;
 mod read;
 mod row;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
     AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
     RevokeInvitationError,
 };
 use keyward_domain::audit::AuditEvent;
-use keyward_domain::id::{InvitationId, OrganizationId};
+use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 use keyward_domain::invitation::{Invitation, InvitationDigest};
 use keyward_domain::membership::Membership;
 use keyward_domain::page::{Page, PageRequest};
@@ -42,6 +44,16 @@ impl InvitationStore for SqliteStore {
         event: AuditEvent,
     ) -> Result<(), RevokeInvitationError> {
         self.change(move |connection| issue::revoke(connection, organization, id, event))
+            .await
+    }
+
+    async fn count_open(
+        &self,
+        organization: OrganizationId,
+        inviter: UserId,
+        at: DateTime<Utc>,
+    ) -> Result<u64, StorageError> {
+        self.read(move |connection| inviter::count_open(connection, organization, inviter, at))
             .await
     }
 

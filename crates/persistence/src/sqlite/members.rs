@@ -13,7 +13,7 @@ use diesel::result::Error as QueryError;
 use keyward_domain::administration::ports::{
     ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
 };
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::Role;
 use keyward_domain::page::{Page, PageRequest};
@@ -56,9 +56,9 @@ impl MemberStore for SqliteStore {
         organization: OrganizationId,
         id: MembershipId,
         role: Role,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeRoleError> {
-        self.change(move |connection| change_role::change_role(connection, organization, id, role, event))
+        self.change(move |connection| change_role::change_role(connection, organization, id, role, act))
             .await
     }
 
@@ -66,9 +66,9 @@ impl MemberStore for SqliteStore {
         &self,
         organization: OrganizationId,
         id: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), EndMembershipError> {
-        self.change(move |connection| end::end(connection, organization, id, event))
+        self.change(move |connection| end::end(connection, organization, id, act))
             .await
     }
 }

@@ -10,14 +10,14 @@ use diesel::prelude::{
     ExpressionMethods, QueryDsl, Queryable, RunQueryDsl, Selectable, SelectableHelper, SqliteConnection,
 };
 use diesel::sqlite::Sqlite;
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 
-use super::audit_log::write_event;
+use super::audit_log::{write_event, write_events};
 use super::columns::{StoredId, moment};
 use super::people::UserRow;
 use super::schema::{sessions, users};
@@ -46,6 +46,11 @@ impl SessionStore for SqliteStore {
 
     async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError> {
         self.change(move |connection| end(connection, session, event))
+            .await
+    }
+
+    async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {
+        self.change(move |connection| end_others(connection, user, keep, act))
             .await
     }
 }
@@ -145,6 +150,34 @@ fn end(
         write_event(connection, event)?;
     }
     Ok(())
+}
+
+fn end_others(
+    connection: &mut SqliteConnection,
+    user: UserId,
+    keep: SessionId,
+    act: Act,
+) -> Result<usize, Abort<StorageError>> {
+    let others: Vec<SessionRow> = sessions::table
+        .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
+        .filter(sessions::id.ne(StoredId(keep.as_uuid())))
+        .order(sessions::id)
+        .select(SessionRow::as_select())
+        .load(connection)?;
+    let ids: Vec<StoredId> = others.iter().map(|row| row.id).collect();
+    let others: Result<Vec<Session>, StorageError> = others.into_iter().map(Session::try_from).collect();
+    let events: Vec<AuditEvent> = others?
+        .iter()
+        .filter(|session| session.is_live(act.at))
+        .map(|session| act.event(Action::EndSession, Subject::Session(session.id)))
+        .collect();
+    // Some at a time: a statement takes a limited number of parameters.
+    for some in ids.chunks(10_000) {
+        diesel::delete(sessions::table.filter(sessions::id.eq_any(some))).execute(connection)?;
+    }
+    let ended = events.len();
+    write_events(connection, events)?;
+    Ok(ended)
 }
 
 #[derive(Queryable, Selectable)]

@@ -26,6 +26,7 @@ pub(crate) enum Change {
     MakeOwner,
     MakeMember,
     RemoveMember,
+    RemoveOwner,
     LeaveOrganization,
     Invite,
     RevokeInvitation,
@@ -77,10 +78,13 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
         ),
         Action::MakeOwner => (&[], &[Change::MakeOwner]),
         Action::MakeMember => (&[], &[Change::MakeMember]),
-        Action::RemoveMember => (&[], &[Change::RemoveMember]),
+        Action::RemoveMember => (&[], &[Change::RemoveMember, Change::RemoveOwner]),
         Action::LeaveOrganization => (&[], &[Change::LeaveOrganization]),
         Action::CreateInvitation => (&[], &[Change::Invite]),
-        Action::RevokeInvitation => (&[], &[Change::RevokeInvitation]),
+        Action::RevokeInvitation => (
+            &[],
+            &[Change::RevokeInvitation, Change::MakeMember, Change::RemoveOwner],
+        ),
         Action::AcceptInvitation => (&[], &[Change::JoinAsNewcomer, Change::JoinAsUser]),
         Action::CreateProject => (&[], &[Change::CreateProject]),
         Action::RenameProject => (&[], &[Change::RenameProject]),
@@ -150,6 +154,7 @@ impl Scene {
                     .change_role(&authority, carol, Role::Member, source)
                     .await?;
             }
+            Change::RemoveOwner => members.remove(&authority, carol, source).await?,
             Change::RemoveMember => members.remove(&authority, bob, source).await?,
             Change::LeaveOrganization => members.leave(&self.bob, source).await?,
             Change::Invite => drop(invitations.invite(&authority, draft(), None, source).await?),

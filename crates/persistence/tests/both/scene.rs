@@ -18,6 +18,7 @@ use keyward_domain::organization::{Organization, OrganizationName};
 use keyward_domain::ports::{ApiKeys, DescendantKeys, KeyLimit};
 use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::sign_in::accounts::AccountDraft;
+use keyward_domain::sign_in::joining::JoiningPorts;
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::session::{SessionToken, SignInAttempt, SignInPorts, SignedIn};
@@ -65,11 +66,17 @@ impl UseCases {
             throttle: store(),
             hasher: hasher(),
         };
+        let joining = JoiningPorts {
+            invitations: store(),
+            accounts: store(),
+            throttle: store(),
+            hasher: hasher(),
+        };
         Self {
             accounts: Accounts::new(store(), hasher(), clock(), ids()),
             sign_in: SignIn::new(sign_in, clock(), random(), ids()),
             own_account: OwnAccount::new(own_account, clock(), ids()),
-            joining: Joining::new(store(), hasher(), clock(), ids()),
+            joining: Joining::new(joining, clock(), ids()),
             members: Members::new(store(), clock(), ids()),
             invitations: Invitations::new(store(), clock(), random(), ids()),
             projects: Projects::new(store(), clock(), ids()),
@@ -80,7 +87,7 @@ impl UseCases {
 }
 
 /// Ada and Carol are owners, Bob is a member and in one of the projects, and Dave is in another organization. Bob has
-/// a key and a key made with it; Ada is signed in twice.
+/// a key and a key made with it; Ada is signed in twice, and both owners have invited somebody.
 pub(crate) struct Scene {
     pub(crate) database: Database,
     pub(crate) make: Builder,
@@ -140,10 +147,14 @@ impl Scene {
             .invitations
             .invite(&authority, draft(), None, source())
             .await;
+        let carol = member(&database, "carol", &organization).await;
+        let hers = carol.as_authority().expect("an owner");
+        let invited = use_cases.invitations.invite(&hers, draft(), None, source()).await;
+        invited.expect("an invitation of Carol's");
         let (_, here) = sign_in(&use_cases).await;
         let (token, there) = sign_in(&use_cases).await;
         Self {
-            carol: member(&database, "carol", &organization).await,
+            carol,
             here,
             there,
             there_token: token.expose().to_owned(),

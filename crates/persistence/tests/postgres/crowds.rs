@@ -162,8 +162,7 @@ async fn of_two_owners_who_remove_each_other_on_several_replicas_one_stays() {
                 (bob.id, hers)
             };
             let act = fixture.make.act(Actor::User(actor));
-            let event = act.event(Action::RemoveMember, Subject::Membership(other));
-            change(move |store| async move { MemberStore::end(&store, organization, other, event).await })
+            change(move |store| async move { MemberStore::end(&store, organization, other, act).await })
         })
         .collect();
     let results = at_once(&fixture, changes).await;

@@ -1,6 +1,7 @@
 //! The store of invitations.
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use crate::audit::AuditEvent;
 use crate::id::{InvitationId, OrganizationId, UserId};
@@ -41,14 +42,24 @@ pub trait InvitationStore: Send + Sync {
         event: AuditEvent,
     ) -> Result<(), RevokeInvitationError>;
 
-    /// The invitation whose secret has this digest, unless it has ended. Whether it has expired is for the caller to
-    /// say.
+    /// How many invitations that are [open](Invitation::is_open) at that moment a user has made. It is for people to
+    /// know beforehand: what counts is what [`MemberStore`](super::MemberStore) takes back.
+    async fn count_open(
+        &self,
+        organization: OrganizationId,
+        inviter: UserId,
+        at: DateTime<Utc>,
+    ) -> Result<u64, StorageError>;
+
+    /// The invitation whose secret has this digest, unless it has ended, or whoever made it may not invite any more.
+    /// Whether it has expired is for the caller to say.
     async fn find(&self, digest: &InvitationDigest) -> Result<Option<OpenInvitation>, StorageError>;
 
     /// Ends an invitation and begins a membership, at the moment that the membership begins.
     ///
     /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls one succeeds:
-    /// 1. the invitation [is for](Invitation::is_for) this membership; else [`AcceptInvitationError::NotOpen`];
+    /// 1. the invitation [is for](Invitation::is_for) this membership, and whoever made it may still invite: an
+    ///    administrator, or a live owner of the organization; else [`AcceptInvitationError::NotOpen`];
     /// 2. a newcomer's username is free; else [`AcceptInvitationError::UsernameTaken`];
     /// 3. a user has no live membership there; else [`AcceptInvitationError::AlreadyMember`].
     async fn accept(

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 
-use crate::audit::AuditEvent;
-use crate::id::{MembershipId, OrganizationId};
+use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
+use crate::id::{InvitationId, MembershipId, OrganizationId, UserId};
 use crate::membership::{Membership, Role};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
@@ -36,21 +36,28 @@ pub trait MemberStore: Send + Sync {
     /// Changes the role of a live member.
     ///
     /// MUST check in this order, after who acts: the member exists, else [`ChangeRoleError::NotFound`]; an owner is left
-    /// afterwards, else [`ChangeRoleError::LastOwner`], whatever else is changed at the same time. MUST NOT write the
-    /// event if they have the role already.
+    /// afterwards, else [`ChangeRoleError::LastOwner`], whatever else is changed at the same time. MUST write
+    /// [`Act::new_role`], unless they have the role already: then nothing changes.
+    ///
+    /// MUST in the same transaction take back every [open](crate::invitation::Invitation::is_open) invitation of the
+    /// organization that an owner who becomes a plain member has made, and write
+    /// [`Act::invitation_taken_back`] for each.
     async fn change_role(
         &self,
         organization: OrganizationId,
         id: MembershipId,
         role: Role,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeRoleError>;
 
-    /// Ends a live membership at the moment of the event, and takes the member out of all projects.
+    /// Ends a live membership at the moment of the act, takes the member out of all projects, and writes
+    /// [`Act::end_of_membership`].
     ///
     /// Here the member themselves may act, too, whatever their role. MUST check in this order, after that: the member
     /// exists, else [`EndMembershipError::NotFound`]; an owner is left afterwards, else
     /// [`EndMembershipError::LastOwner`], whatever else is changed at the same time.
+    ///
+    /// MUST in the same transaction take back the member's invitations as [`MemberStore::change_role`] does.
     ///
     /// Once it returns, [`Credentials::find`](crate::ports::Credentials::find) MUST NOT return an accepted credential
     /// for any key of this consumer.
@@ -58,8 +65,37 @@ pub trait MemberStore: Send + Sync {
         &self,
         organization: OrganizationId,
         id: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), EndMembershipError>;
+}
+
+impl Act {
+    /// The event that tells of a member's new role.
+    #[must_use]
+    pub fn new_role(&self, id: MembershipId, role: Role) -> AuditEvent {
+        let action = match role {
+            Role::Owner => Action::MakeOwner,
+            Role::Member => Action::MakeMember,
+        };
+        self.event(action, Subject::Membership(id))
+    }
+
+    /// The event that tells that somebody's membership ended: they left, or somebody else removed them.
+    #[must_use]
+    pub fn end_of_membership(&self, id: MembershipId, member: UserId) -> AuditEvent {
+        let action = if self.actor == Actor::User(member) {
+            Action::LeaveOrganization
+        } else {
+            Action::RemoveMember
+        };
+        self.event(action, Subject::Membership(id))
+    }
+
+    /// The event that tells that an invitation was taken back.
+    #[must_use]
+    pub fn invitation_taken_back(&self, id: InvitationId) -> AuditEvent {
+        self.event(Action::RevokeInvitation, Subject::Invitation(id))
+    }
 }
 
 /// A live member, as a list of members shows them.

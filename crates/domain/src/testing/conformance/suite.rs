@@ -261,6 +261,9 @@ suite! { $
             an_expired_session_is_still_found
             an_ended_session_is_gone
             a_session_ends_once
+            all_other_sessions_of_a_user_end_at_once_each_with_its_event
+            other_sessions_whose_end_cannot_be_written_go_on
+            of_sessions_that_end_each_other_at_once_each_ends_at_most_once
             many_concurrent_ends_of_one_session_write_one_event
             a_session_ends_in_full_even_if_the_caller_stops_waiting
             of_many_concurrent_sightings_the_last_moment_stays
@@ -413,6 +416,16 @@ suite! { $
             a_user_who_accepts_many_invitations_at_once_joins_once
             of_many_newcomers_with_one_username_one_joins
             nobody_joins_once_the_invitation_was_taken_back
+        }
+        inviter_cases {
+            the_invitations_of_an_owner_who_is_removed_leaves_or_is_demoted_are_taken_back
+            an_owner_who_was_removed_does_not_come_back_with_their_own_invitation
+            an_owner_who_is_one_again_finds_their_old_invitations_taken_back
+            other_invitations_outlive_the_end_of_an_owner
+            an_invitation_is_neither_found_nor_accepted_once_its_inviter_may_not_invite
+            an_end_that_cannot_be_written_takes_no_invitation_back
+            the_open_invitations_of_a_user_are_counted
+            nobody_joins_once_the_end_of_the_inviter_is_answered
         }
         name_cases {
             everything_of_the_organization_has_its_name

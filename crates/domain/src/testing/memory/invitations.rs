@@ -1,12 +1,13 @@
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, StoredInvitation, newest_first};
 use crate::administration::ports::{
     AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
     RevokeInvitationError,
 };
-use crate::audit::AuditEvent;
-use crate::id::{InvitationId, OrganizationId};
+use crate::audit::{Act, Actor, AuditEvent};
+use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::invitation::{Invitation, InvitationDigest, InvitationEnd};
 use crate::membership::Membership;
 use crate::page::{Page, PageRequest};
@@ -85,12 +86,23 @@ impl InvitationStore for MemoryStore {
         }
     }
 
+    async fn count_open(
+        &self,
+        organization: OrganizationId,
+        inviter: UserId,
+        at: DateTime<Utc>,
+    ) -> Result<u64, StorageError> {
+        let open = self.state()?.open_invitations(organization, inviter, at);
+        Ok(open.len() as u64)
+    }
+
     async fn find(&self, digest: &InvitationDigest) -> Result<Option<OpenInvitation>, StorageError> {
         let state = self.state()?;
         let stored = state
             .invitations
             .iter()
-            .find(|stored| stored.digest == *digest && stored.invitation.end.is_none());
+            .find(|stored| stored.digest == *digest && stored.invitation.end.is_none())
+            .filter(|stored| state.inviter_may_invite(&stored.invitation));
         Ok(stored.and_then(|stored| {
             Some(OpenInvitation {
                 invitation: stored.invitation.clone(),
@@ -109,7 +121,7 @@ impl InvitationStore for MemoryStore {
         let mut state = self.state()?;
         state
             .invitation(id)
-            .filter(|invitation| invitation.is_for(&membership))
+            .filter(|invitation| invitation.is_for(&membership) && state.inviter_may_invite(invitation))
             .ok_or(AcceptInvitationError::NotOpen)?;
         match &joiner {
             Joiner::Newcomer(account) => {
@@ -144,6 +156,46 @@ impl InvitationStore for MemoryStore {
 }
 
 impl State {
+    /// Writes the event of a change after which a user may not invite any more, takes their open invitations back, and
+    /// writes that, too.
+    pub(super) fn write_with_taken_back(
+        &mut self,
+        event: AuditEvent,
+        organization: OrganizationId,
+        inviter: UserId,
+        act: &Act,
+    ) -> Result<(), StorageError> {
+        let open = self.open_invitations(organization, inviter, act.at);
+        let taken_back = open.iter().map(|id| act.invitation_taken_back(*id));
+        self.write([event].into_iter().chain(taken_back).collect())?;
+        for id in open {
+            self.end_invitation(id, InvitationEnd::Revoked { at: act.at });
+        }
+        Ok(())
+    }
+
+    fn inviter_may_invite(&self, invitation: &Invitation) -> bool {
+        self.may_administer(invitation.organization_id, invitation.invited_by)
+    }
+
+    fn open_invitations(
+        &self,
+        organization: OrganizationId,
+        inviter: UserId,
+        at: DateTime<Utc>,
+    ) -> Vec<InvitationId> {
+        self.invitations
+            .iter()
+            .map(|stored| &stored.invitation)
+            .filter(|invitation| {
+                invitation.organization_id == organization
+                    && invitation.invited_by == Actor::User(inviter)
+                    && invitation.is_open(at)
+            })
+            .map(|invitation| invitation.id)
+            .collect()
+    }
+
     fn invitation(&self, id: InvitationId) -> Option<&Invitation> {
         self.invitations
             .iter()

@@ -4,7 +4,7 @@ use super::{MemoryStore, State, newest_first};
 use crate::administration::ports::{
     ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
 };
-use crate::audit::{Actor, AuditEvent};
+use crate::audit::{Act, Actor};
 use crate::id::{MembershipId, OrganizationId};
 use crate::membership::{Membership, Role};
 use crate::page::{Page, PageRequest};
@@ -46,10 +46,10 @@ impl MemberStore for MemoryStore {
         organization: OrganizationId,
         id: MembershipId,
         role: Role,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeRoleError> {
         let mut state = self.state()?;
-        if !state.may_administer(organization, event.actor) {
+        if !state.may_administer(organization, act.actor) {
             return Err(ChangeRoleError::NotAllowed);
         }
         let member = state
@@ -61,7 +61,8 @@ impl MemberStore for MemoryStore {
         if state.is_last_owner(organization, id) {
             return Err(ChangeRoleError::LastOwner);
         }
-        state.write(vec![event])?;
+        let user = member.user_id;
+        state.write_with_taken_back(act.new_role(id, role), organization, user, &act)?;
         for membership in state
             .memberships
             .iter_mut()
@@ -76,20 +77,20 @@ impl MemberStore for MemoryStore {
         &self,
         organization: OrganizationId,
         id: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), EndMembershipError> {
         let mut state = self.state()?;
         let member = state.live_membership(organization, id);
-        let is_the_member = member.is_some_and(|member| event.actor == Actor::User(member.user_id));
-        if !is_the_member && !state.may_administer(organization, event.actor) {
+        let is_the_member = member.is_some_and(|member| act.actor == Actor::User(member.user_id));
+        if !is_the_member && !state.may_administer(organization, act.actor) {
             return Err(EndMembershipError::NotAllowed);
         }
-        member.ok_or(EndMembershipError::NotFound)?;
+        let user = member.ok_or(EndMembershipError::NotFound)?.user_id;
         if state.is_last_owner(organization, id) {
             return Err(EndMembershipError::LastOwner);
         }
-        let at = event.at;
-        state.write(vec![event])?;
+        let at = act.at;
+        state.write_with_taken_back(act.end_of_membership(id, user), organization, user, &act)?;
         for membership in state
             .memberships
             .iter_mut()

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, StoredSession};
-use crate::audit::AuditEvent;
+use crate::audit::{Act, Action, AuditEvent, Subject};
 use crate::id::{SessionId, UserId};
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
@@ -79,5 +79,21 @@ impl SessionStore for MemoryStore {
             state.sessions.retain(|stored| stored.session.id != session);
         }
         Ok(())
+    }
+
+    async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {
+        let mut state = self.state()?;
+        let is_other = |session: &Session| session.user_id == user && session.id != keep;
+        let events: Vec<AuditEvent> = state
+            .sessions
+            .iter()
+            .map(|stored| &stored.session)
+            .filter(|session| is_other(session) && session.is_live(act.at))
+            .map(|session| act.event(Action::EndSession, Subject::Session(session.id)))
+            .collect();
+        let ended = events.len();
+        state.write(events)?;
+        state.sessions.retain(|stored| !is_other(&stored.session));
+        Ok(ended)
     }
 }

@@ -15,7 +15,7 @@ use keyward_domain::sign_in::accounts::Account;
 use super::row::InvitationRow;
 use crate::abort::Abort;
 use crate::postgres::audit_log::write_events;
-use crate::postgres::authority::lock_organization;
+use crate::postgres::authority::{lock_organization, may_administer};
 use crate::postgres::errors::violates_unique;
 use crate::postgres::people::{MembershipRow, NewUserRow};
 use crate::postgres::schema::{invitations, memberships, users};
@@ -27,7 +27,8 @@ pub(super) async fn accept(
     membership: Membership,
     events: Vec<AuditEvent>,
 ) -> Result<(), Abort<AcceptInvitationError>> {
-    // Nobody else takes this invitation, takes it back, or becomes a member with another one, until the end of this
+    // Nobody else takes this invitation, takes it back, or becomes a member with another one, and whoever
+    // made it stays an owner or stays none, until the end of this
     // transaction.
     lock_organization(connection, membership.organization_id).await?;
     let row: Option<InvitationRow> = invitations::table
@@ -38,7 +39,10 @@ pub(super) async fn accept(
         .await
         .optional()?;
     let row = row.ok_or(Abort::Refused(AcceptInvitationError::NotOpen))?;
-    if !Invitation::try_from(row)?.is_for(&membership) {
+    let invitation = Invitation::try_from(row)?;
+    if !invitation.is_for(&membership)
+        || !may_administer(connection, membership.organization_id, invitation.invited_by).await?
+    {
         return Err(Abort::Refused(AcceptInvitationError::NotOpen));
     }
     match joiner {

@@ -14,6 +14,7 @@ use keyward_domain::ports::StorageError;
 use super::row::InvitationRow;
 use crate::abort::Abort;
 use crate::postgres::audit_log::one_more;
+use crate::postgres::authority::may_administer;
 use crate::postgres::people::OrganizationRow;
 use crate::postgres::schema::{invitations, organizations};
 
@@ -56,8 +57,12 @@ pub(super) async fn find(
     let Some((invitation, organization)) = row else {
         return Ok(None);
     };
+    let invitation = Invitation::try_from(invitation)?;
+    if !may_administer(connection, invitation.organization_id, invitation.invited_by).await? {
+        return Ok(None);
+    }
     Ok(Some(OpenInvitation {
-        invitation: invitation.try_into()?,
+        invitation,
         organization: organization.try_into()?,
     }))
 }

@@ -3,7 +3,7 @@
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::ChangeRoleError;
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 
@@ -11,6 +11,7 @@ use super::{has_one_owner, lock_live_member};
 use crate::abort::Abort;
 use crate::postgres::audit_log::write_event;
 use crate::postgres::authority::lock_authority;
+use crate::postgres::invitations::inviter::take_back_by;
 use crate::postgres::schema::memberships;
 
 pub(super) async fn change_role(
@@ -18,9 +19,9 @@ pub(super) async fn change_role(
     organization: OrganizationId,
     id: MembershipId,
     role: Role,
-    event: AuditEvent,
+    act: Act,
 ) -> Result<(), Abort<ChangeRoleError>> {
-    if !lock_authority(connection, organization, event.actor).await? {
+    if !lock_authority(connection, organization, act.actor).await? {
         return Err(Abort::Refused(ChangeRoleError::NotAllowed));
     }
     let member = lock_live_member(connection, organization, id)
@@ -37,6 +38,8 @@ pub(super) async fn change_role(
         .set(memberships::role.eq(role.as_str()))
         .execute(connection)
         .await?;
-    write_event(connection, event).await?;
+    write_event(connection, act.new_role(id, role)).await?;
+    // Who was no owner has invited nobody.
+    take_back_by(connection, organization, member.user, &act).await?;
     Ok(())
 }

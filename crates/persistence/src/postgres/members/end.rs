@@ -3,7 +3,7 @@
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::EndMembershipError;
-use keyward_domain::audit::{Actor, AuditEvent};
+use keyward_domain::audit::{Act, Actor};
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 
@@ -11,21 +11,22 @@ use super::{has_one_owner, lock_live_member};
 use crate::abort::Abort;
 use crate::postgres::audit_log::write_event;
 use crate::postgres::authority::lock_authority;
+use crate::postgres::invitations::inviter::take_back_by;
 use crate::postgres::schema::{memberships, project_members};
 
 pub(super) async fn end(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
     id: MembershipId,
-    event: AuditEvent,
+    act: Act,
 ) -> Result<(), Abort<EndMembershipError>> {
-    let may_administer = lock_authority(connection, organization, event.actor).await?;
+    let may_administer = lock_authority(connection, organization, act.actor).await?;
     // From here on no key of theirs is added: whoever adds one locks the membership, too, and then sees that it has
     // ended.
     let member = lock_live_member(connection, organization, id).await?;
     let is_the_member = member
         .as_ref()
-        .is_some_and(|member| event.actor == Actor::User(member.user));
+        .is_some_and(|member| act.actor == Actor::User(member.user));
     if !may_administer && !is_the_member {
         return Err(Abort::Refused(EndMembershipError::NotAllowed));
     }
@@ -34,12 +35,13 @@ pub(super) async fn end(
         return Err(Abort::Refused(EndMembershipError::LastOwner));
     }
     diesel::update(memberships::table.filter(memberships::id.eq(id.as_uuid())))
-        .set(memberships::ended_at.eq(event.at))
+        .set(memberships::ended_at.eq(act.at))
         .execute(connection)
         .await?;
     diesel::delete(project_members::table.filter(project_members::membership_id.eq(id.as_uuid())))
         .execute(connection)
         .await?;
-    write_event(connection, event).await?;
+    write_event(connection, act.end_of_membership(id, member.user)).await?;
+    take_back_by(connection, organization, member.user, &act).await?;
     Ok(())
 }

@@ -14,6 +14,7 @@ use keyward_domain::sign_in::accounts::Account;
 use super::row::InvitationRow;
 use crate::abort::Abort;
 use crate::sqlite::audit_log::write_events;
+use crate::sqlite::authority::may_administer;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::errors::violates_unique;
 use crate::sqlite::people::{MembershipRow, NewUserRow};
@@ -33,7 +34,10 @@ pub(super) fn accept(
         .first(connection)
         .optional()?;
     let row = row.ok_or(Abort::Refused(AcceptInvitationError::NotOpen))?;
-    if !Invitation::try_from(row)?.is_for(&membership) {
+    let invitation = Invitation::try_from(row)?;
+    if !invitation.is_for(&membership)
+        || !may_administer(connection, membership.organization_id, invitation.invited_by)?
+    {
         return Err(Abort::Refused(AcceptInvitationError::NotOpen));
     }
     match joiner {

@@ -13,6 +13,7 @@ use keyward_domain::ports::StorageError;
 use super::row::InvitationRow;
 use crate::abort::Abort;
 use crate::sqlite::audit_log::one_more;
+use crate::sqlite::authority::may_administer;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::people::OrganizationRow;
 use crate::sqlite::schema::{invitations, organizations};
@@ -55,8 +56,12 @@ pub(super) fn find(
     let Some((invitation, organization)) = row else {
         return Ok(None);
     };
+    let invitation = Invitation::try_from(invitation)?;
+    if !may_administer(connection, invitation.organization_id, invitation.invited_by)? {
+        return Ok(None);
+    }
     Ok(Some(OpenInvitation {
-        invitation: invitation.try_into()?,
+        invitation,
         organization: organization.try_into()?,
     }))
 }

@@ -2,7 +2,7 @@
 
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
 use keyward_domain::administration::ports::ChangeRoleError;
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 
@@ -11,6 +11,7 @@ use crate::abort::Abort;
 use crate::sqlite::audit_log::write_event;
 use crate::sqlite::authority::may_administer;
 use crate::sqlite::columns::StoredId;
+use crate::sqlite::invitations::inviter::take_back_by;
 use crate::sqlite::schema::memberships;
 
 pub(super) fn change_role(
@@ -18,9 +19,9 @@ pub(super) fn change_role(
     organization: OrganizationId,
     id: MembershipId,
     role: Role,
-    event: AuditEvent,
+    act: Act,
 ) -> Result<(), Abort<ChangeRoleError>> {
-    if !may_administer(connection, organization, event.actor)? {
+    if !may_administer(connection, organization, act.actor)? {
         return Err(Abort::Refused(ChangeRoleError::NotAllowed));
     }
     let member =
@@ -35,6 +36,8 @@ pub(super) fn change_role(
     diesel::update(memberships::table.filter(memberships::id.eq(StoredId(id.as_uuid()))))
         .set(memberships::role.eq(role.as_str()))
         .execute(connection)?;
-    write_event(connection, event)?;
+    write_event(connection, act.new_role(id, role))?;
+    // Who was no owner has invited nobody.
+    take_back_by(connection, organization, member.user, &act)?;
     Ok(())
 }

@@ -54,7 +54,7 @@ pub async fn a_user_joins_with_the_account_they_have(stores: Stores) {
     let key = scene.new_key(&stranger, "key");
     scene.store(&stranger, &key).await;
     let new = scene.invite(&ada, Role::Member).await;
-    let joined = accept_as_user(&scene, &new, &stranger, &ada.organization).await;
+    let joined = scene.accept_as_user(&new, &stranger, &ada.organization).await;
     let here = joined.expect("joined");
 
     assert_eq!(live(&scene, &here).await.as_ref(), Some(&here));
@@ -152,7 +152,7 @@ pub async fn a_member_joins_no_second_time_and_the_invitation_stays_open(stores:
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     let before = scene.events(Some(ada.organization.id)).await;
-    let refused = accept_as_user(&scene, &new, &ada, &ada.organization).await;
+    let refused = scene.accept_as_user(&new, &ada, &ada.organization).await;
 
     assert!(
         matches!(refused, Err(AcceptInvitationError::AlreadyMember)),
@@ -172,7 +172,7 @@ pub async fn whoever_left_joins_anew_without_keys_or_projects(stores: Stores) {
     scene.assign(&project, &bob).await.expect("added");
     scene.end_as(as_user(&ada), &bob).await.expect("removed");
     let new = scene.invite(&ada, Role::Member).await;
-    let again = accept_as_user(&scene, &new, &bob, &ada.organization).await;
+    let again = scene.accept_as_user(&new, &bob, &ada.organization).await;
     let again = again.expect("joined");
 
     assert_ne!(again.membership.id, bob.membership.id);
@@ -198,7 +198,7 @@ pub async fn a_dead_invitation_is_told_before_anything_else(stores: Stores) {
     revoke(&scene, &ada, &new).await.expect("taken back");
 
     assert_not_open(&scene.accept_as_newcomer(&new, "ada").await);
-    assert_not_open(&accept_as_user(&scene, &new, &ada, &ada.organization).await);
+    assert_not_open(&scene.accept_as_user(&new, &ada, &ada.organization).await);
 }
 
 pub async fn a_joining_whose_events_cannot_be_written_does_not_happen(stores: Stores) {
@@ -274,7 +274,7 @@ pub async fn a_user_who_accepts_many_invitations_at_once_joins_once(stores: Stor
     let attempts = invitations.clone().into_iter().map(|new| {
         let (scene, stranger, here) = (scene.clone(), stranger.clone(), ada.organization.clone());
         let task: BoxFuture<'static, _> =
-            Box::pin(async move { accept_as_user(&scene, &new, &stranger, &here).await });
+            Box::pin(async move { scene.accept_as_user(&new, &stranger, &here).await });
         task
     });
     let (joined, refused): (Vec<_>, Vec<_>) = scene
@@ -387,26 +387,6 @@ fn joining(scene: &AdministrationScene, new: &NewInvitation, membership: &Member
         ),
         act.event(Action::CreateMembership, member),
     ]
-}
-
-async fn accept_as_user(
-    scene: &AdministrationScene,
-    new: &NewInvitation,
-    member: &Member,
-    organization: &Organization,
-) -> Result<Member, AcceptInvitationError> {
-    let (invitation, user) = (&new.invitation, &member.user);
-    let membership = scene.make.membership(organization, user, invitation.role);
-    let events = joining(scene, new, &membership);
-    let invitations = &scene.stores.invitations;
-    invitations
-        .accept(invitation.id, Joiner::User(user.id), membership.clone(), events)
-        .await
-        .map(|()| Member {
-            user: user.clone(),
-            organization: organization.clone(),
-            membership,
-        })
 }
 
 async fn revoke(

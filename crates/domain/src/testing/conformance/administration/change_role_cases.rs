@@ -29,10 +29,9 @@ pub async fn a_changed_role_reads_back_and_is_told(stores: Stores) {
     let member = member.expect("the store answers").expect("still a member");
     assert_eq!(member.membership.role, Role::Owner);
 
-    let event = scene.change_of(as_user(&bob), Action::MakeMember, &bob);
-    let (id, members) = (bob.membership.id, &scene.stores.members);
-    members
-        .change_role(here, id, Role::Member, event.clone())
+    let id = bob.membership.id;
+    scene
+        .change_role(as_user(&bob), &bob, Role::Member)
         .await
         .expect("an owner steps down");
     assert_eq!(scene.roles(here).await, [hers, (id, Role::Member)]);
@@ -41,7 +40,8 @@ pub async fn a_changed_role_reads_back_and_is_told(stores: Stores) {
         1
     );
     let told = scene.events_about(Some(here), Action::MakeMember, him).await;
-    assert_eq!(told, [event]);
+    let told: Vec<_> = told.iter().map(|event| (event.actor, event.at)).collect();
+    assert_eq!(told, [(as_user(&bob), scene.now())]);
 }
 
 pub async fn a_role_that_stays_writes_no_event(stores: Stores) {
@@ -114,10 +114,10 @@ pub async fn roles_are_changed_by_live_owners_and_administrators_only(stores: St
                 "{who}: {refused:?}"
             );
         }
-        let event = scene.change_of(actor, Action::MakeOwner, &bob);
+        let act = scene.act_as(actor, Some(ada.organization.id));
         let (here, unknown) = (ada.organization.id, scene.id());
         let members = &scene.stores.members;
-        let refused = members.change_role(here, unknown, Role::Owner, event).await;
+        let refused = members.change_role(here, unknown, Role::Owner, act).await;
         assert!(
             matches!(refused, Err(ChangeRoleError::NotAllowed)),
             "{who} learns nothing: {refused:?}"
@@ -141,12 +141,7 @@ pub async fn only_live_members_of_the_organization_get_another_role(stores: Stor
     let here = ada.organization.id;
     for id in [former.membership.id, stranger.membership.id, scene.id()] {
         let act = scene.act(&ada);
-        let event = act.event(Action::MakeOwner, Subject::Membership(id));
-        let refused = scene
-            .stores
-            .members
-            .change_role(here, id, Role::Owner, event)
-            .await;
+        let refused = scene.stores.members.change_role(here, id, Role::Owner, act).await;
         assert!(matches!(refused, Err(ChangeRoleError::NotFound)), "{refused:?}");
     }
 
@@ -159,12 +154,11 @@ pub async fn only_live_members_of_the_organization_get_another_role(stores: Stor
 pub async fn a_role_whose_event_cannot_be_written_stays(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
-    let event = scene.change_of(as_user(&ada), Action::MakeOwner, &bob);
-    let event = scene.unwritable(event).await;
+    let act = scene.unwritable_act(scene.act(&ada)).await;
     let failed = scene
         .stores
         .members
-        .change_role(ada.organization.id, bob.membership.id, Role::Owner, event)
+        .change_role(ada.organization.id, bob.membership.id, Role::Owner, act)
         .await;
 
     assert!(matches!(failed, Err(ChangeRoleError::Storage(_))), "{failed:?}");

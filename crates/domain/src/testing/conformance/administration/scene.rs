@@ -3,10 +3,11 @@
 use super::super::Stores;
 use super::super::scene::Scene;
 use crate::administration::ports::{
-    AcceptInvitationError, ChangeProjectError, ChangeProjectMembersError, ChangeRoleError,
-    EndMembershipError, Joiner, MemberFilter, MemberOverview, NewInvitation, OpenInvitation, ProjectOverview,
+    AcceptInvitationError, AddInvitationError, ChangeProjectError, ChangeProjectMembersError,
+    ChangeRoleError, EndMembershipError, Joiner, MemberFilter, MemberOverview, NewInvitation, OpenInvitation,
+    ProjectOverview,
 };
-use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::audit::{Action, Actor, Subject};
 use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::invitation::{Invitation, InvitationToken, Invitee};
 use crate::membership::{Member, Membership, Role};
@@ -112,40 +113,25 @@ impl AdministrationScene {
             .collect()
     }
 
-    /// The event of a change to a membership.
-    pub(super) fn change_of(&self, actor: Actor, action: Action, member: &Member) -> AuditEvent {
-        self.act_as(actor, Some(member.organization.id))
-            .event(action, Subject::Membership(member.membership.id))
-    }
-
     pub(super) async fn change_role(
         &self,
         actor: Actor,
         member: &Member,
         role: Role,
     ) -> Result<(), ChangeRoleError> {
-        let action = match role {
-            Role::Owner => Action::MakeOwner,
-            Role::Member => Action::MakeMember,
-        };
-        let event = self.change_of(actor, action, member);
+        let act = self.act_as(actor, Some(member.organization.id));
         self.stores
             .members
-            .change_role(member.organization.id, member.membership.id, role, event)
+            .change_role(member.organization.id, member.membership.id, role, act)
             .await
     }
 
     /// Ends a membership as somebody else, or as the member, who then leaves.
     pub(super) async fn end_as(&self, actor: Actor, member: &Member) -> Result<(), EndMembershipError> {
-        let action = if actor == as_user(member) {
-            Action::LeaveOrganization
-        } else {
-            Action::RemoveMember
-        };
-        let event = self.change_of(actor, action, member);
+        let act = self.act_as(actor, Some(member.organization.id));
         self.stores
             .members
-            .end(member.organization.id, member.membership.id, event)
+            .end(member.organization.id, member.membership.id, act)
             .await
     }
 
@@ -250,12 +236,21 @@ impl AdministrationScene {
 
     /// The owner invites somebody.
     pub(in super::super) async fn invite(&self, owner: &Member, role: Role) -> NewInvitation {
+        let invited = self.try_invite(owner, role).await;
+        invited.expect("an owner invites")
+    }
+
+    /// Whoever was an owner tries to invite somebody.
+    pub(super) async fn try_invite(
+        &self,
+        owner: &Member,
+        role: Role,
+    ) -> Result<NewInvitation, AddInvitationError> {
         let new = self.new_invitation(&owner.organization, as_user(owner), role);
         let subject = Subject::Invitation(new.invitation.id);
         let event = self.act(owner).event(Action::CreateInvitation, subject);
         let added = self.stores.invitations.add(new.clone(), event).await;
-        added.expect("an owner invites");
-        new
+        added.map(|()| new)
     }
 
     /// What an invitation's link leads to.
@@ -299,6 +294,37 @@ impl AdministrationScene {
             .accept(invitation.id, joiner, membership.clone(), vec![event])
             .await
             .map(|()| membership)
+    }
+
+    /// A user accepts an invitation now, with the role that it says.
+    pub(super) async fn accept_as_user(
+        &self,
+        new: &NewInvitation,
+        member: &Member,
+        organization: &Organization,
+    ) -> Result<Member, AcceptInvitationError> {
+        let (invitation, user) = (&new.invitation, &member.user);
+        let membership = self.make.membership(organization, user, invitation.role);
+        let act = self.act_as(Actor::User(user.id), Some(organization.id));
+        let event = act.event_with(
+            Action::AcceptInvitation,
+            Subject::Invitation(invitation.id),
+            Subject::Membership(membership.id),
+        );
+        let invitations = &self.stores.invitations;
+        invitations
+            .accept(
+                invitation.id,
+                Joiner::User(user.id),
+                membership.clone(),
+                vec![event],
+            )
+            .await
+            .map(|()| Member {
+                user: user.clone(),
+                organization: organization.clone(),
+                membership,
+            })
     }
 }
 

@@ -287,6 +287,94 @@ pub async fn a_session_ends_once(stores: Stores) {
     assert_eq!(endings(&scene, &replaced).await, []);
 }
 
+pub async fn all_other_sessions_of_a_user_end_at_once_each_with_its_event(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let expired = start_session(&scene, &ada.user).await;
+    scene.later(Session::IDLE);
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
+    let his = start_session(&scene, &bob.user).await;
+    let keep = start_session(&scene, &ada.user).await;
+    let others = [
+        start_session(&scene, &ada.user).await,
+        start_session(&scene, &ada.user).await,
+    ];
+    let act = scene.act_as(Actor::User(ada.user.id), None);
+    let ended = scene
+        .stores
+        .sessions
+        .end_others(ada.user.id, keep.session.id, act);
+    assert_eq!(ended.await.expect("ended"), 2);
+
+    for new in [&expired, &others[0], &others[1]] {
+        assert_eq!(find(&scene, &new.digest).await, None);
+    }
+    for new in [&keep, &his] {
+        assert!(find(&scene, &new.digest).await.is_some());
+    }
+    let told = ended_by_others(&scene).await;
+    assert_eq!(
+        told,
+        [others[1].session.id, others[0].session.id].map(Subject::Session)
+    );
+    let act = scene.act_as(Actor::User(ada.user.id), None);
+    let again = scene
+        .stores
+        .sessions
+        .end_others(ada.user.id, keep.session.id, act);
+    assert_eq!(again.await.expect("nothing to do"), 0);
+    assert_eq!(ended_by_others(&scene).await, told);
+}
+
+pub async fn other_sessions_whose_end_cannot_be_written_go_on(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let keep = start_session(&scene, &ada.user).await;
+    let other = start_session(&scene, &ada.user).await;
+    let act = scene.act_as(Actor::User(ada.user.id), None);
+    let act = scene.unwritable_act(act).await;
+    let failed = scene
+        .stores
+        .sessions
+        .end_others(ada.user.id, keep.session.id, act);
+    failed.await.expect_err("not written");
+
+    assert!(find(&scene, &other.digest).await.is_some());
+}
+
+pub async fn of_sessions_that_end_each_other_at_once_each_ends_at_most_once(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let mut all = Vec::new();
+    for _ in 0..16 {
+        all.push(start_session(&scene, &ada.user).await);
+    }
+    let attempts = all.clone().into_iter().map(|keep| {
+        let (scene, user) = (scene.clone(), ada.user.id);
+        let task: BoxFuture<'static, _> = Box::pin(async move {
+            let act = scene.act_as(Actor::User(user), None);
+            let sessions = &scene.stores.sessions;
+            sessions.end_others(user, keep.session.id, act).await
+        });
+        task
+    });
+    let mut ended = 0;
+    for answer in scene.in_parallel(attempts).await {
+        ended += answer.expect("ended");
+    }
+
+    let left = scene.stores.sessions.list(ada.user.id).await.expect("a list");
+    assert!(left.len() <= 1, "{left:?}");
+    assert_eq!(ended + left.len(), all.len());
+    assert_eq!(ended_by_others(&scene).await.len(), ended);
+}
+
+/// The sessions that were ended from another one, the last first.
+async fn ended_by_others(scene: &SignInScene) -> Vec<Subject> {
+    let events = scene.events(None).await.into_iter();
+    events
+        .filter(|event| event.action == Action::EndSession)
+        .map(|event| event.subject)
+        .collect()
+}
+
 pub async fn many_concurrent_ends_of_one_session_write_one_event(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;

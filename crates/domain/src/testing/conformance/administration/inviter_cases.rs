@@ -1,0 +1,245 @@
+//! How long an invitation works: as long as whoever made it may invite.
+
+use chrono::TimeDelta;
+use futures_util::future::BoxFuture;
+
+use super::super::Stores;
+use super::super::scene::Scene;
+use super::scene::{AdministrationScene, as_user};
+use crate::administration::ports::{AcceptInvitationError, NewInvitation};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::invitation::Invitation;
+use crate::membership::{Member, Role};
+
+pub async fn the_invitations_of_an_owner_who_is_removed_leaves_or_is_demoted_are_taken_back(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for username in ["removed", "left", "demoted", "stepped-back"] {
+        let owner = scene.join_as(&ada.organization, username, Role::Owner).await;
+        let theirs = [
+            scene.invite(&owner, Role::Owner).await,
+            scene.invite(&owner, Role::Member).await,
+        ];
+        scene.later(TimeDelta::milliseconds(3));
+        let actor = match username {
+            "removed" | "demoted" => as_user(&ada),
+            _ => as_user(&owner),
+        };
+        match username {
+            "removed" | "left" => scene.end_as(actor, &owner).await.expect("ended"),
+            _ => scene
+                .change_role(actor, &owner, Role::Member)
+                .await
+                .expect("demoted"),
+        }
+
+        for new in &theirs {
+            assert_eq!(scene.open_invitation(new).await, None, "{username}");
+            assert_not_open(&scene.accept_as_newcomer(new, "newcomer").await);
+            let told = revocations(&scene, new).await;
+            let told: Vec<_> = told.iter().map(|event| (event.actor, event.at)).collect();
+            assert_eq!(told, [(actor, scene.now())], "{username}");
+        }
+    }
+}
+
+pub async fn an_owner_who_was_removed_does_not_come_back_with_their_own_invitation(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
+    let his = scene.invite(&bob, Role::Owner).await;
+    scene.end_as(as_user(&ada), &bob).await.expect("removed");
+
+    assert_not_open(&scene.accept_as_user(&his, &bob, &ada.organization).await);
+    assert_eq!(
+        scene.roles(ada.organization.id).await,
+        [(ada.membership.id, Role::Owner)]
+    );
+}
+
+pub async fn an_owner_who_is_one_again_finds_their_old_invitations_taken_back(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
+    let old = scene.invite(&bob, Role::Member).await;
+    for role in [Role::Member, Role::Owner] {
+        let changed = scene.change_role(as_user(&ada), &bob, role).await;
+        changed.expect("changed");
+    }
+
+    assert_not_open(&scene.accept_as_newcomer(&old, "newcomer").await);
+    let new = scene.invite(&bob, Role::Member).await;
+    scene
+        .accept_as_newcomer(&new, "newcomer")
+        .await
+        .expect("an owner invites");
+}
+
+pub async fn other_invitations_outlive_the_end_of_an_owner(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&bob.user, &other).await;
+    scene
+        .change_role(Actor::Administrator, &elsewhere, Role::Owner)
+        .await
+        .expect("promoted");
+    let expired = scene.invite(&bob, Role::Member).await;
+    scene.later(Invitation::LIFETIME);
+    let accepted = scene.invite(&bob, Role::Member).await;
+    scene
+        .accept_as_newcomer(&accepted, "early")
+        .await
+        .expect("joined");
+    let hers = scene.invite(&ada, Role::Member).await;
+    let his_elsewhere = scene.invite(&elsewhere, Role::Member).await;
+    let from_the_server = scene.new_invitation(&ada.organization, Actor::Administrator, Role::Member);
+    let act = scene.act_as(Actor::Administrator, Some(ada.organization.id));
+    let subject = Subject::Invitation(from_the_server.invitation.id);
+    let event = act.event(Action::CreateInvitation, subject);
+    let invitations = &scene.stores.invitations;
+    let added = invitations.add(from_the_server.clone(), event).await;
+    added.expect("an administrator invites");
+    let cleo = scene.join(&ada.organization, "cleo").await;
+    scene.end_as(as_user(&ada), &bob).await.expect("removed");
+    scene.end_as(as_user(&ada), &cleo).await.expect("removed");
+
+    for (new, username) in [
+        (&hers, "by-ada"),
+        (&his_elsewhere, "by-bob"),
+        (&from_the_server, "by-an-administrator"),
+    ] {
+        scene.accept_as_newcomer(new, username).await.expect(username);
+    }
+    for new in [&expired, &accepted, &hers, &his_elsewhere] {
+        assert_eq!(
+            revocations(&scene, new).await,
+            [],
+            "there was nothing to take back"
+        );
+    }
+}
+
+/// What the memberships say counts, also where nobody took the invitations back.
+pub async fn an_invitation_is_neither_found_nor_accepted_once_its_inviter_may_not_invite(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let former = scene.join_as(&ada.organization, "former", Role::Owner).await;
+    let new = scene.invite(&former, Role::Owner).await;
+    scene.end_membership(&former).await;
+
+    assert_eq!(scene.open_invitation(&new).await, None);
+    assert_not_open(&scene.accept_as_newcomer(&new, "newcomer").await);
+    assert_not_open(&scene.accept_as_user(&new, &former, &ada.organization).await);
+    let again = scene.join_also(&former.user, &ada.organization).await;
+    assert_eq!(scene.open_invitation(&new).await, None, "a plain member");
+    assert_not_open(&scene.accept_as_newcomer(&new, "newcomer").await);
+    scene.end_as(as_user(&ada), &again).await.expect("removed");
+    assert_eq!(scene.roles(ada.organization.id).await.len(), 1);
+}
+
+pub async fn an_end_that_cannot_be_written_takes_no_invitation_back(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
+    let new = scene.invite(&bob, Role::Member).await;
+    let act = scene.unwritable_act(scene.act(&ada)).await;
+    let (here, him) = (ada.organization.id, bob.membership.id);
+    let failed = scene.stores.members.end(here, him, act).await;
+    failed.expect_err("not written");
+
+    assert!(scene.open_invitation(&new).await.is_some());
+    scene
+        .accept_as_newcomer(&new, "newcomer")
+        .await
+        .expect("bob is an owner");
+}
+
+pub async fn the_open_invitations_of_a_user_are_counted(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
+    scene.invite(&bob, Role::Member).await;
+    scene.later(Invitation::LIFETIME);
+    assert_eq!(open_invitations(&scene, &bob).await, 0, "it has expired");
+    let first = scene.invite(&bob, Role::Member).await;
+    scene.invite(&bob, Role::Owner).await;
+    scene.invite(&ada, Role::Owner).await;
+    assert_eq!(open_invitations(&scene, &bob).await, 2);
+    scene
+        .accept_as_newcomer(&first, "newcomer")
+        .await
+        .expect("joined");
+    assert_eq!(open_invitations(&scene, &bob).await, 1);
+    scene.end_as(as_user(&ada), &bob).await.expect("removed");
+    assert_eq!(open_invitations(&scene, &bob).await, 0);
+    assert_eq!(open_invitations(&scene, &ada).await, 1);
+}
+
+pub async fn nobody_joins_once_the_end_of_the_inviter_is_answered(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for round in 0..8 {
+        let bob = scene
+            .join_as(&ada.organization, &format!("bob{round}"), Role::Owner)
+            .await;
+        let first = scene.invite(&bob, Role::Owner).await;
+        let mut tasks: Vec<BoxFuture<'static, Option<NewInvitation>>> = Vec::new();
+        for number in 0..8 {
+            let (joining, new) = (scene.clone(), first.clone());
+            tasks.push(Box::pin(async move {
+                let username = format!("newcomer{round}-{number}");
+                let joined = joining.accept_as_newcomer(&new, &username).await;
+                assert!(
+                    matches!(joined, Ok(_) | Err(AcceptInvitationError::NotOpen)),
+                    "{joined:?}"
+                );
+                None
+            }));
+            let (inviting, owner) = (scene.clone(), bob.clone());
+            tasks.push(Box::pin(async move {
+                inviting.try_invite(&owner, Role::Owner).await.ok()
+            }));
+        }
+        let (removing, owner, ada) = (scene.clone(), bob.clone(), ada.clone());
+        tasks.insert(
+            8,
+            Box::pin(async move {
+                if round % 2 == 0 {
+                    removing.end_as(as_user(&ada), &owner).await.expect("removed");
+                } else {
+                    let demoted = removing.change_role(as_user(&ada), &owner, Role::Member).await;
+                    demoted.expect("demoted");
+                }
+                None
+            }),
+        );
+        let made = scene.in_parallel(tasks).await;
+
+        for new in made.into_iter().flatten().chain([first]) {
+            assert_eq!(scene.open_invitation(&new).await, None);
+            let subject = Subject::Invitation(new.invitation.id);
+            let here = Some(bob.organization.id);
+            let accepted = scene.events_about(here, Action::AcceptInvitation, subject).await;
+            let taken_back = revocations(&scene, &new).await;
+            assert_eq!(
+                accepted.len() + taken_back.len(),
+                1,
+                "each was used before, or taken back"
+            );
+        }
+    }
+}
+
+async fn open_invitations(scene: &AdministrationScene, inviter: &Member) -> u64 {
+    let (here, now) = (inviter.organization.id, scene.now());
+    let counted = scene.stores.invitations.count_open(here, inviter.user.id, now);
+    counted.await.expect("the store answers")
+}
+
+/// The events that tell that an invitation was taken back.
+async fn revocations(scene: &AdministrationScene, new: &NewInvitation) -> Vec<AuditEvent> {
+    let subject = Subject::Invitation(new.invitation.id);
+    let here = Some(new.invitation.organization_id);
+    scene.events_about(here, Action::RevokeInvitation, subject).await
+}
+
+fn assert_not_open<T: std::fmt::Debug>(refused: &Result<T, AcceptInvitationError>) {
+    assert!(
+        matches!(refused, Err(AcceptInvitationError::NotOpen)),
+        "{refused:?}"
+    );
+}

@@ -1,0 +1,62 @@
+//! What one user has offered: it ends when they may not invite any more.
+
+use std::convert::Infallible;
+
+use chrono::{DateTime, Utc};
+use diesel::QueryResult;
+use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
+
+use keyward_domain::audit::{Act, Actor};
+use keyward_domain::id::{InvitationId, OrganizationId, UserId};
+
+use crate::abort::Abort;
+use crate::actor;
+use crate::sqlite::audit_log::write_events;
+use crate::sqlite::columns::StoredId;
+use crate::sqlite::schema::invitations;
+
+/// The invitations of an organization by a user that are open at a moment.
+macro_rules! open_by {
+    ($organization:expr, $inviter:expr, $at:expr) => {{
+        let (kind, id) = actor::to_columns(Actor::User($inviter));
+        invitations::table
+            .filter(invitations::organization_id.eq(StoredId($organization.as_uuid())))
+            .filter(invitations::invited_by_kind.eq(kind))
+            .filter(invitations::invited_by_id.eq(id.map(StoredId)))
+            .filter(invitations::accepted_at.is_null())
+            .filter(invitations::revoked_at.is_null())
+            .filter(invitations::expires_at.gt($at.timestamp_millis()))
+    }};
+}
+
+/// Takes a user's open invitations back, with an event for each.
+pub(in crate::sqlite) fn take_back_by(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    inviter: UserId,
+    act: &Act,
+) -> QueryResult<()> {
+    let ids: Vec<StoredId> = open_by!(organization, inviter, act.at)
+        .order(invitations::id)
+        .select(invitations::id)
+        .load(connection)?;
+    diesel::update(open_by!(organization, inviter, act.at))
+        .set(invitations::revoked_at.eq(act.at.timestamp_millis()))
+        .execute(connection)?;
+    let events = ids
+        .into_iter()
+        .map(|id| act.invitation_taken_back(InvitationId::from_uuid(id.0)));
+    write_events(connection, events.collect())
+}
+
+pub(super) fn count_open(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    inviter: UserId,
+    at: DateTime<Utc>,
+) -> Result<u64, Abort<Infallible>> {
+    let count: i64 = open_by!(organization, inviter, at)
+        .count()
+        .get_result(connection)?;
+    Ok(count.unsigned_abs())
+}
