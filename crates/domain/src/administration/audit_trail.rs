@@ -155,10 +155,12 @@ enum NextPage {
 }
 
 impl AuditExport {
-    /// The next events, or nothing after the last. What is written meanwhile is newer, and not among them.
+    /// The next events, or nothing after the last. What is written meanwhile is mostly newer than what was read, and then
+    /// not among them. But an event's moment is taken before it is committed, and the clocks of servers differ: one that
+    /// is older than where the export stands will be among them.
     ///
     /// # Errors
-    /// Only if the store fails; asked again, it goes on where it was.
+    /// Only if the store fails; the export stays where it was.
     pub async fn next(&mut self) -> Result<Option<AuditPage>, StorageError> {
         let after = match self.next {
             NextPage::First => None,
@@ -166,7 +168,7 @@ impl AuditExport {
             NextPage::None => return Ok(None),
         };
         let request = PageRequest {
-            size: PageSize::LARGEST,
+            size: PageSize::EXPORT,
             after,
         };
         let page = self
