@@ -280,6 +280,15 @@ async fn what_was_mistyped_is_told_beside_its_field() {
         ("what=Deploy", "Nothing here has this id."),
         (&strangers, "Nothing here has this id."),
         ("from=tomorrow", "This is not a day. Write it like 2026-01-31."),
+        ("who=10:30", "Nobody here is called that."),
+        ("who=king%3A1", "Nobody here is called that."),
+        ("who=user%3A1", "Nobody here is called that."),
+        ("what=10:30", "Nothing here has this id."),
+        ("what=user%3A", "Nothing here has this id."),
+        ("from=-9999-01-01", "This is not a day."),
+        ("from=0000-12-31", "This is not a day."),
+        ("until=-200000-01-01", "This is not a day."),
+        ("until=%2B10000-01-01", "This is not a day."),
         ("until=2026-02-30", "This is not a day."),
         ("from=2026-02-02&until=2026-02-01", "Until is before From."),
     ] {
@@ -307,9 +316,7 @@ async fn an_address_that_was_damaged_says_so() {
     let browser = running.signed_in("ada").await;
     for query in [
         "action=key.melt",
-        "who=king%3A1",
-        "who=user%3A1",
-        "what=user%3A",
+        "after=-210000000000000%3A00000000-0000-7000-8000-000000000000",
         "after=1",
         "after=1%3A1",
         "who=a&who=b",

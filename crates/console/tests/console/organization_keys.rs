@@ -286,6 +286,16 @@ async fn several_keys_are_revoked_with_a_reason_that_their_holder_reads() {
     let second = scene.issue(&scene.bob, "second").await;
     let child = scene.issue_below(&second, "child").await;
     let keys = [&first, &second].map(|key| (format!("key-{}", key.key.id), "on"));
+    for never in [
+        "-9999-01-01T00:00",
+        "%2B262142-01-01T00:00",
+        "0000-12-31T00:00",
+        "soon",
+    ] {
+        let page = scene.owner.get(&format!("{REVOKE}?before={never}")).await;
+        assert_eq!(page.status, 400, "{never}");
+        assert!(page.text().contains("from the year 1 to 9999"), "{never}");
+    }
     let fields = boxes(&keys, &[("note", "the laptop was stolen"), ("confirm", "yes")]);
     let answer = scene.owner.post(REVOKE, &fields).await;
     let list = scene.owner.follow(&answer).await;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, Utc};
 use keyward_domain::administration::{AuditTrail, Authority};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::{AuditFilter, AuditPosition};
@@ -11,6 +11,7 @@ use super::sentence::{Party, choice};
 use crate::forms::Fields;
 use crate::links;
 use crate::pages::field::Field;
+use crate::pages::moment::YEARS;
 use crate::refusal::Refusal;
 
 /// What was asked for.
@@ -91,7 +92,7 @@ impl Search {
         };
         let who = match given("who") {
             None => Chosen::Any,
-            Some(text) if text.contains(':') => Chosen::One(actor_from(text).ok_or(Refusal::BadAddress)?),
+            Some(typed) if let Some(actor) = actor_from(typed) => Chosen::One(actor),
             Some(typed) => match trail.find_actor(authority, typed).await? {
                 Some(actor) => Chosen::One(actor),
                 None => Chosen::Unknown(typed.to_owned()),
@@ -99,7 +100,7 @@ impl Search {
         };
         let what = match given("what") {
             None => Chosen::Any,
-            Some(text) if text.contains(':') => Chosen::One(subject_from(text).ok_or(Refusal::BadAddress)?),
+            Some(typed) if let Some(subject) = subject_from(typed) => Chosen::One(subject),
             Some(typed) => match trail.find_subject(authority, typed).await? {
                 Some(subject) => Chosen::One(subject),
                 None => Chosen::Unknown(typed.to_owned()),
@@ -281,7 +282,7 @@ impl Day {
     fn parse(text: Option<&str>) -> Self {
         let Some(typed) = text else { return Self::Any };
         match NaiveDate::parse_from_str(typed, "%Y-%m-%d") {
-            Ok(day) if day_after(day).is_some() => Self::One(day),
+            Ok(day) if YEARS.contains(&day.year()) => Self::One(day),
             Ok(_) | Err(_) => Self::Unreadable {
                 typed: typed.to_owned(),
                 problem: "This is not a day. Write it like 2026-01-31.",
@@ -367,8 +368,9 @@ fn position_to_text(position: AuditPosition) -> String {
 
 fn position_from(text: &str) -> Option<AuditPosition> {
     let (milliseconds, id) = text.split_once(':')?;
+    let at = DateTime::from_timestamp_millis(milliseconds.parse().ok()?)?;
     Some(AuditPosition {
-        at: DateTime::from_timestamp_millis(milliseconds.parse().ok()?)?,
+        at: YEARS.contains(&at.year()).then_some(at)?,
         id: id.parse().ok()?,
     })
 }
