@@ -2,10 +2,11 @@
 
 use chrono::TimeDelta;
 use keyward_domain::api_key::LastUse;
+use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{KeyUse, LastUses};
+use keyward_domain::ports::{DescendantKeys, KeyUse, LastUses};
 
 use crate::browser::Browser;
 use crate::running::{LIST, Running};
@@ -181,6 +182,35 @@ async fn thousands_of_keys_come_page_by_page() {
 }
 
 #[tokio::test]
+async fn a_key_is_in_its_own_tree_however_large_the_family_is() {
+    let scene = Scene::new().await;
+    let root = scene.issue(&scene.bob, "root").await;
+    for number in 0..505 {
+        let sibling = scene.issue_below(&root, &format!("sibling {number:03}")).await;
+        let (keys, source) = (scene.running.installation.keys(), RequestSource::default());
+        keys.revoke(
+            &scene.bob.as_holder(),
+            sibling.key.id,
+            DescendantKeys::Keep,
+            source,
+        )
+        .await
+        .unwrap();
+    }
+    let parent = scene.issue_below(&root, "young parent").await;
+    let young = scene.issue_below(&parent, "youngest").await;
+    let page = scene.owner.get(&format!("{ALL}/{}", young.key.id)).await;
+    let text = page.text();
+    let (_, family) = text.split_once("Family").unwrap();
+    for name in ["root", "sibling 000", "sibling 496", "young parent", "youngest"] {
+        assert!(family.contains(name), "{name}");
+    }
+    assert!(!family.contains("sibling 497"));
+    assert!(family.contains("And 8 more keys of this family"), "{family}");
+    assert!(page.shows("aria-current=\"true\""));
+}
+
+#[tokio::test]
 async fn a_key_leads_to_its_family_as_a_tree() {
     let scene = Scene::new().await;
     let root = scene.issue(&scene.bob, "root").await;
@@ -256,6 +286,16 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
         .get(&format!("{REVOKE}?before=2025-01-01T00:00"))
         .await;
     assert!(none.text().contains("Nothing to revoke"));
+    for never in [
+        "-9999-01-01T00:00",
+        "%2B262142-01-01T00:00",
+        "0000-12-31T00:00",
+        "soon",
+    ] {
+        let page = scene.owner.get(&format!("{REVOKE}?before={never}")).await;
+        assert_eq!(page.status, 400, "{never}");
+        assert!(page.text().contains("from the year 1 to 9999"), "{never}");
+    }
     let nothing_ticked = scene.owner.get(&format!("{REVOKE}?")).await;
     assert_eq!((nothing_ticked.status, nothing_ticked.location()), (303, ALL));
 }
@@ -286,16 +326,6 @@ async fn several_keys_are_revoked_with_a_reason_that_their_holder_reads() {
     let second = scene.issue(&scene.bob, "second").await;
     let child = scene.issue_below(&second, "child").await;
     let keys = [&first, &second].map(|key| (format!("key-{}", key.key.id), "on"));
-    for never in [
-        "-9999-01-01T00:00",
-        "%2B262142-01-01T00:00",
-        "0000-12-31T00:00",
-        "soon",
-    ] {
-        let page = scene.owner.get(&format!("{REVOKE}?before={never}")).await;
-        assert_eq!(page.status, 400, "{never}");
-        assert!(page.text().contains("from the year 1 to 9999"), "{never}");
-    }
     let fields = boxes(&keys, &[("note", "the laptop was stolen"), ("confirm", "yes")]);
     let answer = scene.owner.post(REVOKE, &fields).await;
     let list = scene.owner.follow(&answer).await;
