@@ -18,6 +18,7 @@ use super::{EventRow, one_more};
 use crate::abort::Abort;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::audit_events;
+use crate::sqlite::still_awaited::still_awaited;
 use crate::{actor, subject};
 
 pub(super) fn list(
@@ -61,6 +62,7 @@ fn matching(
     let mut query = audit_events::table
         .select(EventRow::as_select())
         .into_boxed()
+        .filter(still_awaited(audit_events::id))
         .order((audit_events::occurred_at.desc(), audit_events::id.desc()))
         .limit(one_more(page.size));
     query = match organization {

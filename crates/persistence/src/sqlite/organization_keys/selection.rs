@@ -58,7 +58,8 @@ pub(super) fn family_of(organization: OrganizationId, id: ApiKeyId) -> KeyCondit
         " UNION SELECT parent.id, parent.created_by_key_id FROM api_keys parent \
              JOIN line ON parent.id = line.created_by_key_id\
          ), family AS (SELECT line.id FROM line \
-             UNION SELECT child.id FROM api_keys child JOIN family ON child.created_by_key_id = family.id\
+             UNION SELECT child.id FROM api_keys child JOIN family ON child.created_by_key_id = family.id \
+             WHERE still_awaited(child.id)\
          ) SELECT id FROM family)",
     );
     Box::new(within(organization).and(family))
@@ -80,7 +81,8 @@ fn listed_or_descends(ids: impl Iterator<Item = Uuid>) -> ListedIn {
     )
     .bind::<Text, _>(as_json(ids))
     .sql(
-        ")) UNION SELECT child.id FROM api_keys child JOIN lineage ON child.created_by_key_id = lineage.id\
+        ")) UNION SELECT child.id FROM api_keys child JOIN lineage ON child.created_by_key_id = lineage.id \
+             WHERE still_awaited(child.id)\
          ) SELECT id FROM lineage)",
     )
 }
