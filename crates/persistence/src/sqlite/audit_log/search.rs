@@ -1,5 +1,5 @@
-//! Searching what happened. Every filter has an index that begins with what it fixes and goes on with the order of the
-//! list, so a page costs as much as it holds, however much is stored and however far back it is.
+//! Searching what happened, by the same indexes and at the same costs as on PostgreSQL: see there. A search that nobody
+//! waits for any more ends.
 
 use std::cmp::Reverse;
 use std::convert::Infallible;
