@@ -25,6 +25,8 @@ pub struct AuditPage {
     pub events: Page<AuditEvent, AuditPosition>,
     /// The names of what the events and the filter tell of, as they are now. What is gone has none.
     pub names: HashMap<Subject, String>,
+    /// The usernames of the people among these: names tell nobody apart.
+    pub usernames: HashMap<Subject, Username>,
 }
 
 impl AuditTrail {
@@ -115,7 +117,12 @@ impl AuditTrail {
         let subjects: HashSet<Subject> = told_of.chain(asked_for.into_iter().flatten()).collect();
         let subjects: Vec<Subject> = subjects.into_iter().collect();
         let names = self.names.find(organization, &subjects).await?;
-        Ok(AuditPage { events, names })
+        let usernames = self.names.usernames(organization, &subjects).await?;
+        Ok(AuditPage {
+            events,
+            names,
+            usernames,
+        })
     }
 }
 

@@ -1,9 +1,7 @@
 //! The search form of the audit log: what was asked for, as a filter, as an address and as it is shown again.
 
-use std::collections::HashMap;
-
 use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, Utc};
-use keyward_domain::administration::{AuditTrail, Authority};
+use keyward_domain::administration::{AuditPage, AuditTrail, Authority};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::{AuditFilter, AuditPosition};
 
@@ -181,9 +179,7 @@ impl Search {
     }
 
     /// The form as it is shown again; the names are known once events were looked for.
-    pub(super) fn form(&self, list: &str, names: Option<&HashMap<Subject, String>>) -> SearchForm {
-        let unnamed = HashMap::new();
-        let names = names.unwrap_or(&unnamed);
+    pub(super) fn form(&self, list: &str, known: Option<&AuditPage>) -> SearchForm {
         let anybody = Self {
             who: Chosen::Any,
             ..self.clone()
@@ -193,12 +189,12 @@ impl Search {
             ..self.clone()
         };
         let found_actor = |actor: Actor| Found {
-            party: Party::actor(actor, names, |_| String::new()),
+            party: Party::actor(actor, known, |_| String::new()),
             value: actor_to_text(actor),
             without: anybody.address(list),
         };
         let found_subject = |subject: Subject| Found {
-            party: Party::subject(subject, names, |_| String::new()),
+            party: Party::subject(subject, known, |_| String::new()),
             value: subject_to_text(subject),
             without: anything.address(list),
         };
