@@ -1,12 +1,15 @@
 //! All keys of an organization, for its owners.
 
 use chrono::TimeDelta;
+use keyward_domain::administration::ports::KeySelection;
 use keyward_domain::api_key::LastUse;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{DescendantKeys, KeyUse, LastUses};
+use keyward_domain::sign_in::password::PasswordHash;
+use keyward_domain::user::DisplayName;
 
 use crate::browser::Browser;
 use crate::running::{LIST, Running};
@@ -298,6 +301,38 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
     }
     let nothing_ticked = scene.owner.get(&format!("{REVOKE}?")).await;
     assert_eq!((nothing_ticked.status, nothing_ticked.location()), (303, ALL));
+}
+
+#[tokio::test]
+async fn who_revoked_a_key_is_told_apart_from_others_of_that_name() {
+    let scene = Scene::new().await;
+    let installation = &scene.running.installation;
+    let mut user = installation.builder.user("augusta");
+    user.display_name = DisplayName::parse("bob").unwrap();
+    let membership = installation
+        .builder
+        .membership(&scene.ada.organization, &user, Role::Owner);
+    let hash = PasswordHash::from_phc_string("none".to_owned());
+    installation.store.put_user(user.clone(), hash);
+    installation.store.put_membership(membership.clone());
+    let augusta = Member {
+        user,
+        membership,
+        organization: scene.ada.organization.clone(),
+    };
+    let key = scene.issue(&scene.bob, "Deploy").await;
+    let selection = KeySelection::Keys {
+        ids: vec![key.key.id],
+        descendants: DescendantKeys::Keep,
+    };
+    let authority = augusta.as_authority().unwrap();
+    let keys = installation.organization_keys();
+    keys.revoke(&authority, selection, None, RequestSource::default())
+        .await
+        .unwrap();
+    let holder = scene.running.signed_in("bob").await;
+    let all = holder.get(&format!("{LIST}?status=all")).await;
+    assert!(all.text().contains("by bob augusta, an owner"), "{}", all.text());
 }
 
 #[tokio::test]
