@@ -76,6 +76,7 @@ async fn main() {
         audit_trail: installation.audit_trail(),
         own_account: installation.own_account(),
         public_url,
+        command: "keyward".to_owned(),
     };
     let ids = Arc::clone(&installation.builder.ids);
     let config = FrontDoorConfig::new(Arc::new(move || {
@@ -159,7 +160,7 @@ impl Preview {
         };
         let authority = owner.as_authority().expect("an owner");
         let invitations = self.installation.invitations();
-        let issued = invitations.invite(&authority, draft, RequestSource::default());
+        let issued = invitations.invite(&authority, draft, None, RequestSource::default());
         issued.await.expect("an invitation").token
     }
 

@@ -9,14 +9,16 @@
 //! | which address leads where | `routes` |
 //! | what each page shows and does | `pages`, one file per page, with its template of the same name |
 //! | who may see a page | `viewer` |
-//! | which requests are believed | `same_origin`, `session_cookie`, `forms`, `local_path` |
+//! | which requests are believed | `same_origin`, `session_cookie`, `invitation_cookie`, `forms`, `local_path` |
 //! | what every answer carries | `headers` |
 //! | what goes wrong, and the page that says so | `refusal` |
 //! | style, script and icon | `assets` |
 
 mod assets;
+mod cookies;
 mod forms;
 mod headers;
+mod invitation_cookie;
 mod links;
 mod local_path;
 mod pages;
@@ -72,6 +74,8 @@ pub struct Console {
     pub own_account: OwnAccount,
     /// Where people reach this installation.
     pub public_url: PublicUrl,
+    /// What whoever administers it types for Keyward on the server: `keyward`, or where that is.
+    pub command: String,
 }
 
 impl Console {

@@ -1,8 +1,9 @@
 //! The cookie that carries a session.
 
 use keyward_domain::sign_in::session::SessionToken;
-use poem::http::{HeaderMap, HeaderValue, header};
+use poem::http::{HeaderMap, HeaderValue};
 
+use crate::cookies;
 use crate::public_url::PublicUrl;
 
 /// The name and attributes of the session cookie, which depend on how people reach the installation.
@@ -30,45 +31,26 @@ impl SessionCookie {
         }
     }
 
-    /// The session that a request claims to belong to.
-    ///
-    /// Cookies ignore ports, so another program on `localhost` may have set one of the same name: the first that could
-    /// be ours counts.
+    /// The session that a request claims to belong to: of several cookies of that name, the first that could be ours.
     pub(crate) fn read(self, headers: &HeaderMap) -> Option<SessionToken> {
-        headers
-            .get_all(header::COOKIE)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(';'))
-            .filter_map(|pair| pair.trim().split_once('='))
-            .filter(|(name, _)| *name == self.name)
-            .find_map(|(_, value)| SessionToken::parse(value))
+        cookies::sent(headers, self.name).find_map(SessionToken::parse)
     }
 
     /// The header that starts a session in the browser.
     pub(crate) fn set(self, token: &SessionToken) -> HeaderValue {
-        header_value(&format!("{}={}; {}", self.name, token.expose(), self.attributes))
+        cookies::set_cookie(&format!("{}={}; {}", self.name, token.expose(), self.attributes))
     }
 
     /// The header that ends it. A `__Host-` cookie is removed only by the same attributes.
     pub(crate) fn remove(self) -> HeaderValue {
-        header_value(&format!("{}=; {}; Max-Age=0", self.name, self.attributes))
+        cookies::set_cookie(&format!("{}=; {}; Max-Age=0", self.name, self.attributes))
     }
-}
-
-#[expect(
-    clippy::expect_used,
-    reason = "names, attributes and hexadecimal digits are always a header value"
-)]
-fn header_value(text: &str) -> HeaderValue {
-    let mut value = HeaderValue::from_str(text).expect("a header value");
-    value.set_sensitive(true);
-    value
 }
 
 #[cfg(test)]
 mod tests {
     use keyward_domain::testing::SeededRandom;
+    use poem::http::header;
 
     use super::*;
 

@@ -223,12 +223,9 @@ pub struct Act {
 }
 
 impl Act {
-    pub(crate) fn new(
-        ids: &Arc<IdGenerator>,
-        at: DateTime<Utc>,
-        actor: Actor,
-        source: RequestSource,
-    ) -> Self {
+    /// An act outside of all organizations. Use cases make it; whoever calls a port that takes one does, too.
+    #[must_use]
+    pub fn new(ids: &Arc<IdGenerator>, at: DateTime<Utc>, actor: Actor, source: RequestSource) -> Self {
         Self {
             at,
             actor,
@@ -238,7 +235,9 @@ impl Act {
         }
     }
 
-    pub(crate) fn within(self, organization: OrganizationId) -> Self {
+    /// The act, in an organization.
+    #[must_use]
+    pub fn within(self, organization: OrganizationId) -> Self {
         Self {
             organization_id: Some(organization),
             ..self

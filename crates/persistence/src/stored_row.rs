@@ -35,6 +35,19 @@ impl StoredRow {
         value.ok_or_else(|| self.corrupt(column, "missing".to_owned()))
     }
 
+    /// A column that holds nothing, which is right unless others only mean something beside it.
+    pub(crate) fn nothing_unless<T>(
+        &self,
+        column: &'static str,
+        needed: bool,
+    ) -> Result<Option<T>, StorageError> {
+        if needed {
+            Err(self.corrupt(column, "missing".to_owned()))
+        } else {
+            Ok(None)
+        }
+    }
+
     pub(crate) fn corrupt(&self, column: &'static str, problem: String) -> StorageError {
         StorageError::Corrupt {
             table: self.table,

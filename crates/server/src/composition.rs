@@ -22,6 +22,7 @@ use keyward_http_api::HttpApi;
 use crate::clock::SystemClock;
 use crate::last_use_writer::LastUseWriter;
 use crate::password_hasher::Argon2idHasher;
+use crate::program;
 use crate::random::OsRandom;
 use crate::store::Store;
 
@@ -129,6 +130,12 @@ impl Composition {
             organization_keys: self.organization_keys(),
             audit_trail: AuditTrail::new(self.store.clone(), self.store.clone()),
             own_account: self.own_account(),
+            // Strangers see these pages, too: where a file is on a server is not for them.
+            command: if public_url.is_https() {
+                "keyward".to_owned()
+            } else {
+                program::name()
+            },
             public_url,
         }
     }

@@ -2,16 +2,20 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | who and what is in it | [`data`] and [`organization`], two tables |
-//! | how it gets in | [`fill`], through the use cases, with [`past_clock`] |
+//! | who and what is in it | [`organization`], [`keys`], [`last_uses`], [`museum`]: tables, in the words of [`happening`] |
+//! | how it gets in | [`fill`] and [`telling`], through the use cases, with [`past_clock`] |
 //! | what is printed | [`welcome`] |
 //! | where it is, for how long | [`temporary_directory`] |
 
-mod data;
 mod fill;
+mod happening;
+mod keys;
+mod last_uses;
+mod museum;
 mod one_hash;
 mod organization;
 mod past_clock;
+mod telling;
 mod temporary_directory;
 mod welcome;
 

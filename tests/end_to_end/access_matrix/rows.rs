@@ -212,7 +212,7 @@ pub(super) const CONSOLE: &[Row] = &[
     get("/organizations/:slug/settings/members", Nothing, OWNERS),
     get("/organizations/:slug/settings/members/invite", Nothing, OWNERS),
     post("/organizations/:slug/settings/members/invite", Nothing,
-        &[("invitee", "Somebody"), ("role", "owner")], OWNERS),
+        &[("nonce", "{nonce}"), ("invitee", "Somebody"), ("role", "owner")], OWNERS),
     get("/organizations/:slug/settings/members/invitations", Nothing, OWNERS),
     post("/organizations/:slug/settings/members/invitations/:id/take-back", Invitation, &[], OWNERS),
     get("/organizations/:slug/settings/members/:id", Bystander, OWNERS),

@@ -104,8 +104,14 @@ impl World {
             .get(&format!("{SETTINGS}/members?search=alan"))
             .await;
         let bystander = id_after(&page, "/settings/members/").expect("alan");
-        let invitee = [("invitee", "A colleague"), ("role", "member")];
         let invite = format!("{SETTINGS}/members/invite");
+        let page = owner.console.get(&invite).await;
+        let invitation_nonce = hidden_value(&page, "nonce").expect("a nonce in the form");
+        let invitee = [
+            ("nonce", &*invitation_nonce),
+            ("invitee", "A colleague"),
+            ("role", "member"),
+        ];
         owner.console.post(&invite, &invitee).await;
         let page = owner
             .console

@@ -18,8 +18,9 @@ use poem::{Response, handler};
 
 use crate::forms::{Fields, Query};
 use crate::pages::html;
+use crate::pages::key_status::{called, title};
 use crate::pages::last_used::LastUsed;
-use crate::pages::listing::Listing;
+use crate::pages::listing::StatusListing;
 use crate::pages::moment::Moment;
 use crate::pages::organization_keys::views;
 use crate::pages::settings::{Section, SectionLink, Settings};
@@ -173,34 +174,32 @@ pub(crate) async fn show(
     insider: Insider,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let listing = Listing::parse(&query)?;
+    let listing = StatusListing::<ApiKeyId, StatusFilter>::parse(&query)?;
+    let part = listing.part;
     let holder = insider.member.as_holder();
     let slug = &insider.member.organization.slug;
-    let request = PageRequest {
-        size: PageSize::DEFAULT,
-        after: listing.after,
-    };
-    let filter = KeyFilter::new(listing.status, Some(listing.search));
-    let found = console.keys.list(&holder, filter, request).await?;
+    let filter = KeyFilter::new(listing.status, Some(part.search));
+    let found = console.keys.list(&holder, filter, part.request()).await?;
+    let list = links::api_keys(slug);
     let is_first_visit = found.items.is_empty() && has_no_key(&console.keys, &holder).await?;
     let page = ApiKeysPage {
         settings: Settings::new(&insider, Section::ApiKeys),
         public_url: &console.public_url,
         views: views(&insider, false),
-        list: links::api_keys(slug),
         create: links::new_api_key(slug),
         notice: notice(&console.keys, &holder, &query).await?,
         is_first_visit,
-        search: listing.search,
+        search: part.search,
         status: listing.status,
-        statuses: listing.statuses(slug),
-        unsearched: listing.without_search().address(slug, None),
-        everywhere: listing.with_status(StatusFilter::All).address(slug, None),
-        list_title: listing.title(),
-        caption: listing.caption(found.items.len(), found.next.is_some()),
-        newest: listing.after.map(|_| listing.address(slug, None)),
-        older: found.next.map(|next| listing.address(slug, Some(next))),
+        statuses: listing.tabs(&list),
+        unsearched: listing.unsearched(&list),
+        everywhere: listing.among(&list, StatusFilter::All),
+        list_title: title(listing.status),
+        caption: part.caption(found.items.len(), found.next.is_some(), called(listing.status)),
+        newest: listing.newest(&list),
+        older: found.next.map(|next| listing.address(&list, Some(next))),
         rows: rows(console, &holder, slug, found).await?,
+        list,
     };
     html(StatusCode::OK, &page)
 }

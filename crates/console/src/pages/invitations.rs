@@ -9,12 +9,12 @@ use keyward_domain::id::InvitationId;
 use keyward_domain::invitation::Invitation;
 use keyward_domain::membership::Role;
 use keyward_domain::organization::Slug;
-use keyward_domain::page::{PageRequest, PageSize};
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
 
 use crate::forms::{Form, Query};
+use crate::pages::listing::Listing;
 use crate::pages::members::tabs;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, SectionLink, Settings};
@@ -37,10 +37,13 @@ struct InvitationsPage {
     older: Option<String>,
 }
 
-/// What became of an invitation that an owner wanted to take back.
+/// What became of the form that led here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Notice {
+    /// It was sent before, and invited then.
+    AlreadyCreated,
     TakenBack,
+    /// What it was to take back had been accepted.
     Used,
 }
 
@@ -60,15 +63,8 @@ pub(crate) async fn show(
     Owner { insider, authority }: Owner,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let after = match query.optional("after") {
-        None => None,
-        Some(id) => Some(id.parse().map_err(|_| Refusal::BadAddress)?),
-    };
-    let request = PageRequest {
-        size: PageSize::DEFAULT,
-        after,
-    };
-    let found = console.invitations.pending(&authority, request).await?;
+    let listing = Listing::<InvitationId>::parse(&query)?;
+    let found = console.invitations.pending(&authority, listing.request()).await?;
     let slug = &insider.member.organization.slug;
     let list = links::invitations(slug);
     let page = InvitationsPage {
@@ -81,10 +77,8 @@ pub(crate) async fn show(
             .iter()
             .map(|one| row(&console.invitations, one, slug))
             .collect(),
-        newest: after.map(|_| list.clone()),
-        older: found
-            .next
-            .map(|next| links::with_query(&list, [("after", Some(&*next.to_string()))])),
+        newest: listing.newest(&list, []),
+        older: found.next.map(|next| listing.address(&list, Some(next), [])),
     };
     html(StatusCode::OK, &page)
 }
@@ -106,10 +100,17 @@ pub(crate) async fn take_back(
         }
         Err(RevokeInvitationError::Storage(error)) => return Err(error.into()),
     };
-    Ok(redirect(&links::with_query(
-        &links::invitations(&insider.member.organization.slug),
-        [("notice", Some(notice.as_str()))],
-    )))
+    Ok(redirect(&saying(notice, &insider.member.organization.slug)))
+}
+
+/// The list after the form that invites was sent again.
+pub(super) fn after_repeated_form(organization: &Slug) -> String {
+    saying(Notice::AlreadyCreated, organization)
+}
+
+fn saying(notice: Notice, organization: &Slug) -> String {
+    let notice = Some(notice.as_str());
+    links::with_query(&links::invitations(organization), [("notice", notice)])
 }
 
 fn row(invitations: &Invitations, invitation: &Invitation, slug: &Slug) -> Row {
@@ -126,13 +127,14 @@ fn row(invitations: &Invitations, invitation: &Invitation, slug: &Slug) -> Row {
 impl Notice {
     const fn as_str(self) -> &'static str {
         match self {
+            Self::AlreadyCreated => "already-created",
             Self::TakenBack => "taken-back",
             Self::Used => "used",
         }
     }
 
     fn from_word(word: &str) -> Option<Self> {
-        [Self::TakenBack, Self::Used]
+        [Self::AlreadyCreated, Self::TakenBack, Self::Used]
             .into_iter()
             .find(|notice| notice.as_str() == word)
     }

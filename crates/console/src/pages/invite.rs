@@ -6,6 +6,7 @@ use askama::Template;
 use keyward_domain::administration::InvitationDraft;
 use keyward_domain::administration::ports::AddInvitationError;
 use keyward_domain::invitation::Invitee;
+use keyward_domain::keys::FormNonce;
 use keyward_domain::membership::Role;
 use poem::http::StatusCode;
 use poem::web::Data;
@@ -13,9 +14,10 @@ use poem::{Response, handler};
 
 use crate::forms::Form;
 use crate::pages::field::Field;
-use crate::pages::html;
+use crate::pages::invitations::after_repeated_form;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
+use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
 use crate::viewer::{Insider, Owner};
@@ -26,6 +28,7 @@ use crate::{Console, links};
 struct InvitePage {
     settings: Settings,
     list: String,
+    nonce: FormNonce,
     invitee: Field,
     role: Role,
 }
@@ -42,12 +45,19 @@ struct IssuedInvitationPage {
 }
 
 #[handler]
-pub(crate) async fn show(Owner { insider, .. }: Owner) -> Result<Response, Refusal> {
+pub(crate) async fn show(
+    Data(console): Data<&Arc<Console>>,
+    Owner { insider, .. }: Owner,
+) -> Result<Response, Refusal> {
+    let nonce = console.invitations.form_nonce();
     let invitee = Field {
         focused: true,
         ..Field::default()
     };
-    html(StatusCode::OK, &InvitePage::new(&insider, invitee, Role::Member))
+    html(
+        StatusCode::OK,
+        &InvitePage::new(&insider, nonce, invitee, Role::Member),
+    )
 }
 
 #[handler]
@@ -58,17 +68,23 @@ pub(crate) async fn submit(
     // After the form, which may be long on its way: who sends it must still run the organization when it is here.
     Owner { insider, authority }: Owner,
 ) -> Result<Response, Refusal> {
+    let nonce = FormNonce::parse(form.required("nonce")?)
+        .map_err(|_| Refusal::BadForm("The form's own mark is damaged."))?;
     let role = Role::from_word(form.required("role")?).ok_or(Refusal::BadForm("There is no such role."))?;
     let mut field = Field::with_value(form.required("invitee")?);
     let invitee = Invitee::parse(&field.value);
     let Some(invitee) = field.check("This", invitee) else {
         field.focused = true;
-        let page = InvitePage::new(&insider, field, role);
+        let page = InvitePage::new(&insider, nonce, field, role);
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     };
     let draft = InvitationDraft { invitee, role };
-    let issued = match console.invitations.invite(&authority, draft, source).await {
+    let invited = console.invitations.invite(&authority, draft, Some(nonce), source);
+    let issued = match invited.await {
         Ok(issued) => issued,
+        Err(AddInvitationError::AlreadyCreated(_)) => {
+            return Ok(redirect(&after_repeated_form(&insider.member.organization.slug)));
+        }
         Err(AddInvitationError::NotAllowed) => return Err(Refusal::NotFound),
         Err(AddInvitationError::Storage(error)) => return Err(error.into()),
     };
@@ -84,10 +100,11 @@ pub(crate) async fn submit(
 }
 
 impl InvitePage {
-    fn new(insider: &Insider, invitee: Field, role: Role) -> Self {
+    fn new(insider: &Insider, nonce: FormNonce, invitee: Field, role: Role) -> Self {
         Self {
             settings: Settings::new(insider, Section::Members),
             list: links::members(&insider.member.organization.slug),
+            nonce,
             invitee,
             role,
         }

@@ -10,11 +10,12 @@ use keyward_domain::membership::{Member, Role};
 use keyward_domain::sign_in::joining::JoinError;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::session::{SignInAttempt, SignedIn};
-use poem::http::StatusCode;
+use poem::http::{HeaderValue, StatusCode, header};
 use poem::web::Data;
 use poem::{Request, Response, handler};
 
 use crate::forms::{Fields, Form, Query};
+use crate::invitation_cookie::InvitationCookie;
 use crate::links::SignInNotice;
 use crate::local_path::LocalPath;
 use crate::pages::moment::Moment;
@@ -76,10 +77,16 @@ struct Offer {
 #[handler]
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
+    request: &Request,
     Visitor(visitor): Visitor,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let Some(token) = query.optional("token").and_then(InvitationToken::parse) else {
+    let token = match query.optional("token") {
+        Some(text) => InvitationToken::parse(text),
+        // They come back from signing in.
+        None => InvitationCookie::of(&console.public_url).read(request.headers()),
+    };
+    let Some(token) = token else {
         return dead_link();
     };
     let Some(open) = console.joining.invitation(&token).await? else {
@@ -88,7 +95,7 @@ pub(crate) async fn show(
     match visitor {
         None => {
             let page = JoinPage::new(&open, &token, NewcomerFields::default());
-            html(StatusCode::OK, &page)
+            Ok(keeping(console, &token, html(StatusCode::OK, &page)?))
         }
         Some(viewer) if is_member(console, &viewer, &open).await? => {
             already_member(StatusCode::OK, &open, &token, &viewer)
@@ -126,7 +133,7 @@ pub(crate) async fn submit(
                 was_signed_out: true,
                 ..JoinPage::new(&open, &token, NewcomerFields::default())
             };
-            html(StatusCode::FORBIDDEN, &page)
+            Ok(keeping(console, &token, html(StatusCode::FORBIDDEN, &page)?))
         }
         ("newcomer", _) => join_as_newcomer(console, &open, &token, &form, request, source).await,
         (_, _) => Err(Refusal::BadForm("The form does not say who joins.")),
@@ -141,7 +148,7 @@ async fn join_as_user(
     source: RequestSource,
 ) -> Result<Response, Refusal> {
     match console.joining.join_as_user(token, &viewer.user, source).await {
-        Ok(member) => Ok(redirect(&first_page(&member))),
+        Ok(member) => Ok(forgetting(console, redirect(&first_page(&member)))),
         Err(JoinError::AlreadyMember) => already_member(StatusCode::CONFLICT, open, token, viewer),
         // A user who joins chooses no username.
         Err(JoinError::InvitationInvalid | JoinError::UsernameTaken) => dead_link(),
@@ -174,7 +181,9 @@ async fn join_as_newcomer(
                 previous: SessionCookie::of(&console.public_url).read(request.headers()),
                 source,
             };
-            sign_in_newcomer(console, attempt, &first_page(&member), SignInNotice::Joined).await
+            let next = first_page(&member);
+            let signed_in = sign_in_newcomer(console, attempt, &next, SignInNotice::Joined).await?;
+            Ok(forgetting(console, signed_in))
         }
         Err(JoinError::UsernameTaken) => {
             fields.say_that_username_is_taken();
@@ -185,6 +194,21 @@ async fn join_as_newcomer(
         Err(JoinError::Hashing(error)) => Err(error.into()),
         Err(JoinError::Storage(error)) => Err(error.into()),
     }
+}
+
+/// The invitation stays in the browser while they sign in.
+fn keeping(console: &Console, token: &InvitationToken, response: Response) -> Response {
+    with_cookie(response, InvitationCookie::of(&console.public_url).set(token))
+}
+
+/// It is used.
+fn forgetting(console: &Console, response: Response) -> Response {
+    with_cookie(response, InvitationCookie::of(&console.public_url).remove())
+}
+
+fn with_cookie(mut response: Response, cookie: HeaderValue) -> Response {
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    response
 }
 
 fn first_page(member: &Member) -> String {
@@ -227,7 +251,7 @@ impl JoinPage {
         if fields.has_errors {
             fields.focus();
         }
-        let here = LocalPath::parse(&links::join(token));
+        let here = LocalPath::parse(links::JOIN);
         Self {
             offer: Offer::new(open, token),
             sign_in: links::sign_in(here.as_ref(), None),

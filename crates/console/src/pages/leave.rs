@@ -25,8 +25,10 @@ struct LeavePage {
     general: String,
     stops: WhatStops,
     confirmation_missing: bool,
-    /// Nobody else runs the organization.
+    /// Nobody else runs the organization, so the viewer cannot leave.
     is_last_owner: bool,
+    /// They tried to.
+    was_refused: bool,
     /// Where somebody else can be made an owner.
     members: String,
 }
@@ -56,6 +58,7 @@ pub(crate) async fn submit(
         Err(EndMembershipError::LastOwner) => {
             let page = LeavePage {
                 is_last_owner: true,
+                was_refused: true,
                 ..page(console, &insider).await?
             };
             html(StatusCode::CONFLICT, &page)
@@ -72,7 +75,8 @@ async fn page(console: &Console, insider: &Insider) -> Result<LeavePage, Refusal
         general: links::general(slug),
         stops: WhatStops::on_leaving(console, &insider.member.as_holder()).await?,
         confirmation_missing: false,
-        is_last_owner: false,
+        is_last_owner: console.members.is_last_owner(&insider.member.membership).await?,
+        was_refused: false,
         members: links::members(slug),
     })
 }

@@ -38,8 +38,10 @@ struct MemberPage {
     /// Where the membership ends.
     end: String,
     has_new_role: bool,
-    /// Nobody else runs the organization.
+    /// Nobody else runs the organization, so they have to stay its owner.
     is_last_owner: bool,
+    /// Somebody wanted them to be a plain member.
+    was_refused: bool,
 }
 
 #[handler]
@@ -53,7 +55,7 @@ pub(crate) async fn show(
     let page = MemberPage {
         // The page tells the role that they have, so no link can claim another.
         has_new_role: query.optional("role") == Some("changed"),
-        ..MemberPage::new(&insider, &member)
+        ..MemberPage::new(console, &insider, &member).await?
     };
     html(StatusCode::OK, &page)
 }
@@ -81,7 +83,8 @@ pub(crate) async fn change_role(
         Err(ChangeRoleError::LastOwner) => {
             let page = MemberPage {
                 is_last_owner: true,
-                ..MemberPage::new(&insider, &find(console, &authority, id).await?)
+                was_refused: true,
+                ..MemberPage::new(console, &insider, &find(console, &authority, id).await?).await?
             };
             html(StatusCode::CONFLICT, &page)
         }
@@ -101,11 +104,11 @@ pub(super) async fn find(
 }
 
 impl MemberPage {
-    fn new(insider: &Insider, member: &MemberOverview) -> Self {
+    async fn new(console: &Console, insider: &Insider, member: &MemberOverview) -> Result<Self, Refusal> {
         let slug = &insider.member.organization.slug;
         let id = member.membership.id;
         let is_viewer = id == insider.member.membership.id;
-        Self {
+        Ok(Self {
             settings: Settings::new(insider, Section::Members),
             list: links::members(slug),
             name: member.user.display_name.to_string(),
@@ -122,7 +125,8 @@ impl MemberPage {
                 links::remove_member(slug, id)
             },
             has_new_role: false,
-            is_last_owner: false,
-        }
+            is_last_owner: console.members.is_last_owner(&member.membership).await?,
+            was_refused: false,
+        })
     }
 }

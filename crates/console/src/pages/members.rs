@@ -7,13 +7,13 @@ use keyward_domain::administration::ports::{MemberFilter, MemberOverview};
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
 use keyward_domain::organization::Slug;
-use keyward_domain::page::{PageRequest, PageSize};
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
 
-use crate::forms::{Fields, Query};
+use crate::forms::Query;
 use crate::pages::html;
+use crate::pages::listing::{Items, Listing};
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::refusal::Refusal;
@@ -47,12 +47,12 @@ struct Row {
     address: String,
 }
 
-/// Which part of the members the list shows.
-struct Listing<'a> {
-    search: &'a str,
-    /// The last member of the page before.
-    after: Option<MembershipId>,
-}
+/// How the table's caption calls them.
+pub(super) const MEMBERS: Items = Items {
+    one: "member",
+    several: "members",
+    later: "more",
+};
 
 /// The list after somebody was removed, saying so.
 pub(super) fn after_removal(organization: &Slug, removed: MembershipId) -> String {
@@ -82,34 +82,34 @@ pub(crate) async fn show(
     Owner { insider, authority }: Owner,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let listing = Listing::parse(&query)?;
-    let request = PageRequest {
-        size: PageSize::DEFAULT,
-        after: listing.after,
-    };
+    let listing = Listing::<MembershipId>::parse(&query)?;
     let filter = MemberFilter::new(Some(listing.search));
-    let found = console.members.list(&authority, filter, request).await?;
+    let found = console
+        .members
+        .list(&authority, filter, listing.request())
+        .await?;
     // It is looked up, so that no link can claim it of somebody who is still here.
     let has_removed = match query.optional("removed").and_then(|id| id.parse().ok()) {
         Some(id) => console.members.find(&authority, id).await?.is_none(),
         None => false,
     };
     let slug = &insider.member.organization.slug;
+    let list = links::members(slug);
     let page = MembersPage {
         settings: Settings::new(&insider, Section::Members),
         tabs: tabs(slug, "Members"),
-        list: links::members(slug),
         invite: links::invite(slug),
         has_removed,
         search: listing.search,
-        caption: listing.caption(found.items.len(), found.next.is_some()),
-        newest: listing.after.map(|_| listing.address(slug, None)),
-        older: found.next.map(|next| listing.address(slug, Some(next))),
+        caption: listing.caption(found.items.len(), found.next.is_some(), MEMBERS),
+        newest: listing.newest(&list, []),
+        older: found.next.map(|next| listing.address(&list, Some(next), [])),
         rows: found
             .items
             .iter()
             .map(|member| row(member, slug, insider.member.membership.id))
             .collect(),
+        list,
     };
     html(StatusCode::OK, &page)
 }
@@ -124,40 +124,5 @@ fn row(member: &MemberOverview, slug: &Slug, viewer: MembershipId) -> Row {
         valid_keys: member.valid_keys,
         projects: member.projects,
         address: links::member(slug, member.membership.id),
-    }
-}
-
-impl<'a> Listing<'a> {
-    fn parse(query: &'a Fields) -> Result<Self, Refusal> {
-        let after = match query.optional("after") {
-            None => None,
-            Some(id) => Some(id.parse().map_err(|_| Refusal::BadAddress)?),
-        };
-        Ok(Self {
-            search: query.optional("search").unwrap_or_default().trim(),
-            after,
-        })
-    }
-
-    /// The address of this list, from who joined last or from the one after.
-    fn address(&self, slug: &Slug, after: Option<MembershipId>) -> String {
-        let after = after.map(|id| id.to_string());
-        links::with_query(
-            &links::members(slug),
-            [
-                ("search", (!self.search.is_empty()).then_some(self.search)),
-                ("after", after.as_deref()),
-            ],
-        )
-    }
-
-    /// What the table holds: "3 members". The words of a search follow.
-    fn caption(&self, count: usize, has_older: bool) -> String {
-        let members = if count == 1 { "member" } else { "members" };
-        match (self.after, has_older) {
-            (None, false) => format!("{count} {members}"),
-            (None, true) => format!("The {count} newest {members}"),
-            (Some(_), _) => format!("{count} more {members}"),
-        }
     }
 }

@@ -16,6 +16,7 @@ use poem::{Response, handler};
 use crate::forms::{Fields, Query};
 use crate::pages::held_key::KeyRow;
 use crate::pages::html;
+use crate::pages::listing::{ListedStatus, StatusListing};
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::refusal::Refusal;
 use crate::viewer::Insider;
@@ -64,13 +65,12 @@ struct Holder {
     everybody: String,
 }
 
-/// The query of the list's address.
+/// Which keys the list shows.
+#[derive(Clone, Copy)]
 struct Listing<'a> {
-    status: StatusFilter,
-    search: &'a str,
+    listed: StatusListing<'a, ApiKeyId, StatusFilter>,
     unused: Option<u16>,
     holder: Option<ConsumerId>,
-    after: Option<ApiKeyId>,
 }
 
 /// The way between one's own keys and those of all, for owners.
@@ -117,67 +117,49 @@ pub(crate) async fn show(
     let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
     let listing = Listing::parse(&query)?;
     let slug = &insider.member.organization.slug;
-    let request = PageRequest {
-        size: PageSize::DEFAULT,
-        after: listing.after,
-    };
+    let part = listing.listed.part;
     let filter = listing.filter(console);
     let found = console
         .organization_keys
-        .list(&authority, filter, request)
+        .list(&authority, filter, part.request())
         .await?;
+    let list = links::organization_keys(slug);
     let is_empty = found.items.is_empty() && has_no_key(console, &authority).await?;
     let page = OrganizationKeysPage {
         settings: Settings::new(&insider, Section::ApiKeys),
         views: views(&insider, true),
-        list: links::organization_keys(slug),
         revoke: links::revoke_organization_keys(slug),
         notice: notice(console, &authority, &query).await?,
         is_empty,
-        search: listing.search,
-        status: listing.status,
-        statuses: listing.statuses(slug),
+        search: part.search,
+        status: listing.listed.status,
+        statuses: listing.tabs(&list),
         unused_choices: listing.unused_choices(),
-        holder: holder(console, &authority, &listing, slug).await?,
+        holder: holder(console, &authority, &listing, &list).await?,
         rows: found.items.iter().map(|key| KeyRow::new(key, slug)).collect(),
-        newest: listing.after.map(|_| {
-            Listing {
-                after: None,
-                ..listing
-            }
-            .address(slug)
-        }),
-        older: found.next.map(|next| {
-            let after = Some(next);
-            Listing { after, ..listing }.address(slug)
-        }),
+        newest: part.after.map(|_| listing.address(&list, None)),
+        older: found.next.map(|next| listing.address(&list, Some(next))),
+        list,
     };
     html(StatusCode::OK, &page)
 }
 
 impl<'a> Listing<'a> {
     fn parse(query: &'a Fields) -> Result<Self, Refusal> {
-        let status = match query.optional("status") {
-            None => StatusFilter::default(),
-            Some(word) => StatusFilter::from_word(word).ok_or(Refusal::BadAddress)?,
-        };
         let unused = match query.optional("unused").unwrap_or_default() {
             "" => None,
             days => Some(days.parse().map_err(|_| Refusal::BadAddress)?),
         };
         let holder = query.optional("holder").map(str::parse).transpose();
-        let after = query.optional("after").map(str::parse).transpose();
         Ok(Self {
-            status,
-            search: query.optional("search").unwrap_or_default().trim(),
+            listed: StatusListing::parse(query)?,
             unused,
             holder: holder.map_err(|_| Refusal::BadAddress)?,
-            after: after.map_err(|_| Refusal::BadAddress)?,
         })
     }
 
     fn filter(&self, console: &Console) -> OrganizationKeyFilter {
-        let mut filter = OrganizationKeyFilter::new(self.status, Some(self.search));
+        let mut filter = OrganizationKeyFilter::new(self.listed.status, Some(self.listed.part.search));
         if let Some(holder) = self.holder {
             filter = filter.of_consumer(holder);
         }
@@ -187,22 +169,15 @@ impl<'a> Listing<'a> {
         filter
     }
 
-    fn address(&self, slug: &Slug) -> String {
-        let status = (self.status != StatusFilter::default()).then_some(self.status.as_str());
-        let search = (!self.search.is_empty()).then_some(self.search);
+    fn address(&self, list: &str, after: Option<ApiKeyId>) -> String {
         let unused = self.unused.map(|days| days.to_string());
         let holder = self.holder.map(|holder| holder.to_string());
-        let after = self.after.map(|after| after.to_string());
-        links::with_query(
-            &links::organization_keys(slug),
-            [
-                ("status", status),
-                ("search", search),
-                ("unused", unused.as_deref()),
-                ("holder", holder.as_deref()),
-                ("after", after.as_deref()),
-            ],
-        )
+        let more = [
+            self.listed.field(),
+            ("unused", unused.as_deref()),
+            ("holder", holder.as_deref()),
+        ];
+        self.listed.part.address(list, after, more)
     }
 
     /// What is usual, and what the address says.
@@ -217,23 +192,19 @@ impl<'a> Listing<'a> {
             .collect()
     }
 
-    fn statuses(&self, slug: &Slug) -> Vec<SectionLink> {
-        [
-            (StatusFilter::Valid, "Valid"),
-            (StatusFilter::Revoked, "Revoked"),
-            (StatusFilter::All, "All"),
-        ]
-        .map(|(status, label)| SectionLink {
-            label,
-            address: Listing {
+    fn tabs(&self, list: &str) -> Vec<SectionLink> {
+        let tabs = StatusFilter::TABS.iter().map(|&(status, label)| {
+            let listed = StatusListing {
                 status,
-                after: None,
-                ..*self
+                ..self.listed
+            };
+            SectionLink {
+                label,
+                address: Listing { listed, ..*self }.address(list, None),
+                is_current: status == self.listed.status,
             }
-            .address(slug),
-            is_current: status == self.status,
-        })
-        .into()
+        });
+        tabs.collect()
     }
 }
 
@@ -260,7 +231,7 @@ async fn holder(
     console: &Console,
     authority: &Authority,
     listing: &Listing<'_>,
-    slug: &Slug,
+    list: &str,
 ) -> Result<Option<Holder>, Refusal> {
     let Some(id) = listing.holder else {
         return Ok(None);
@@ -272,10 +243,9 @@ async fn holder(
         name: key.holder.user.display_name.to_string(),
         everybody: Listing {
             holder: None,
-            after: None,
             ..*listing
         }
-        .address(slug),
+        .address(list, None),
     }))
 }
 

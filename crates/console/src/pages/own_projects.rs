@@ -1,12 +1,13 @@
 //! The projects of a member who is no owner, for reading.
 
 use askama::Template;
-use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::id::ProjectId;
 use poem::Response;
 use poem::http::StatusCode;
 
 use crate::forms::Fields;
 use crate::pages::html;
+use crate::pages::listing::{Items, Listing};
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
 use crate::public_url::PublicUrl;
@@ -38,21 +39,17 @@ pub(super) async fn own_projects(
     insider: &Insider,
     query: &Fields,
 ) -> Result<Response, Refusal> {
-    let after = match query.optional("after") {
-        None => None,
-        Some(id) => Some(id.parse().map_err(|_| Refusal::BadAddress)?),
-    };
-    let request = PageRequest {
-        size: PageSize::DEFAULT,
-        after,
-    };
+    let listing = Listing::<ProjectId>::parse(query)?;
     let consumer = insider.member.as_holder().consumer().id;
-    let found = console.reachable_projects.list(consumer, request).await?;
+    let found = console
+        .reachable_projects
+        .list(consumer, listing.request())
+        .await?;
     let list = links::projects(&insider.member.organization.slug);
     let page = OwnProjectsPage {
         settings: Settings::new(insider, Section::Projects),
         public_url: &console.public_url,
-        caption: caption(found.items.len(), after.is_some(), found.next.is_some()),
+        caption: listing.caption(found.items.len(), found.next.is_some(), PROJECTS),
         rows: found
             .items
             .iter()
@@ -62,20 +59,15 @@ pub(super) async fn own_projects(
                 created: Moment(project.created_at),
             })
             .collect(),
-        newest: after.map(|_| list.clone()),
-        older: found
-            .next
-            .map(|next| links::with_query(&list, [("after", Some(&*next.to_string()))])),
+        newest: listing.newest(&list, []),
+        older: found.next.map(|next| listing.address(&list, Some(next), [])),
     };
     html(StatusCode::OK, &page)
 }
 
-/// What the table holds: "3 projects".
-fn caption(count: usize, is_older: bool, has_older: bool) -> String {
-    let projects = if count == 1 { "project" } else { "projects" };
-    match (is_older, has_older) {
-        (false, false) => format!("{count} {projects}"),
-        (false, true) => format!("The {count} newest {projects}"),
-        (true, _) => format!("{count} older {projects}"),
-    }
-}
+/// How the table's caption calls them.
+const PROJECTS: Items = Items {
+    one: "project",
+    several: "projects",
+    later: "older",
+};

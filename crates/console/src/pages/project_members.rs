@@ -5,12 +5,13 @@ use std::sync::Arc;
 use askama::Template;
 use keyward_domain::administration::ports::{ChangeProjectMembersError, MemberFilter};
 use keyward_domain::id::{MembershipId, ProjectId};
-use keyward_domain::page::{PageRequest, PageSize};
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
 
 use crate::forms::{Fields, Form, Query};
+use crate::pages::listing::Listing;
+use crate::pages::members::MEMBERS;
 use crate::pages::project::{after_adding, after_removal, find};
 use crate::pages::project_roster::members_among;
 use crate::pages::settings::{Section, Settings};
@@ -48,13 +49,6 @@ struct Row {
     is_inside: bool,
 }
 
-/// Which members of the organization the page shows.
-struct Listing<'a> {
-    search: &'a str,
-    /// The last member of the page before.
-    after: Option<MembershipId>,
-}
-
 #[handler]
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
@@ -62,14 +56,13 @@ pub(crate) async fn show(
     PathId(id): PathId<ProjectId>,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let listing = Listing::parse(&query)?;
+    let listing = Listing::<MembershipId>::parse(&query)?;
     let overview = find(console, &authority, id).await?;
-    let request = PageRequest {
-        size: PageSize::DEFAULT,
-        after: listing.after,
-    };
     let filter = MemberFilter::new(Some(listing.search));
-    let found = console.members.list(&authority, filter, request).await?;
+    let found = console
+        .members
+        .list(&authority, filter, listing.request())
+        .await?;
     let ids: Vec<MembershipId> = found.items.iter().map(|member| member.membership.id).collect();
     let inside = members_among(&console.projects, &authority, id, &ids).await?;
     let added = query.optional("added").and_then(|id| id.parse().ok());
@@ -79,17 +72,17 @@ pub(crate) async fn show(
         settings: Settings::new(&insider, Section::Projects),
         project: links::project(slug, id),
         name: overview.project.name.to_string(),
-        address: listing.address(&list, listing.after, None),
+        address: listing.address(&list, listing.after, []),
         search: listing.search,
-        caption: listing.caption(found.items.len(), found.next.is_some()),
+        caption: listing.caption(found.items.len(), found.next.is_some(), MEMBERS),
         // Whoever was added is on this page and in the project, so that no link can claim it.
         added: found
             .items
             .iter()
             .find(|member| Some(member.membership.id) == added && inside.contains(&member.membership.id))
             .map(|member| member.user.display_name.to_string()),
-        newest: listing.after.map(|_| listing.address(&list, None, None)),
-        older: found.next.map(|next| listing.address(&list, Some(next), None)),
+        newest: listing.newest(&list, []),
+        older: found.next.map(|next| listing.address(&list, Some(next), [])),
         rows: found
             .items
             .iter()
@@ -116,7 +109,7 @@ pub(crate) async fn add(
     Owner { insider, authority }: Owner,
 ) -> Result<Response, Refusal> {
     let member = member_in(&form)?;
-    let listing = Listing::parse(&query)?;
+    let listing = Listing::<MembershipId>::parse(&query)?;
     let added = console.projects.add_member(&authority, id, member, source).await;
     added.map_err(not_changed)?;
     let slug = &insider.member.organization.slug;
@@ -125,7 +118,9 @@ pub(crate) async fn add(
         return Ok(redirect(&after_adding(slug, id, member)));
     }
     let list = links::add_project_members(slug, id);
-    Ok(redirect(&listing.address(&list, listing.after, Some(member))))
+    let member = member.to_string();
+    let saying = [("added", Some(member.as_str()))];
+    Ok(redirect(&listing.address(&list, listing.after, saying)))
 }
 
 #[handler]
@@ -158,42 +153,5 @@ fn not_changed(error: ChangeProjectMembersError) -> Refusal {
         | ChangeProjectMembersError::ProjectNotFound
         | ChangeProjectMembersError::MemberNotFound => Refusal::NotFound,
         ChangeProjectMembersError::Storage(error) => error.into(),
-    }
-}
-
-impl<'a> Listing<'a> {
-    fn parse(query: &'a Fields) -> Result<Self, Refusal> {
-        let after = match query.optional("after") {
-            None => None,
-            Some(id) => Some(id.parse().map_err(|_| Refusal::BadAddress)?),
-        };
-        Ok(Self {
-            search: query.optional("search").unwrap_or_default().trim(),
-            after,
-        })
-    }
-
-    /// The address of this search on the page for a project, from a member on, saying who was added.
-    fn address(&self, page: &str, after: Option<MembershipId>, added: Option<MembershipId>) -> String {
-        let after = after.map(|id| id.to_string());
-        let added = added.map(|id| id.to_string());
-        links::with_query(
-            page,
-            [
-                ("search", (!self.search.is_empty()).then_some(self.search)),
-                ("after", after.as_deref()),
-                ("added", added.as_deref()),
-            ],
-        )
-    }
-
-    /// What the table holds: "3 members of the organization". The words of a search follow.
-    fn caption(&self, count: usize, has_older: bool) -> String {
-        let members = if count == 1 { "member" } else { "members" };
-        match (self.after, has_older) {
-            (None, false) => format!("{count} {members}"),
-            (None, true) => format!("The {count} newest {members}"),
-            (Some(_), _) => format!("{count} more {members}"),
-        }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{ProjectFilter, ProjectOverview, ProjectStatus};
+use keyward_domain::id::ProjectId;
 use keyward_domain::organization::Slug;
 use keyward_domain::page::{PageRequest, PageSize};
 use poem::http::StatusCode;
@@ -13,9 +14,9 @@ use poem::{Response, handler};
 
 use crate::forms::{Fields, Query};
 use crate::pages::html;
+use crate::pages::listing::{Items, ListedStatus, StatusListing};
 use crate::pages::moment::Moment;
 use crate::pages::own_projects::own_projects;
-use crate::pages::project_listing::ProjectListing;
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::public_url::PublicUrl;
 use crate::refusal::Refusal;
@@ -72,34 +73,69 @@ async fn all_projects(
     authority: &Authority,
     query: &Fields,
 ) -> Result<Response, Refusal> {
-    let listing = ProjectListing::parse(query)?;
+    let listing = StatusListing::<ProjectId, ProjectStatus>::parse(query)?;
+    let part = listing.part;
     let slug = &insider.member.organization.slug;
-    let request = PageRequest {
-        size: PageSize::DEFAULT,
-        after: listing.after,
-    };
-    let found = console
-        .projects
-        .list(authority, listing.filter(), request)
-        .await?;
+    let list = links::projects(slug);
+    let filter = ProjectFilter::new(listing.status, Some(part.search));
+    let found = console.projects.list(authority, filter, part.request()).await?;
     let page = ProjectsPage {
         settings: Settings::new(insider, Section::Projects),
         public_url: &console.public_url,
-        list: links::projects(slug),
         create: links::new_project(slug),
         is_first_visit: found.items.is_empty() && has_no_project(console, authority).await?,
-        search: listing.search,
+        search: part.search,
         status: listing.status,
-        statuses: listing.statuses(slug),
-        unsearched: listing.without_search().address(slug, None),
-        everywhere: listing.with_status(ProjectStatus::All).address(slug, None),
-        list_title: listing.title(),
-        caption: listing.caption(found.items.len(), found.next.is_some()),
-        newest: listing.after.map(|_| listing.address(slug, None)),
-        older: found.next.map(|next| listing.address(slug, Some(next))),
+        statuses: listing.tabs(&list),
+        unsearched: listing.unsearched(&list),
+        everywhere: listing.among(&list, ProjectStatus::All),
+        list_title: title(listing.status),
+        caption: part.caption(found.items.len(), found.next.is_some(), called(listing.status)),
+        newest: listing.newest(&list),
+        older: found.next.map(|next| listing.address(&list, Some(next))),
         rows: found.items.iter().map(|overview| row(overview, slug)).collect(),
+        list,
     };
     html(StatusCode::OK, &page)
+}
+
+impl ListedStatus for ProjectStatus {
+    const TABS: &'static [(Self, &'static str)] = &[
+        (Self::Active, "Active"),
+        (Self::Archived, "Archived"),
+        (Self::All, "All"),
+    ];
+
+    fn from_word(word: &str) -> Option<Self> {
+        Self::from_word(word)
+    }
+
+    fn as_str(self) -> &'static str {
+        Self::as_str(self)
+    }
+}
+
+/// How the page's title calls the list.
+const fn title(status: ProjectStatus) -> &'static str {
+    match status {
+        ProjectStatus::Active => "Projects",
+        ProjectStatus::Archived => "Archived projects",
+        ProjectStatus::All => "All projects",
+    }
+}
+
+/// How the table's caption calls them.
+const fn called(status: ProjectStatus) -> Items {
+    let (one, several) = match status {
+        ProjectStatus::Active => ("active project", "active projects"),
+        ProjectStatus::Archived => ("archived project", "archived projects"),
+        ProjectStatus::All => ("project", "projects"),
+    };
+    Items {
+        one,
+        several,
+        later: "older",
+    }
 }
 
 async fn has_no_project(console: &Console, authority: &Authority) -> Result<bool, Refusal> {

@@ -23,7 +23,8 @@ use crate::{Console, links};
 
 #[derive(Template, Default)]
 #[template(path = "sign_in.html")]
-struct SignInPage {
+struct SignInPage<'a> {
+    command: &'a str,
     next: Option<LocalPath>,
     notice: Option<&'static str>,
     username: String,
@@ -46,6 +47,7 @@ pub(crate) async fn show(
         return Ok(redirect(links::HOME));
     }
     let page = SignInPage {
+        command: &console.command,
         next,
         notice: query
             .optional("notice")
@@ -74,6 +76,7 @@ pub(crate) async fn submit(
         source,
     };
     let page = |error: String| SignInPage {
+        command: &console.command,
         next: next.clone(),
         username: username.to_owned(),
         error: Some(error),
@@ -151,7 +154,7 @@ fn words(notice: SignInNotice) -> &'static str {
     }
 }
 
-fn too_many(page: &SignInPage, throttled: Throttled) -> Result<Response, Refusal> {
+fn too_many(page: &SignInPage<'_>, throttled: Throttled) -> Result<Response, Refusal> {
     let mut response = html(StatusCode::TOO_MANY_REQUESTS, page)?;
     let seconds = throttled.whole_seconds();
     response.headers_mut().insert(header::RETRY_AFTER, seconds.into());

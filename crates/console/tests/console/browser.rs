@@ -1,5 +1,6 @@
-//! What of a browser the tests need: one cookie, forms, and no redirects but those that are followed on purpose.
+//! What of a browser the tests need: cookies, forms, and no redirects but those that are followed on purpose.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -9,12 +10,12 @@ use reqwest::{Client, Method, RequestBuilder};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// A browser with at most one cookie.
+/// A browser whose cookies go everywhere.
 pub(crate) struct Browser {
     client: Client,
     port: u16,
-    /// `name=value`.
-    cookie: Mutex<Option<String>>,
+    /// Values by name.
+    cookies: Mutex<BTreeMap<String, String>>,
 }
 
 /// An answer, read to its end.
@@ -30,26 +31,36 @@ impl Browser {
         Self {
             client: Client::builder().redirect(Policy::none()).build().unwrap(),
             port,
-            cookie: Mutex::new(None),
+            cookies: Mutex::default(),
         }
     }
 
     pub(crate) fn cookie(&self) -> Option<String> {
-        self.cookie.lock().unwrap().clone()
+        let cookies = self.cookies.lock().unwrap();
+        let pairs: Vec<String> = cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        (!pairs.is_empty()).then(|| pairs.join("; "))
     }
 
-    pub(crate) fn set_cookie(&self, cookie: Option<String>) {
-        *self.cookie.lock().unwrap() = cookie;
+    /// Forgets all cookies, but for these.
+    pub(crate) fn set_cookie(&self, header: Option<String>) {
+        let pairs = header.iter().flat_map(|header| header.split("; "));
+        let pairs = pairs.filter_map(|pair| pair.split_once('='));
+        *self.cookies.lock().unwrap() = pairs
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
     }
 
-    /// Another browser with the same cookie.
+    /// Another browser with the same cookies.
     pub(crate) fn second_tab(&self) -> Self {
         let tab = Self::new(self.port);
         tab.set_cookie(self.cookie());
         tab
     }
 
-    /// A request with the cookie, and nothing that says where it comes from.
+    /// A request with the cookies, and nothing that says where it comes from.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self
             .client
@@ -65,8 +76,12 @@ impl Browser {
         let headers = response.headers().clone();
         for cookie in headers.get_all(SET_COOKIE) {
             let cookie = cookie.to_str().unwrap();
-            let pair = cookie.split(';').next().unwrap().to_owned();
-            self.set_cookie((!cookie.contains("Max-Age=0")).then_some(pair));
+            let (name, value) = cookie.split(';').next().unwrap().split_once('=').unwrap();
+            let mut cookies = self.cookies.lock().unwrap();
+            cookies.remove(name);
+            if !cookie.contains("Max-Age=0") {
+                cookies.insert(name.to_owned(), value.to_owned());
+            }
         }
         Answer {
             status: response.status().as_u16(),

@@ -10,7 +10,13 @@ pub(crate) const INVITATIONS: &str = "/organizations/acme/settings/members/invit
 
 /// The answer to the form.
 async fn invite(owner: &Browser, invitee: &str, role: &str) -> Answer {
-    owner.post(INVITE, &[("invitee", invitee), ("role", role)]).await
+    let nonce = owner.get(INVITE).await.field("nonce").to_owned();
+    send(owner, &nonce, invitee, role).await
+}
+
+async fn send(owner: &Browser, nonce: &str, invitee: &str, role: &str) -> Answer {
+    let fields = [("nonce", nonce), ("invitee", invitee), ("role", role)];
+    owner.post(INVITE, &fields).await
 }
 
 /// The path that an owner's new link leads to.
@@ -47,6 +53,39 @@ async fn the_answer_shows_the_link_once_and_says_when_it_expires() {
     for path in ["/organizations/acme/settings/members", INVITATIONS, INVITE] {
         assert!(!owner.get(path).await.shows(&secret), "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_form_that_is_sent_again_invites_nobody_else_and_shows_no_link() {
+    let (running, _) = Running::with_ada().await;
+    let owner = running.signed_in("ada").await;
+    let nonce = owner.get(INVITE).await.field("nonce").to_owned();
+    assert_eq!(send(&owner, &nonce, "Grace", "member").await.status, 200);
+    for invitee in ["Grace", "somebody else"] {
+        let again = send(&owner, &nonce, invitee, "member").await;
+        assert!(again.location().starts_with(INVITATIONS), "{}", again.location());
+        let list = owner.follow(&again).await;
+        assert!(
+            list.text()
+                .contains("was already created. No second one was made"),
+            "{}",
+            list.body
+        );
+        assert!(
+            list.shows("1 invitation") && !list.shows("/join?token="),
+            "{}",
+            list.body
+        );
+    }
+    let twice = [
+        invite(&owner, "Grace", "member").await,
+        invite(&owner, "Grace", "member").await,
+    ];
+    assert!(
+        twice.iter().all(|page| page.status == 200),
+        "each showing of the form invites"
+    );
+    assert_eq!(send(&owner, "damaged", "Grace", "member").await.status, 400);
 }
 
 #[tokio::test]
@@ -133,6 +172,7 @@ async fn only_owners_of_the_organization_invite_and_take_back() {
     installation.member(&installation.organization("Other"), "olga", Role::Owner);
     let owner = running.signed_in("ada").await;
     let link = invitation(&owner, "Somebody", "member").await;
+    let nonce = owner.get(INVITE).await.field("nonce").to_owned();
     let take_back = take_back_path(&owner.get(INVITATIONS).await);
     // An owner of another organization, by that organization's own address.
     let crossed = take_back.replace("/acme/", "/other/");
@@ -142,7 +182,7 @@ async fn only_owners_of_the_organization_invite_and_take_back() {
         for path in [INVITE, INVITATIONS] {
             assert_eq!(browser.get(path).await.status, 404, "{username} {path}");
         }
-        let answer = invite(&browser, "Friend", "owner").await;
+        let answer = send(&browser, &nonce, "Friend", "owner").await;
         assert_eq!(answer.status, 404, "{username}");
         for path in [&take_back, &crossed] {
             assert_eq!(browser.post(path, &[]).await.status, 404, "{username} {path}");
@@ -150,7 +190,7 @@ async fn only_owners_of_the_organization_invite_and_take_back() {
     }
     let nobody = running.visitor();
     assert!(
-        invite(&nobody, "Friend", "owner")
+        send(&nobody, &nonce, "Friend", "owner")
             .await
             .location()
             .starts_with("/sign-in")

@@ -106,22 +106,33 @@ async fn who_has_an_account_signs_in_and_comes_back_to_join_as_themselves() {
     let page = browser.get(&link).await;
     let (_, sign_in) = page.body.split_once("href=\"/sign-in?").unwrap();
     let sign_in = format!("/sign-in?{}", sign_in.split_once('"').unwrap().0);
-    let sign_in = browser.get(&sign_in).await;
-    assert_eq!(sign_in.field("next").replace("&#38;", "&"), link);
+    let form = browser.get(&sign_in).await;
     let fields = [
-        ("next", link.as_str()),
+        ("next", form.field("next")),
         ("username", "grace"),
         ("password", TestInstallation::PASSWORD),
     ];
     let answer = browser.post("/sign-in", &fields).await;
     let page = browser.follow(&answer).await;
+    for address in [&*sign_in, answer.location()] {
+        assert!(
+            !address.contains(token(&link)),
+            "the secret stands in no further address: {address}"
+        );
+    }
     assert!(
         page.text()
             .contains(&format!("Join as {}", grace.user.display_name))
     );
     assert!(!page.shows("name=\"password\""));
+    assert_eq!(page.field("token"), token(&link));
     let answer = join_as_user(&browser, &link).await;
     assert_eq!((answer.status, answer.location()), (303, LIST));
+    assert_eq!(
+        browser.get("/join").await.status,
+        404,
+        "the browser has forgotten it"
+    );
     assert_eq!(browser.get(LIST).await.status, 200);
     assert_eq!(
         browser.get("/organizations/other/settings/members").await.status,

@@ -79,13 +79,27 @@ async fn without_the_tick_nobody_leaves() {
 }
 
 #[tokio::test]
-async fn the_last_owner_is_told_why_not_beside_the_button() {
+async fn the_last_owner_is_told_beforehand_why_not_and_what_to_do() {
     let (running, _, _) = grace().await;
     let owner = running.signed_in("ada").await;
-    let page = owner.post(LEAVE, &CONFIRM).await;
-    assert_eq!(page.status, 409);
-    assert!(page.shows("You are the only owner") && page.shows("aria-describedby=\"confirm-error\""));
-    assert!(page.shows("href=\"/organizations/acme/settings/members\""));
+    let general = owner.get("/organizations/acme/settings/general").await;
+    let form = owner.get(LEAVE).await;
+    for page in [&general, &form] {
+        assert!(
+            page.status == 200 && page.text().contains("You are the only owner"),
+            "{}",
+            page.body
+        );
+        assert!(
+            page.shows("<a href=\"/organizations/acme/settings/members\">make somebody else an owner</a>")
+        );
+        assert!(!page.shows("Leave organization</") && !page.shows(&format!("href=\"{LEAVE}\"")));
+    }
+    assert!(!form.shows("role=\"alert\""), "nobody did anything wrong");
+
+    let refused = owner.post(LEAVE, &CONFIRM).await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.shows("role=\"alert\"") && refused.text().contains("You have not left."));
     assert_eq!(owner.get(LIST).await.status, 200);
 }
 
@@ -96,6 +110,7 @@ async fn an_owner_leaves_if_another_stays() {
         .installation
         .member(&grace.organization, "olga", Role::Owner);
     let owner = running.signed_in("ada").await;
+    assert!(owner.get(LEAVE).await.shows("Leave organization</button>"));
     assert_eq!(owner.post(LEAVE, &CONFIRM).await.status, 303);
     assert_eq!(owner.get(LIST).await.status, 404);
 }

@@ -66,6 +66,7 @@ impl Running {
             audit_trail: installation.audit_trail(),
             own_account: installation.own_account(),
             public_url: public_url.clone(),
+            command: "/opt/<keyward>".to_owned(),
         };
         change(&mut console);
         let ids = Arc::clone(&installation.builder.ids);

@@ -10,6 +10,7 @@ use crate::audit::{Act, Action, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::id::{IdGenerator, InvitationId};
 use crate::invitation::{Invitation, InvitationToken, Invitee};
+use crate::keys::FormNonce;
 use crate::membership::Role;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
@@ -59,14 +60,21 @@ impl Invitations {
         }
     }
 
+    /// A nonce for a form that invites.
+    #[must_use]
+    pub fn form_nonce(&self) -> FormNonce {
+        FormNonce::generate(&*self.random)
+    }
+
     /// Offers a place for [`Invitation::LIFETIME`].
     ///
     /// # Errors
-    /// See [`AddInvitationError`]; then there is no invitation.
+    /// See [`AddInvitationError`]; then there is no invitation, but for [`AddInvitationError::AlreadyCreated`].
     pub async fn invite(
         &self,
         authority: &Authority,
         draft: InvitationDraft,
+        nonce: Option<FormNonce>,
         source: RequestSource,
     ) -> Result<IssuedInvitation, AddInvitationError> {
         let act = self.act(authority, source);
@@ -85,6 +93,7 @@ impl Invitations {
         let new = NewInvitation {
             invitation: invitation.clone(),
             digest: token.digest(),
+            nonce,
         };
         self.invitations.add(new, event).await?;
         Ok(IssuedInvitation { invitation, token })

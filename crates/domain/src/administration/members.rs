@@ -9,7 +9,7 @@ use crate::administration::ports::{
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::id::{IdGenerator, MembershipId};
-use crate::membership::{Member, Role};
+use crate::membership::{Member, Membership, Role};
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::StorageError;
 use crate::user::Username;
@@ -80,6 +80,17 @@ impl Members {
             if after.is_none() {
                 return Ok(None);
             }
+        }
+    }
+
+    /// Whether nobody else runs the organization, so that this live member has to stay its owner for now.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn is_last_owner(&self, membership: &Membership) -> Result<bool, StorageError> {
+        match membership.role {
+            Role::Owner => self.members.has_one_owner(membership.organization_id).await,
+            Role::Member => Ok(false),
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::random::Random;
 
-/// Marks one showing of a form, so that sending it again creates no second key.
+/// Marks one showing of a form, so that sending it again creates no second key or invitation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FormNonce(u128);
 

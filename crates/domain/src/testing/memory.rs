@@ -51,6 +51,7 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct State {
     down: bool,
+    refusal: Option<fn() -> StorageError>,
     organizations: Vec<Organization>,
     accounts: Vec<Account>,
     memberships: Vec<Membership>,
@@ -67,6 +68,7 @@ struct State {
 struct StoredInvitation {
     invitation: Invitation,
     digest: InvitationDigest,
+    nonce: Option<FormNonce>,
 }
 
 struct StoredKey {
@@ -109,9 +111,11 @@ impl MemoryStore {
 
     /// Stores an invitation.
     pub fn put_invitation(&self, invitation: Invitation, digest: InvitationDigest) {
-        self.lock()
-            .invitations
-            .push(StoredInvitation { invitation, digest });
+        self.lock().invitations.push(StoredInvitation {
+            invitation,
+            digest,
+            nonce: None,
+        });
     }
 
     /// Ends a membership.
@@ -134,6 +138,17 @@ impl MemoryStore {
     /// Ends [`MemoryStore::go_down`].
     pub fn come_back(&self) {
         self.lock().down = false;
+    }
+
+    /// From now on, every change fails with this error, as when its event cannot be written, until
+    /// [`MemoryStore::allow_changes`]. What is there can be read.
+    pub fn refuse_changes(&self, refusal: fn() -> StorageError) {
+        self.lock().refusal = Some(refusal);
+    }
+
+    /// Ends [`MemoryStore::refuse_changes`].
+    pub fn allow_changes(&self) {
+        self.lock().refusal = None;
     }
 
     /// Every audit event so far, oldest first.
@@ -161,6 +176,9 @@ impl MemoryStore {
 impl State {
     /// Writes events, all or none; a change comes after, so that it happens only with its events.
     fn write(&mut self, events: Vec<AuditEvent>) -> Result<(), StorageError> {
+        if let Some(refusal) = self.refusal {
+            return Err(refusal());
+        }
         let is_taken = |event: &AuditEvent| self.events.iter().any(|written| written.id == event.id);
         if events.iter().any(is_taken) {
             return Err(StorageError::Defect("two events share an identifier".into()));

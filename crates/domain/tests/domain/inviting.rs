@@ -33,7 +33,7 @@ async fn invite(installation: &TestInstallation, owner: &Member) -> IssuedInvita
     };
     installation
         .invitations()
-        .invite(&authority(owner), draft, from_somewhere())
+        .invite(&authority(owner), draft, None, from_somewhere())
         .await
         .expect("invited")
 }

@@ -49,7 +49,12 @@ async fn invite(installation: &TestInstallation, owner: &Member, role: Role) -> 
     };
     installation
         .invitations()
-        .invite(&owner.as_authority().expect("an owner"), draft, from_somewhere())
+        .invite(
+            &owner.as_authority().expect("an owner"),
+            draft,
+            None,
+            from_somewhere(),
+        )
         .await
         .expect("invited")
 }

@@ -7,6 +7,8 @@ mod change_role;
 mod end;
 mod read;
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
@@ -24,6 +26,7 @@ use uuid::Uuid;
 
 use super::schema::memberships;
 use super::store::PostgresStore;
+use crate::abort::Abort;
 use crate::stored_row::StoredRow;
 
 #[async_trait]
@@ -45,6 +48,15 @@ impl MemberStore for PostgresStore {
     ) -> Result<Option<MemberOverview>, StorageError> {
         self.read(move |connection| Box::pin(read::find(connection, organization, id)))
             .await
+    }
+
+    async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError> {
+        self.read(move |connection| {
+            Box::pin(
+                async move { Ok::<_, Abort<Infallible>>(has_one_owner(connection, organization).await?) },
+            )
+        })
+        .await
     }
 
     async fn change_role(

@@ -27,6 +27,7 @@ const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 pub const MIGRATIONS_KEY: &str = concat!(
     include_str!("../../migrations/postgres/2026-11-21-090000_first_schema/up.sql"),
     include_str!("../../migrations/postgres/2026-11-21-150000_running_an_organization/up.sql"),
+    include_str!("../../migrations/postgres/2026-11-21-160000_invitation_forms/up.sql"),
 );
 
 /// Only one process migrates a database at a time; this is what it locks. (ASCII: `keyward`.)

@@ -66,6 +66,7 @@ diesel::table! {
         accepted_at -> Nullable<Timestamptz>,
         accepted_membership_id -> Nullable<Uuid>,
         revoked_at -> Nullable<Timestamptz>,
+        creation_nonce -> Nullable<Binary>,
     }
 }
 

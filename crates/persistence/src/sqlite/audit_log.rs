@@ -120,16 +120,14 @@ impl TryFrom<EventRow> for AuditEvent {
                 ("subject_kind", &row.subject_kind),
                 ("subject_id", row.subject_id.map(|id| id.0)),
             )?,
-            object: row
-                .object_kind
-                .map(|kind| {
-                    subject::from_columns(
-                        &stored,
-                        ("object_kind", &kind),
-                        ("object_id", row.object_id.map(|id| id.0)),
-                    )
-                })
-                .transpose()?,
+            object: match &row.object_kind {
+                Some(kind) => Some(subject::from_columns(
+                    &stored,
+                    ("object_kind", kind),
+                    ("object_id", row.object_id.map(|id| id.0)),
+                )?),
+                None => stored.nothing_unless("object_kind", row.object_id.is_some())?,
+            },
             outcome: stored.word("outcome", Outcome::from_word(&row.outcome))?,
             source: RequestSource {
                 address: stored.read("source_address", address.transpose())?,

@@ -4,6 +4,8 @@ mod change_role;
 mod end;
 mod read;
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
@@ -20,6 +22,7 @@ use keyward_domain::ports::StorageError;
 use super::columns::StoredId;
 use super::schema::memberships;
 use super::store::SqliteStore;
+use crate::abort::Abort;
 use crate::stored_row::StoredRow;
 
 #[async_trait]
@@ -40,6 +43,11 @@ impl MemberStore for SqliteStore {
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError> {
         self.read(move |connection| read::find(connection, organization, id))
+            .await
+    }
+
+    async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError> {
+        self.read(move |connection| Ok::<_, Abort<Infallible>>(has_one_owner(connection, organization)?))
             .await
     }
 

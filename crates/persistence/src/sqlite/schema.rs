@@ -65,6 +65,7 @@ diesel::table! {
         accepted_at -> Nullable<BigInt>,
         accepted_membership_id -> Nullable<Binary>,
         revoked_at -> Nullable<BigInt>,
+        creation_nonce -> Nullable<Binary>,
     }
 }
 

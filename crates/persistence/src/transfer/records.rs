@@ -68,6 +68,7 @@ records! {
         accepted_at: Option<Moment>,
         accepted_membership_id: Option<Id>,
         revoked_at: Option<Moment>,
+        creation_nonce: Option<Bytes>,
     }
 
     Project of projects {

@@ -5,19 +5,13 @@
     reason = "a failed expectation is a failed test"
 )]
 
-mod audit_failure;
 mod conformance;
-mod corrupt_rows;
 mod crowds;
 mod faults;
 mod fixture;
 mod interruptions;
-mod leaving;
-mod lineage;
 mod migrations;
-mod names;
 mod proxy;
-mod revoking_thousands;
 mod schema;
 mod searches;
 mod tls;

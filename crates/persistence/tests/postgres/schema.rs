@@ -83,6 +83,13 @@ async fn rows_that_contradict_themselves_are_refused() {
             "api_keys_revoked_reason_check",
         ),
         ("UPDATE api_keys SET creation_nonce = '\\x00'", "api_keys_creation_nonce_check"),
+        (
+            "INSERT INTO invitations (id, organization_id, digest, invitee, role, invited_by_kind, created_at, expires_at,
+                                      creation_nonce)
+             SELECT gen_random_uuid(), id, sha256('x'), 'x', 'member', 'administrator', now(), now(), '\\x00'
+             FROM organizations",
+            "invitations_creation_nonce_check",
+        ),
         ("UPDATE memberships SET role = 'king'", "memberships_role_check"),
         ("INSERT INTO installation DEFAULT VALUES", "installation_pkey"),
         (
@@ -213,6 +220,10 @@ async fn every_frequent_question_is_answered_by_an_index() {
                  AND revoked_at IS NULL ORDER BY id DESC LIMIT 51"
             ),
             "invitations_pending_idx",
+        ),
+        (
+            format!("SELECT id FROM invitations WHERE organization_id = {id} AND creation_nonce = '\\x00'"),
+            "invitations_creation_nonce_key",
         ),
         (
             format!("SELECT * FROM projects WHERE organization_id = {id} ORDER BY id DESC LIMIT 51"),

@@ -5,18 +5,14 @@
     reason = "a failed expectation is a failed test"
 )]
 
-mod audit_failure;
 mod child;
 mod conformance;
 mod corrupt_rows;
 mod durability;
 mod fixture;
 mod interruptions;
-mod leaving;
-mod lineage;
 mod migrations;
 mod moved_file;
-mod names;
 mod opening;
 mod processes;
 mod schema;

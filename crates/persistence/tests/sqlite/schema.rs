@@ -141,6 +141,13 @@ async fn rows_that_contradict_themselves_are_refused() {
             "api_keys_creation_nonce_check",
         ),
         (
+            "INSERT INTO invitations (id, organization_id, digest, invitee, role, invited_by_kind, created_at, expires_at,
+                                      creation_nonce)
+             SELECT randomblob(16), id, randomblob(32), 'x', 'member', 'administrator', 0, 0, x'00' FROM organizations"
+                .to_owned(),
+            "invitations_creation_nonce_check",
+        ),
+        (
             "UPDATE memberships SET role = 'king'".to_owned(),
             "memberships_role_check",
         ),
@@ -249,6 +256,10 @@ async fn every_frequent_question_is_answered_by_an_index() {
             "SELECT * FROM invitations WHERE organization_id = x'00' AND accepted_at IS NULL
              AND revoked_at IS NULL ORDER BY id DESC LIMIT 51",
             "invitations_pending_idx",
+        ),
+        (
+            "SELECT id FROM invitations WHERE organization_id = x'00' AND creation_nonce = x'00'",
+            "invitations_creation_nonce_key",
         ),
         (
             "SELECT * FROM projects WHERE organization_id = x'00' ORDER BY id DESC LIMIT 51",

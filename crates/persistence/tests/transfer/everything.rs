@@ -46,12 +46,13 @@ pub(crate) fn rows() -> Vec<String> {
             r#"{{"memberships":{{"id":"{ended}","organization_id":"{organization}","user_id":"{bob}","role":"member","joined_at":"2026-01-01T00:00:00Z","ended_at":"9999-12-31T23:59:59.999Z"}}}}"#
         ),
         format!(
-            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":{words},"role":"member","invited_by_kind":"user","invited_by_id":"{ada}","created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":"2026-01-02T00:00:00Z","accepted_membership_id":"{bobs}","revoked_at":null}}}}"#,
+            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":{words},"role":"member","invited_by_kind":"user","invited_by_id":"{ada}","created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":"2026-01-02T00:00:00Z","accepted_membership_id":"{bobs}","revoked_at":null,"creation_nonce":"{}"}}}}"#,
             id(10),
             bytes(32, 0x03),
+            bytes(16, 0xfe),
         ),
         format!(
-            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":"bob","role":"owner","invited_by_kind":"administrator","invited_by_id":null,"created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":null,"accepted_membership_id":null,"revoked_at":"2026-01-02T00:00:00Z"}}}}"#,
+            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":"bob","role":"owner","invited_by_kind":"administrator","invited_by_id":null,"created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":null,"accepted_membership_id":null,"revoked_at":"2026-01-02T00:00:00Z","creation_nonce":null}}}}"#,
             id(11),
             bytes(32, 0x04),
         ),

@@ -1,36 +1,33 @@
-//! How the made-up data gets into the database: by the use cases, one after the other, each at its moment.
+//! How the made-up data gets into the database: by the use cases, one organization after the other, each happening at its
+//! moment.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use keyward_domain::access::AuthenticateError;
 use keyward_domain::administration::ports::{
-    AddInvitationError, AddProjectError, ChangeProjectError, ChangeProjectMembersError, EndMembershipError,
+    AddInvitationError, AddProjectError, ChangeProjectError, ChangeProjectMembersError, ChangeRoleError,
+    EndMembershipError, RevokeInvitationError, RevokeKeysError,
 };
-use keyward_domain::administration::{Authority, InvitationDraft};
-use keyward_domain::api_key::{KeyDescription, KeyName};
-use keyward_domain::audit::RequestSource;
-use keyward_domain::holder::Holder;
-use keyward_domain::id::ProjectId;
-use keyward_domain::invitation::{InvitationToken, Invitee};
-use keyward_domain::keys::{IssueKeyError, IssuedKey, KeyDraft, RevokeKeyError};
-use keyward_domain::membership::{Member, Role};
+use keyward_domain::id::IdGenerator;
+use keyward_domain::keys::{EditKeyError, IssueKeyError, RevokeKeyError};
 use keyward_domain::organization::{OrganizationName, Slug};
-use keyward_domain::ports::{DescendantKeys, KeyLimit, Memberships, StorageError};
-use keyward_domain::project::ProjectName;
-use keyward_domain::sign_in::joining::{JoinError, NewcomerChoices};
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::accounts::CreateOrganizationError;
+use keyward_domain::sign_in::joining::JoinError;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::ports::AccountStore;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices};
 use keyward_domain::text::TextError;
 use keyward_domain::token::Token;
 use keyward_domain::user::{DisplayName, InvalidUsername, Username};
 
-use super::data::{By, FOUNDED, HISTORY, Happening, Key, Moment, ORGANIZATION, OWNER, Person, TERMINAL};
+use super::happening::{By, Moment};
+use super::keys::{self, TERMINAL};
+use super::last_uses::last_uses;
 use super::one_hash::OneHash;
-use super::organization::ORGANIZATION_HISTORY;
 use super::past_clock::PastClock;
+use super::telling::Telling;
+use super::{museum, organization};
 use crate::composition::{Composition, Sources};
 use crate::password_hasher::Argon2idHasher;
 use crate::store::Store;
@@ -43,7 +40,7 @@ pub(super) struct Access {
     pub(super) token: Token,
 }
 
-/// Why the data is not there. But for the first three, a test of [`super::data`] would have failed before.
+/// Why the data is not there. But for the first three, a test of the data would have failed before.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FillError {
     #[error(transparent)]
@@ -55,7 +52,13 @@ pub(crate) enum FillError {
     #[error(transparent)]
     Join(#[from] JoinError),
     #[error(transparent)]
-    Remove(#[from] EndMembershipError),
+    CreateOrganization(#[from] CreateOrganizationError),
+    #[error(transparent)]
+    TakeBack(#[from] RevokeInvitationError),
+    #[error(transparent)]
+    ChangeRole(#[from] ChangeRoleError),
+    #[error(transparent)]
+    EndMembership(#[from] EndMembershipError),
     #[error(transparent)]
     CreateProject(#[from] AddProjectError),
     #[error(transparent)]
@@ -65,7 +68,11 @@ pub(crate) enum FillError {
     #[error(transparent)]
     Issue(#[from] IssueKeyError),
     #[error(transparent)]
+    Edit(#[from] EditKeyError),
+    #[error(transparent)]
     Revoke(#[from] RevokeKeyError),
+    #[error(transparent)]
+    RevokeOthers(#[from] RevokeKeysError),
     #[error(transparent)]
     Authenticate(#[from] AuthenticateError),
     #[error(transparent)]
@@ -73,208 +80,282 @@ pub(crate) enum FillError {
     #[error(transparent)]
     Username(#[from] InvalidUsername),
     #[error("nobody made {0} before")]
-    Missing(&'static str),
+    Missing(String),
 }
 
-/// Fills an empty database with the data of [`super::data`], which ends now.
+/// Fills an empty database with made-up data, which ends now.
 pub(super) async fn fill(sources: &Sources, store: Arc<dyn Store>) -> Result<Access, FillError> {
     let now = sources.now();
-    let clock = Arc::new(PastClock::new(FOUNDED.before(now)));
-    // Identifiers sort by time, so they have to be of the past, too.
-    let past = Sources::new(clock.clone(), sources.random.clone());
-    let hasher = OneHash::new(Argon2idHasher::new(sources.random.clone()));
-    let use_cases = Composition::with_hasher(past, Arc::new(hasher), store.clone());
+    let hasher = Arc::new(OneHash::new(Argon2idHasher::new(sources.random.clone())));
     let password = Password::generate(&*sources.random);
+    let past = |founded: Moment| Past::new(founded, now, sources, &hasher, &store);
 
-    let founding = SetupChoices {
-        organization: OrganizationName::parse(ORGANIZATION)?,
-        username: Username::parse(OWNER.username)?,
-        display_name: DisplayName::parse(OWNER.display_name)?,
-        password: Password::attempt(password.expose()),
-    };
-    let organization = use_cases.setup().bootstrap(founding).await?.slug;
-    let mut filling = Filling {
-        use_cases,
-        store,
-        organization,
-        password,
-        keys: HashMap::new(),
-        projects: HashMap::new(),
-    };
-    let mut history: Vec<_> = HISTORY.iter().chain(ORGANIZATION_HISTORY).collect();
+    let acme = past(organization::FOUNDED);
+    let slug = acme.set_up(&password).await?;
+    let mut telling = Telling::new(&acme, slug, organization::OWNER.username, &password);
+    let mut history: Vec<_> = keys::HISTORY.iter().chain(organization::HISTORY).collect();
     history.sort_by_key(|(moment, _)| moment.before(now));
-    for (moment, happening) in history {
-        clock.move_to(moment.before(now));
-        filling.play(happening).await?;
+    telling.tell(history).await?;
+    telling.note_uses(last_uses()).await?;
+    acme.clock.move_to(now);
+    let owner = By::Person(organization::OWNER.username);
+    let token = telling
+        .issue(owner, TERMINAL.name, TERMINAL.description)
+        .await?
+        .token;
+
+    let museum = past(museum::FOUNDED);
+    let slug = museum.found(museum::NAME, museum::OWNER).await?;
+    let mut telling = Telling::new(&museum, slug, museum::OWNER, &password);
+    telling.tell(museum::HISTORY).await?;
+    Ok(Access { password, token })
+}
+
+/// The use cases at a moment of the past.
+pub(super) struct Past {
+    pub(super) now: DateTime<Utc>,
+    pub(super) clock: Arc<PastClock>,
+    /// Identifiers sort by time, so they have to be of the past, too.
+    pub(super) ids: Arc<IdGenerator>,
+    pub(super) use_cases: Composition,
+    pub(super) store: Arc<dyn Store>,
+}
+
+impl Past {
+    fn new(
+        founded: Moment,
+        now: DateTime<Utc>,
+        sources: &Sources,
+        hasher: &Arc<OneHash>,
+        store: &Arc<dyn Store>,
+    ) -> Self {
+        let clock = Arc::new(PastClock::new(founded.before(now)));
+        let past = Sources::new(clock.clone(), sources.random.clone());
+        Self {
+            now,
+            ids: Arc::new(IdGenerator::new(clock.clone(), sources.random.clone())),
+            clock,
+            use_cases: Composition::with_hasher(past, hasher.clone(), store.clone()),
+            store: store.clone(),
+        }
     }
-    clock.move_to(now);
-    let token = filling.issue(&By::Person(OWNER.username), &TERMINAL).await?.token;
-    Ok(Access {
-        password: filling.password,
-        token,
-    })
+
+    /// The first run.
+    async fn set_up(&self, password: &Password) -> Result<Slug, FillError> {
+        let choices = SetupChoices {
+            organization: OrganizationName::parse(organization::NAME)?,
+            username: Username::parse(organization::OWNER.username)?,
+            display_name: DisplayName::parse(organization::OWNER.display_name)?,
+            password: Password::attempt(password.expose()),
+        };
+        Ok(self.use_cases.setup().bootstrap(choices).await?.slug)
+    }
+
+    /// A further organization of somebody who has an account.
+    async fn found(&self, name: &str, owner: &str) -> Result<Slug, FillError> {
+        let (name, owner) = (OrganizationName::parse(name)?, Username::parse(owner)?);
+        Ok(self
+            .use_cases
+            .accounts()
+            .create_organization(name, &owner)
+            .await?
+            .slug)
+    }
 }
 
 impl Moment {
     /// The moment so many days before the day of `now`, in whole minutes of UTC.
-    fn before(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+    pub(super) fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
         let today = now.duration_trunc(TimeDelta::days(1)).unwrap_or(now);
         today - TimeDelta::days(self.days_ago) + TimeDelta::hours(self.hour) + TimeDelta::minutes(self.minute)
     }
 }
 
-/// Nobody was at a browser.
-fn source() -> RequestSource {
-    RequestSource::default()
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-struct Filling {
-    use_cases: Composition,
-    store: Arc<dyn Store>,
-    organization: Slug,
-    password: Password,
-    keys: HashMap<&'static str, IssuedKey>,
-    projects: HashMap<&'static str, ProjectId>,
-}
+    use keyward_domain::administration::Authority;
+    use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
+    use keyward_domain::api_key::RevocationReason;
+    use keyward_domain::audit::Actor;
+    use keyward_domain::organization::Organization;
+    use keyward_domain::page::{PageRequest, PageSize};
+    use keyward_domain::ports::{KeyLimit, StatusFilter};
+    use keyward_persistence::sqlite::SqliteConfig;
 
-impl Filling {
-    async fn play(&mut self, happening: &Happening) -> Result<(), FillError> {
-        match happening {
-            Happening::Joins(person) => self.admit(person).await,
-            Happening::Creates(by, key) => {
-                let issued = self.issue(by, key).await?;
-                self.keys.insert(key.name, issued);
-                Ok(())
+    use super::*;
+    use crate::demo::temporary_directory::TemporaryDirectory;
+    use crate::random::OsRandom;
+    use crate::storage::{Database, open_to_serve};
+
+    /// A filled database.
+    struct Filled {
+        now: DateTime<Utc>,
+        use_cases: Composition,
+        organizations: Vec<Organization>,
+        _directory: TemporaryDirectory,
+    }
+
+    impl Filled {
+        async fn new() -> Self {
+            let directory = TemporaryDirectory::create(&OsRandom).unwrap();
+            let database = Database::Sqlite(SqliteConfig::in_directory(directory.path()));
+            let (store, _) = open_to_serve(database).await.unwrap();
+            let sources = Sources::of_this_machine();
+            let now = sources.now();
+            fill(&sources, store.clone()).await.unwrap();
+            let use_cases = Composition::new(sources, store);
+            let organizations = use_cases.accounts().organizations().await.unwrap();
+            Self {
+                now,
+                use_cases,
+                organizations,
+                _directory: directory,
             }
-            Happening::Revokes(by, name) => self.revoke(by, name, DescendantKeys::Keep).await,
-            Happening::RevokesWithDescendants(by, name) => {
-                self.revoke(by, name, DescendantKeys::Revoke).await
-            }
-            Happening::Removes(username) => {
-                let (authority, member) = (self.authority().await?, self.member(username).await?);
-                let members = self.use_cases.members();
-                members.remove(&authority, member.membership.id, source()).await?;
-                Ok(())
-            }
-            Happening::Invites(invitee) => self.invite(invitee).await.map(drop),
-            Happening::Starts(name, members) => {
-                let authority = self.authority().await?;
-                let project = self.use_cases.projects();
-                let project = project
-                    .create(&authority, ProjectName::parse(name)?, source())
-                    .await?;
-                self.projects.insert(name, project.id);
-                for username in *members {
-                    self.enter(name, username).await?;
+        }
+
+        fn authority(&self, slug: &str) -> Authority {
+            let mut organizations = self.organizations.iter();
+            let organization = organizations.find(|organization| organization.slug.as_str() == slug);
+            Authority::of_administrator(organization.unwrap().id)
+        }
+
+        async fn keys(&self) -> Vec<HeldKey> {
+            let authority = self.authority("acme-robotics");
+            let (keys, mut found, mut after) = (self.use_cases.organization_keys(), Vec::new(), None);
+            loop {
+                let filter = OrganizationKeyFilter::new(StatusFilter::All, None);
+                let size = PageSize::DEFAULT;
+                let page = keys
+                    .list(&authority, filter, PageRequest { size, after })
+                    .await
+                    .unwrap();
+                found.extend(page.items);
+                after = page.next;
+                if after.is_none() {
+                    return found;
                 }
-                Ok(())
-            }
-            Happening::Enters(name, username) => self.enter(name, username).await,
-            Happening::LeavesProject(name, username) => {
-                let (authority, member) = (self.authority().await?, self.member(username).await?);
-                let (projects, project) = (self.use_cases.projects(), self.project(name)?);
-                let member = member.membership.id;
-                projects
-                    .remove_member(&authority, project, member, source())
-                    .await?;
-                Ok(())
-            }
-            Happening::Archives(name) => {
-                let (authority, project) = (self.authority().await?, self.project(name)?);
-                let projects = self.use_cases.projects();
-                projects.archive(&authority, project, source()).await?;
-                Ok(())
             }
         }
     }
 
-    async fn admit(&self, person: &Person) -> Result<(), FillError> {
-        let invited = self.invite(person.display_name).await?;
-        let choices = NewcomerChoices {
-            username: Username::parse(person.username)?,
-            display_name: DisplayName::parse(person.display_name)?,
-            password: Password::attempt(self.password.expose()),
+    #[tokio::test]
+    async fn there_are_keys_of_every_kind() {
+        let filled = Filled::new().await;
+        let keys = filled.keys().await;
+        let is_old = |at: DateTime<Utc>| at < filled.now - TimeDelta::days(90);
+        let ago = |key: &HeldKey| key.last_use.map(|last| filled.now - last.at);
+        let parent = |key: &HeldKey| keys.iter().find(|other| Some(other.id) == key.parent());
+        let revoked = |key: &HeldKey, reason, by: fn(Actor) -> bool| {
+            key.revocation
+                .as_ref()
+                .is_some_and(|it| it.reason == reason && by(it.by))
         };
-        let joining = self.use_cases.joining();
-        joining.join_as_newcomer(&invited, choices, source()).await?;
-        Ok(())
-    }
-
-    /// The secret of a new invitation's link.
-    async fn invite(&self, invitee: &str) -> Result<InvitationToken, FillError> {
-        let draft = InvitationDraft {
-            invitee: Invitee::parse(invitee)?,
-            role: Role::Member,
-        };
-        let authority = self.authority().await?;
-        let invitations = self.use_cases.invitations();
-        Ok(invitations.invite(&authority, draft, source()).await?.token)
-    }
-
-    async fn enter(&self, project: &'static str, username: &'static str) -> Result<(), FillError> {
-        let (authority, member) = (self.authority().await?, self.member(username).await?);
-        let (projects, project) = (self.use_cases.projects(), self.project(project)?);
-        let member = member.membership.id;
-        projects.add_member(&authority, project, member, source()).await?;
-        Ok(())
-    }
-
-    fn project(&self, name: &'static str) -> Result<ProjectId, FillError> {
-        self.projects.get(name).copied().ok_or(FillError::Missing(name))
-    }
-
-    /// The owner, who runs the organization.
-    async fn authority(&self) -> Result<Authority, FillError> {
-        let owner = self.member(OWNER.username).await?;
-        owner.as_authority().ok_or(FillError::Missing(OWNER.username))
-    }
-
-    async fn member(&self, username: &'static str) -> Result<Member, FillError> {
-        let missing = || FillError::Missing(username);
-        let name = Username::parse(username)?;
-        let account = AccountStore::find(&*self.store, &name)
-            .await?
-            .ok_or_else(missing)?;
-        let member = Memberships::find_live(&*self.store, account.user.id, &self.organization).await?;
-        member.ok_or_else(missing)
-    }
-
-    async fn issue(&self, by: &By, key: &Key) -> Result<IssuedKey, FillError> {
-        let draft = KeyDraft {
-            name: KeyName::parse(key.name)?,
-            description: KeyDescription::parse(key.description)?,
-        };
-        let keys = self.use_cases.keys(KeyLimit::default());
-        let holder = self.holder(by).await?;
-        Ok(keys.issue(&holder, draft, None, source()).await?)
-    }
-
-    async fn revoke(
-        &self,
-        by: &By,
-        name: &'static str,
-        descendants: DescendantKeys,
-    ) -> Result<(), FillError> {
-        let key = self.keys.get(name).ok_or(FillError::Missing(name))?.key.id;
-        let keys = self.use_cases.keys(KeyLimit::default());
-        let holder = self.holder(by).await?;
-        keys.revoke(&holder, key, descendants, source()).await?;
-        Ok(())
-    }
-
-    /// Who acts: a person as the console knows them, or a key as the API does.
-    async fn holder(&self, by: &By) -> Result<Holder, FillError> {
-        match by {
-            By::Person(username) => Ok(self.member(username).await?.as_holder()),
-            By::Key(name) => {
-                let key = self.keys.get(name).ok_or(FillError::Missing(name))?;
-                let caller = self
-                    .use_cases
-                    .authenticate()
-                    .caller(key.token.expose(), None)
-                    .await?;
-                Ok(caller.as_holder())
-            }
+        let is_person = |by| matches!(by, Actor::User(_));
+        let is_administrator = |by| matches!(by, Actor::Administrator);
+        let kinds: [(&str, &dyn Fn(&HeldKey) -> bool); 16] = [
+            ("never used", &|key| key.is_valid() && key.last_use.is_none()),
+            ("used minutes ago", &|key| {
+                ago(key).is_some_and(|ago| ago < TimeDelta::hours(1))
+            }),
+            ("used days ago", &|key| {
+                ago(key).is_some_and(|ago| (2..30).contains(&ago.num_days()))
+            }),
+            ("used months ago", &|key| {
+                ago(key).is_some_and(|ago| ago > TimeDelta::days(60))
+            }),
+            ("used over IPv6", &|key| {
+                key.last_use
+                    .and_then(|last| last.from)
+                    .is_some_and(|from| from.to_string().contains(':'))
+            }),
+            ("unused for 90 days", &|key| {
+                key.is_valid() && is_old(key.created_at) && key.last_use.is_none_or(|last| is_old(last.at))
+            }),
+            ("revoked by its holder", &|key| {
+                revoked(key, RevocationReason::Holder, is_person)
+            }),
+            ("revoked by another key", &|key| {
+                revoked(key, RevocationReason::Holder, |by| matches!(by, Actor::ApiKey(_)))
+            }),
+            ("revoked by an owner", &|key| {
+                revoked(key, RevocationReason::Owner, is_person)
+            }),
+            ("revoked for a leak", &|key| {
+                revoked(key, RevocationReason::Leak, is_administrator)
+            }),
+            ("revoked by an administrator", &|key| {
+                revoked(key, RevocationReason::Administrator, is_administrator)
+            }),
+            ("revoked with a word to its holder", &|key| {
+                key.revocation
+                    .as_ref()
+                    .is_some_and(|revocation| revocation.note.is_some())
+            }),
+            ("the first owner's, revoked by another owner", &|key| {
+                key.holder.user.username.as_str() == "ada" && revoked(key, RevocationReason::Owner, is_person)
+            }),
+            ("a valid key of somebody who left", &|key| {
+                key.is_valid() && !key.holder.membership.is_live()
+            }),
+            ("created by a revoked key of a valid one", &|key| {
+                key.is_valid()
+                    && parent(key)
+                        .is_some_and(|middle| !middle.is_valid() && parent(middle).is_some_and(|_| true))
+            }),
+            ("three steps from its first ancestor", &|key| {
+                parent(key)
+                    .and_then(parent)
+                    .is_some_and(|ancestor| parent(ancestor).is_some())
+            }),
+        ];
+        for (kind, is_of_kind) in kinds {
+            assert!(keys.iter().any(is_of_kind), "no key is {kind}");
         }
+        let of_chidi = keys
+            .iter()
+            .filter(|key| key.is_valid() && key.holder.user.username.as_str() == "chidi");
+        let room = usize::try_from(KeyLimit::default().0).unwrap() - of_chidi.count();
+        assert!(
+            (1..=10).contains(&room),
+            "a member is near the limit: room for {room}"
+        );
+    }
+
+    #[tokio::test]
+    async fn no_key_was_used_before_it_was_made_or_after_it_ended() {
+        let filled = Filled::new().await;
+        for key in filled.keys().await {
+            let Some(last) = key.last_use else { continue };
+            let ended = key.holder.membership.ended_at;
+            let ended = ended
+                .into_iter()
+                .chain(key.revocation.map(|revocation| revocation.at))
+                .min();
+            assert!(key.created_at < last.at && last.at <= filled.now, "{}", key.name);
+            assert!(ended.is_none_or(|ended| last.at < ended), "{}", key.name);
+        }
+    }
+
+    #[tokio::test]
+    async fn invitations_wait_and_have_expired() {
+        let filled = Filled::new().await;
+        let invitations = filled.use_cases.invitations();
+        let page = PageRequest {
+            size: PageSize::DEFAULT,
+            after: None,
+        };
+        let pending = invitations
+            .pending(&filled.authority("acme-robotics"), page)
+            .await
+            .unwrap()
+            .items;
+        let open: BTreeSet<bool> = pending.iter().map(|one| invitations.is_open(one)).collect();
+        assert_eq!(
+            open,
+            BTreeSet::from([false, true]),
+            "used and revoked ones are in the audit log"
+        );
     }
 }

@@ -1,10 +1,16 @@
-//! The made-up organization: who came, what they work on, and what is over. Its keys are in [`super::data`].
+//! The made-up organization: who came, what they work on, and what is over. Its keys are in [`super::keys`].
 
-use super::data::Happening::{self, Archives, Enters, Invites, Joins, LeavesProject, Removes, Starts};
-use super::data::{Moment, at, person};
+use super::happening::Happening::{
+    Archives, Enters, Invites, Joins, Leaves, LeavesProject, MakesMember, MakesOwner, Removes, Renames,
+    Restores, Starts, TakesBack,
+};
+use super::happening::{History, Moment, Person, at, person};
 
-/// No two projects have one name, so that it stands for the project from then on.
-pub(super) const ORGANIZATION_HISTORY: &[(Moment, Happening)] = &[
+pub(super) const NAME: &str = "Acme Robotics";
+pub(super) const OWNER: Person = person("ada", "Ada Example");
+pub(super) const FOUNDED: Moment = at(311, 9, 2);
+
+pub(super) const HISTORY: &History = &[
     (at(310, 10, 0), Starts(FLEET, &["ada"])),
     (at(308, 9, 10), Starts(WAREHOUSE, &["ada", "grace"])),
     (at(300, 9, 0), Enters(FLEET, "omar")),
@@ -23,9 +29,12 @@ pub(super) const ORGANIZATION_HISTORY: &[(Moment, Happening)] = &[
     (at(240, 9, 0), Starts(RECONCILIATION, &["maximiliane", "ingrid"])),
     (at(233, 16, 20), Joins(person("noa", "נועה לדוגמה"))),
     (at(232, 9, 0), Starts(HAIFA, &["ada", "noa"])),
+    (at(226, 10, 20), MakesOwner("ingrid")),
     (at(221, 9, 0), Archives(LOAD_TEST)),
     (at(215, 10, 10), Joins(person("bjoern", "Björn Muster"))),
     (at(214, 11, 0), Enters(HAIFA, "bjoern")),
+    (at(209, 9, 45), Invites("A consultant, for three weeks")),
+    (at(207, 8, 50), TakesBack("A consultant, for three weeks")),
     (at(203, 9, 55), Joins(person("chidi", "Chidi Sample"))),
     (at(202, 13, 0), Enters(FLEET, "chidi")),
     (at(195, 14, 25), Joins(person("dmitri", "Дмитрий Примеров"))),
@@ -44,22 +53,29 @@ pub(super) const ORGANIZATION_HISTORY: &[(Moment, Happening)] = &[
     (at(132, 9, 10), Enters(FIELD_SERVICE, "isaac")),
     (at(121, 9, 35), Joins(person("jun", "Jun Placeholder"))),
     (at(120, 9, 40), Enters(SIMULATOR, "jun")),
+    (at(110, 13, 15), MakesMember("ingrid")),
     (at(108, 15, 30), Joins(person("karin", "Karin Voorbeeld"))),
-    (at(107, 9, 25), Starts(CHARGING, &["karin", "georgios", "ada"])),
+    (at(107, 9, 25), Starts(STATIONS, &["karin", "georgios", "ada"])),
     (at(95, 9, 0), Archives(CONVEYOR)),
+    (at(93, 12, 30), Leaves("bjoern")),
     (at(88, 11, 40), Joins(person("leila", "Leïla Exemple"))),
-    (at(87, 10, 5), Enters(CHARGING, "leila")),
+    (at(87, 10, 5), Enters(STATIONS, "leila")),
+    (at(79, 10, 0), Archives(FIELD_SERVICE)),
+    (at(77, 9, 5), Restores(FIELD_SERVICE)),
     (at(66, 9, 15), Joins(person("mateus", "Mateus Exemplo"))),
     (at(65, 9, 20), Enters(TELEMETRY, "mateus")),
     (at(51, 13, 55), Joins(person("nguyen", "Nguyễn Thị Mẫu"))),
     (at(50, 10, 15), Enters(FLEET, "nguyen")),
     (at(44, 9, 50), Starts(SATELLITES, &["omar", "nguyen"])),
     (at(38, 16, 5), Enters(SATELLITES, "mateus")),
+    (at(36, 11, 20), Renames(STATIONS, CHARGING)),
     (at(30, 9, 30), LeavesProject(TELEMETRY, "dmitri")),
     (at(24, 14, 10), Invites("Petra, who was at the job fair")),
     (at(11, 9, 45), Enters(WAREHOUSE, "quentin")),
     (at(9, 10, 55), Joins(person("rosa", "Rosa Prøve"))),
     (at(8, 9, 30), Starts(BOARD, &[])),
+    (at(5, 13, 10), Invites("Ignacio, by mistake")),
+    (at(5, 13, 12), TakesBack("Ignacio, by mistake")),
     (at(3, 11, 20), Invites("سعاد، فريق الميدان")),
     (
         at(1, 9, 15),
@@ -77,24 +93,7 @@ const RECONCILIATION: &str =
 const HAIFA: &str = "מעבדת חיפה";
 const CONVEYOR: &str = "Conveyor calibration";
 const FIELD_SERVICE: &str = "Field service";
-const CHARGING: &str = "Charging stations";
+const STATIONS: &str = "Charging stations";
+const CHARGING: &str = "Charging and parking";
 const SATELLITES: &str = "Satellite links";
 const BOARD: &str = "Numbers for the board";
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn no_two_projects_have_one_name() {
-        let mut names = BTreeSet::new();
-        for (_, happening) in ORGANIZATION_HISTORY {
-            if let Starts(name, _) = happening {
-                assert!(names.insert(name), "{name}");
-            }
-        }
-        assert_eq!(names.len(), 12);
-    }
-}

@@ -3,8 +3,10 @@
 use keyward_console::PublicUrl;
 use zeroize::Zeroizing;
 
-use super::data::{HISTORY, Happening, OWNER};
 use super::fill::Access;
+use super::happening::Happening;
+use super::keys::HISTORY;
+use super::organization::OWNER;
 
 /// Where it is and how to get in: lines that can be copied as they are.
 pub(super) fn text(public_url: &PublicUrl, Access { password, token }: &Access) -> Zeroizing<String> {
@@ -37,17 +39,12 @@ Ctrl-C ends it, and everything in it is gone.
 }
 
 fn others() -> Vec<&'static str> {
-    let username = |happening: &Happening| match happening {
-        Happening::Joins(person) => Some(person.username),
-        Happening::Creates(..)
-        | Happening::Revokes(..)
-        | Happening::RevokesWithDescendants(..)
-        | Happening::Removes(_)
-        | Happening::Invites(_)
-        | Happening::Starts(..)
-        | Happening::Enters(..)
-        | Happening::LeavesProject(..)
-        | Happening::Archives(_) => None,
+    let username = |happening: &Happening| {
+        if let Happening::Joins(person) = happening {
+            Some(person.username)
+        } else {
+            None
+        }
     };
     HISTORY
         .iter()

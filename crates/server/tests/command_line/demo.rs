@@ -1,5 +1,6 @@
 //! The demo: made-up data to look at, and nothing of it left at the end.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -205,6 +206,69 @@ fn its_keys_are_in_every_state_and_as_old_as_they_say() {
         let created = chrono::DateTime::parse_from_rfc3339(item["createdAt"].as_str().unwrap()).unwrap();
         assert_eq!(created.timestamp_millis(), milliseconds, "{item}");
     }
+}
+
+/// The values of an attribute that stand right after these words.
+fn values_after<'a>(page: &'a str, words: &str) -> Vec<&'a str> {
+    let parts = page.split(words).skip(1);
+    parts.filter_map(|part| part.split('"').next()).collect()
+}
+
+#[test]
+fn every_filter_finds_something_in_the_audit_log() {
+    let directory = TemporaryDirectory::new("audit-log");
+    let demo = directory.start(&[]);
+    let signed_in = sign_in(&demo.server, "ada", demo.password());
+    let cookie = format!("Cookie: {}", cookie(&signed_in));
+    let read = |path: &str| {
+        let answer = demo.server.ask("GET", path, &[&cookie], "");
+        assert_eq!(answer.status, 200, "{path}");
+        answer.body
+    };
+    let log = "/organizations/acme-robotics/settings/audit-log";
+    let page = read(log);
+    let actions: Vec<&str> = values_after(&page, "<option value=\"")
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .collect();
+    assert_eq!(actions.len(), 19, "{actions:?}");
+    for action in actions {
+        let found = read(&format!("{log}?action={action}"));
+        assert!(found.contains("<tbody"), "nobody ever did {action}");
+    }
+    for who in ["ada", "ingrid", "administrator:"] {
+        let found = read(&format!("{log}?who={who}"));
+        assert!(found.contains("<tbody"), "{who} never did anything");
+    }
+    let events = read(&format!("{log}/export.jsonl"));
+    let months: BTreeSet<&str> = values_after(&events, "\"at\":\"")
+        .iter()
+        .filter_map(|moment| moment.get(..7))
+        .collect();
+    assert!(months.len() >= 10, "{months:?}");
+}
+
+#[test]
+fn the_owner_is_a_plain_member_of_a_second_organization() {
+    let directory = TemporaryDirectory::new("second-organization");
+    let demo = directory.start(&[]);
+    let signed_in = sign_in(&demo.server, "ada", demo.password());
+    let cookie = format!("Cookie: {}", cookie(&signed_in));
+    let settings = "/organizations/museum-of-machines/settings";
+    let first = demo.server.ask("GET", KEYS, &[&cookie], "");
+    assert!(
+        first.body.contains(&format!("{settings}/api-keys")),
+        "{}",
+        first.body
+    );
+    let there = demo
+        .server
+        .ask("GET", &format!("{settings}/api-keys?status=all"), &[&cookie], "");
+    assert!(there.body.contains("Audio guide, hall 2") && there.body.contains("Night of the museums"));
+    let log = demo
+        .server
+        .ask("GET", &format!("{settings}/audit-log"), &[&cookie], "");
+    assert_eq!(log.status, 404, "only owners read it");
 }
 
 #[test]

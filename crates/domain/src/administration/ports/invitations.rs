@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use crate::audit::AuditEvent;
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::invitation::{Invitation, InvitationDigest};
+use crate::keys::FormNonce;
 use crate::membership::Membership;
 use crate::organization::Organization;
 use crate::page::{Page, PageRequest};
@@ -16,6 +17,12 @@ use crate::sign_in::accounts::Account;
 #[async_trait]
 pub trait InvitationStore: Send + Sync {
     /// Adds an invitation.
+    ///
+    /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with one nonce
+    /// one succeeds:
+    /// 1. whoever acts may invite; else [`AddInvitationError::NotAllowed`];
+    /// 2. no invitation of the organization, in whatever state, was added with the same nonce; else
+    ///    [`AddInvitationError::AlreadyCreated`].
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError>;
 
     /// A page of the invitations that have not ended, expired or not, by falling identifier.
@@ -60,6 +67,8 @@ pub struct NewInvitation {
     pub invitation: Invitation,
     /// Its secret's digest.
     pub digest: InvitationDigest,
+    /// The form that made it, if one did.
+    pub nonce: Option<FormNonce>,
 }
 
 /// An invitation that has not ended, and where it leads.
@@ -86,6 +95,9 @@ pub enum AddInvitationError {
     /// Whoever acts is not an owner any more.
     #[error("only an owner may invite")]
     NotAllowed,
+    /// This form has made this invitation before; its link is not shown again.
+    #[error("this form has made invitation {0} already")]
+    AlreadyCreated(InvitationId),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -29,6 +29,10 @@ pub trait MemberStore: Send + Sync {
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError>;
 
+    /// Whether the organization has only one live owner now. It is for people to know beforehand: what counts is what
+    /// [`MemberStore::change_role`] and [`MemberStore::end`] check.
+    async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError>;
+
     /// Changes the role of a live member.
     ///
     /// MUST check in this order, after who acts: the member exists, else [`ChangeRoleError::NotFound`]; an owner is left

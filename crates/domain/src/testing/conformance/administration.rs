@@ -6,6 +6,7 @@ pub(super) mod change_role_cases;
 pub(super) mod concurrent_member_cases;
 pub(super) mod end_membership_cases;
 pub(super) mod invitation_cases;
+pub(super) mod invitation_form_cases;
 mod key_scene;
 pub(super) mod last_use_cases;
 pub(super) mod list_member_cases;

@@ -298,6 +298,7 @@ suite! { $
             a_changed_role_reads_back_and_is_told
             a_role_that_stays_writes_no_event
             the_last_owner_stays_owner
+            an_organization_of_two_owners_has_not_one_owner_until_one_is_left
             roles_are_changed_by_live_owners_and_administrators_only
             only_live_members_of_the_organization_get_another_role
             a_role_whose_event_cannot_be_written_stays
@@ -374,6 +375,12 @@ suite! { $
             inviting_is_for_live_owners_and_administrators_only
             an_invitation_whose_event_cannot_be_written_stays_as_it_is
             invitations_change_in_full_even_if_the_caller_stops_waiting
+        }
+        invitation_form_cases {
+            a_form_invites_once_whatever_becomes_of_the_invitation
+            two_organizations_may_send_the_same_nonce
+            who_may_not_invite_learns_nothing_of_a_form
+            a_form_sent_many_times_at_once_invites_once
         }
         accept_invitation_cases {
             a_newcomer_joins_with_an_account_and_a_membership

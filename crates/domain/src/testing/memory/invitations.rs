@@ -16,12 +16,28 @@ use crate::ports::StorageError;
 impl InvitationStore for MemoryStore {
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
         let mut state = self.state()?;
-        let NewInvitation { invitation, digest } = new;
+        let NewInvitation {
+            invitation,
+            digest,
+            nonce,
+        } = new;
         if !state.may_administer(invitation.organization_id, event.actor) {
             return Err(AddInvitationError::NotAllowed);
         }
+        let first = state.invitations.iter().find(|stored| {
+            stored.invitation.organization_id == invitation.organization_id
+                && nonce.is_some()
+                && stored.nonce == nonce
+        });
+        if let Some(first) = first {
+            return Err(AddInvitationError::AlreadyCreated(first.invitation.id));
+        }
         state.write(vec![event])?;
-        state.invitations.push(StoredInvitation { invitation, digest });
+        state.invitations.push(StoredInvitation {
+            invitation,
+            digest,
+            nonce,
+        });
         Ok(())
     }
 

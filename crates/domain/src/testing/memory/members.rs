@@ -37,6 +37,10 @@ impl MemberStore for MemoryStore {
         Ok(membership.and_then(|membership| state.member_overview(membership)))
     }
 
+    async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError> {
+        Ok(self.state()?.owners(organization).count() == 1)
+    }
+
     async fn change_role(
         &self,
         organization: OrganizationId,
@@ -115,10 +119,12 @@ impl State {
     }
 
     fn is_last_owner(&self, organization: OrganizationId, id: MembershipId) -> bool {
+        self.owners(organization).map(|owner| owner.id).eq([id])
+    }
+
+    fn owners(&self, organization: OrganizationId) -> impl Iterator<Item = &Membership> {
         self.live_memberships(organization)
             .filter(|membership| membership.role == Role::Owner)
-            .map(|owner| owner.id)
-            .eq([id])
     }
 
     fn member_overview(&self, membership: &Membership) -> Option<MemberOverview> {

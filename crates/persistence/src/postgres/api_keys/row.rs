@@ -67,7 +67,11 @@ fn origin(stored: &StoredRow, row: &KeyRow) -> Result<Origin, StorageError> {
 
 fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, StorageError> {
     let Some(at) = row.revoked_at else {
-        return Ok(None);
+        let told = row.revoked_by_kind.is_some()
+            || row.revoked_by_id.is_some()
+            || row.revoked_reason.is_some()
+            || row.revoked_note.is_some();
+        return stored.nothing_unless("revoked_at", told);
     };
     let kind = stored.present("revoked_by_kind", row.revoked_by_kind.as_deref())?;
     let reason = stored.present("revoked_reason", row.revoked_reason.as_deref())?;
@@ -86,7 +90,7 @@ fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, St
 
 fn last_use(stored: &StoredRow, row: &KeyRow) -> Result<Option<LastUse>, StorageError> {
     let Some(at) = row.last_used_at else {
-        return Ok(None);
+        return stored.nothing_unless("last_used_at", row.last_used_from.is_some());
     };
     let from = row.last_used_from.as_deref().map(str::parse::<IpAddr>);
     Ok(Some(LastUse {

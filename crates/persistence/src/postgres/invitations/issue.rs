@@ -2,11 +2,14 @@
 
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel::result::Error as QueryError;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::{AddInvitationError, NewInvitation, RevokeInvitationError};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{InvitationId, OrganizationId};
 use keyward_domain::invitation::{Invitation, InvitationEnd};
+use keyward_domain::keys::FormNonce;
+use uuid::Uuid;
 
 use super::row::{InvitationRow, NewInvitationRow};
 use crate::abort::Abort;
@@ -23,12 +26,33 @@ pub(super) async fn add(
     if !lock_authority(connection, organization, event.actor).await? {
         return Err(Abort::Refused(AddInvitationError::NotAllowed));
     }
+    // Nobody else invites to this organization until the end of this transaction.
+    if let Some(nonce) = new.nonce
+        && let Some(first) = created_by_form(connection, organization, nonce).await?
+    {
+        return Err(Abort::Refused(AddInvitationError::AlreadyCreated(first)));
+    }
     diesel::insert_into(invitations::table)
         .values(NewInvitationRow::new(&new))
         .execute(connection)
         .await?;
     write_event(connection, event).await?;
     Ok(())
+}
+
+async fn created_by_form(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    nonce: FormNonce,
+) -> Result<Option<InvitationId>, QueryError> {
+    let id: Option<Uuid> = invitations::table
+        .filter(invitations::organization_id.eq(organization.as_uuid()))
+        .filter(invitations::creation_nonce.eq(nonce.to_bytes().to_vec()))
+        .select(invitations::id)
+        .first(connection)
+        .await
+        .optional()?;
+    Ok(id.map(InvitationId::from_uuid))
 }
 
 pub(super) async fn revoke(

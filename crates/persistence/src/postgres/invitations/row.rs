@@ -80,11 +80,16 @@ pub(super) struct NewInvitationRow<'a> {
     invited_by_id: Option<Uuid>,
     created_at: DateTime<Utc>,
     expires_at: DateTime<Utc>,
+    creation_nonce: Option<Vec<u8>>,
 }
 
 impl<'a> NewInvitationRow<'a> {
     pub(super) fn new(new: &'a NewInvitation) -> Self {
-        let NewInvitation { invitation, digest } = new;
+        let NewInvitation {
+            invitation,
+            digest,
+            nonce,
+        } = new;
         let (invited_by_kind, invited_by_id) = actor::to_columns(invitation.invited_by);
         Self {
             id: invitation.id.as_uuid(),
@@ -96,6 +101,7 @@ impl<'a> NewInvitationRow<'a> {
             invited_by_id,
             created_at: invitation.created_at,
             expires_at: invitation.expires_at,
+            creation_nonce: nonce.map(|nonce| nonce.to_bytes().to_vec()),
         }
     }
 }

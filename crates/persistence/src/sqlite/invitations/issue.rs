@@ -2,10 +2,12 @@
 
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
+use diesel::result::Error as QueryError;
 use keyward_domain::administration::ports::{AddInvitationError, NewInvitation, RevokeInvitationError};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{InvitationId, OrganizationId};
 use keyward_domain::invitation::{Invitation, InvitationEnd};
+use keyward_domain::keys::FormNonce;
 
 use super::row::{InvitationRow, NewInvitationRow};
 use crate::abort::Abort;
@@ -23,11 +25,30 @@ pub(super) fn add(
     if !may_administer(connection, organization, event.actor)? {
         return Err(Abort::Refused(AddInvitationError::NotAllowed));
     }
+    if let Some(nonce) = new.nonce
+        && let Some(first) = created_by_form(connection, organization, nonce)?
+    {
+        return Err(Abort::Refused(AddInvitationError::AlreadyCreated(first)));
+    }
     diesel::insert_into(invitations::table)
         .values(NewInvitationRow::new(&new))
         .execute(connection)?;
     write_event(connection, event)?;
     Ok(())
+}
+
+fn created_by_form(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    nonce: FormNonce,
+) -> Result<Option<InvitationId>, QueryError> {
+    let id: Option<StoredId> = invitations::table
+        .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(invitations::creation_nonce.eq(nonce.to_bytes().to_vec()))
+        .select(invitations::id)
+        .first(connection)
+        .optional()?;
+    Ok(id.map(|id| InvitationId::from_uuid(id.0)))
 }
 
 pub(super) fn revoke(

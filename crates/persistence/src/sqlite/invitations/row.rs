@@ -81,11 +81,16 @@ pub(super) struct NewInvitationRow<'a> {
     invited_by_id: Option<StoredId>,
     created_at: i64,
     expires_at: i64,
+    creation_nonce: Option<Vec<u8>>,
 }
 
 impl<'a> NewInvitationRow<'a> {
     pub(super) fn new(new: &'a NewInvitation) -> Self {
-        let NewInvitation { invitation, digest } = new;
+        let NewInvitation {
+            invitation,
+            digest,
+            nonce,
+        } = new;
         let (invited_by_kind, invited_by_id) = actor::to_columns(invitation.invited_by);
         Self {
             id: StoredId(invitation.id.as_uuid()),
@@ -97,6 +102,7 @@ impl<'a> NewInvitationRow<'a> {
             invited_by_id: invited_by_id.map(StoredId),
             created_at: invitation.created_at.timestamp_millis(),
             expires_at: invitation.expires_at.timestamp_millis(),
+            creation_nonce: nonce.map(|nonce| nonce.to_bytes().to_vec()),
         }
     }
 }

@@ -3,9 +3,10 @@
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
-use super::scene::as_user;
+use super::scene::{AdministrationScene, as_user};
 use crate::administration::ports::ChangeRoleError;
 use crate::audit::{Action, Actor, Subject};
+use crate::id::OrganizationId;
 use crate::membership::Role;
 
 pub async fn a_changed_role_reads_back_and_is_told(stores: Stores) {
@@ -65,6 +66,7 @@ pub async fn the_last_owner_stays_owner(stores: Stores) {
     scene.end_membership(&former).await;
     let other = scene.add_organization("Difference Engines").await;
     scene.join_as(&other, "stranger", Role::Owner).await;
+    assert!(has_one_owner(&scene, ada.organization.id).await);
     let before = scene.events(Some(ada.organization.id)).await;
 
     for actor in [as_user(&ada), Actor::Administrator] {
@@ -74,6 +76,25 @@ pub async fn the_last_owner_stays_owner(stores: Stores) {
     let roles = scene.roles(ada.organization.id).await;
     assert!(roles.contains(&(ada.membership.id, Role::Owner)));
     assert_eq!(scene.events(Some(ada.organization.id)).await, before);
+}
+
+pub async fn an_organization_of_two_owners_has_not_one_owner_until_one_is_left(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let here = ada.organization.id;
+    let bob = scene.join(&ada.organization, "bob").await;
+    assert!(has_one_owner(&scene, here).await);
+    for (role, is_one) in [(Role::Owner, false), (Role::Member, true)] {
+        scene
+            .change_role(as_user(&ada), &bob, role)
+            .await
+            .expect("changed");
+        assert_eq!(has_one_owner(&scene, here).await, is_one);
+    }
+}
+
+async fn has_one_owner(scene: &AdministrationScene, organization: OrganizationId) -> bool {
+    let answer = scene.stores.members.has_one_owner(organization).await;
+    answer.expect("the store answers")
 }
 
 pub async fn roles_are_changed_by_live_owners_and_administrators_only(stores: Stores) {

@@ -244,6 +244,7 @@ impl AdministrationScene {
                 end: None,
             },
             digest: InvitationToken::generate(&*self.make.random).digest(),
+            nonce: None,
         }
     }
 

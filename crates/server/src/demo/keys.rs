@@ -1,64 +1,21 @@
-//! The made-up data: what happened at Acme Robotics, in the order in which it happened. Most people and all projects are
-//! in [`super::organization`].
-//!
-//! It is the same at each start, but for the moments, which are as long ago each time.
+//! The keys of the made-up organization, most of the people who hold them among them. Everybody else and all projects
+//! are in [`super::organization`], when the keys were used last in [`super::last_uses`].
 
-use Happening::{Creates, Joins, Revokes, RevokesWithDescendants};
+use super::happening::Happening::{
+    AdministratorRevokes, Creates, CreatesMany, Describes, Joins, Leaks, OwnerRevokes, Revokes,
+    RevokesWithDescendants,
+};
+use super::happening::{By, History, Key, at, key, person};
 
-/// So many days before today, at this time of day in UTC. At least one, so that it is over.
-pub(super) struct Moment {
-    pub(super) days_ago: i64,
-    pub(super) hour: i64,
-    pub(super) minute: i64,
-}
-
-pub(super) struct Person {
-    pub(super) username: &'static str,
-    pub(super) display_name: &'static str,
-}
-
-pub(super) struct Key {
-    pub(super) name: &'static str,
-    pub(super) description: &'static str,
-}
-
-/// Who acts: somebody in the console, by username, or a key through the API, by name.
-pub(super) enum By {
-    Person(&'static str),
-    Key(&'static str),
-}
-
-pub(super) enum Happening {
-    /// Somebody becomes a member, whom the owner invited.
-    Joins(Person),
-    /// No two keys have one name, so that it stands for the key from then on.
-    Creates(By, Key),
-    /// The key alone.
-    Revokes(By, &'static str),
-    /// And all keys that were created from it.
-    RevokesWithDescendants(By, &'static str),
-    /// The owner removes a member.
-    Removes(&'static str),
-    /// The owner invites somebody who does not come.
-    Invites(&'static str),
-    /// The owner creates a project with its first members.
-    Starts(&'static str, &'static [&'static str]),
-    /// The owner adds a member to a project.
-    Enters(&'static str, &'static str),
-    /// The owner takes a member out of a project.
-    LeavesProject(&'static str, &'static str),
-    /// The owner archives a project.
-    Archives(&'static str),
-}
-
-pub(super) const ORGANIZATION: &str = "Acme Robotics";
-pub(super) const OWNER: Person = person("ada", "Ada Example");
-pub(super) const FOUNDED: Moment = at(311, 9, 2);
+/// The limit is 100: a few more, and one of them has to go first.
+pub(super) const ROBOTS: u32 = 96;
+/// What the many keys of one member are called, before their number.
+pub(super) const ROBOT: &str = "Robot";
 
 /// The owner's key for the command line that is printed; made at the start.
 pub(super) const TERMINAL: Key = key("Terminal", "For the curl line that the demo printed.");
 
-pub(super) const HISTORY: &[(Moment, Happening)] = &[
+pub(super) const HISTORY: &History = &[
     (
         at(311, 9, 20),
         Creates(ADA, key("Laptop (before the coffee)", "")),
@@ -109,6 +66,20 @@ pub(super) const HISTORY: &[(Moment, Happening)] = &[
         Creates(OMAR, key("نظام القياس عن بُعد", "يقرأ بيانات الأسطول كل ليلة.")),
     ),
     (
+        at(261, 9, 18),
+        Creates(
+            TOMASZ,
+            key("Simulator, nightly run", "Replays yesterday on today’s software."),
+        ),
+    ),
+    (
+        at(260, 11, 7),
+        Creates(
+            By::Key("Simulator, nightly run"),
+            key("Simulator, weekend run", "All days of the week at once."),
+        ),
+    ),
+    (
         at(254, 2, 0),
         Creates(
             By::Key("Deploy pipeline"),
@@ -138,17 +109,37 @@ pub(super) const HISTORY: &[(Moment, Happening)] = &[
         ),
     ),
     (
+        at(231, 10, 25),
+        Describes(
+            ADA,
+            "Deploy pipeline",
+            "Rolls out the fleet controller.\nOwned by the platform team, who answer for it at night, too.",
+        ),
+    ),
+    (
         at(222, 17, 38),
         RevokesWithDescendants(ADA, "Load test, contractor"),
+    ),
+    (
+        at(213, 15, 2),
+        Creates(BJOERN, key("Haifa lab, door display", "")),
     ),
     (at(206, 8, 15), Revokes(ADA, "Laptop (before the coffee)")),
     (
         at(206, 8, 22),
         Creates(ADA, key("Laptop (after the coffee)", "The new one, with a lid.")),
     ),
+    (at(201, 9, 30), CreatesMany(CHIDI, ROBOT, ROBOTS)),
     (
         at(188, 13, 4),
         Creates(GRACE, key("Conveyor calibration notebook", "")),
+    ),
+    (
+        at(169, 10, 12),
+        Creates(
+            FARID,
+            key("Shelf labels", "Prints a label for each shelf that moved."),
+        ),
     ),
     (
         at(163, 2, 0),
@@ -168,6 +159,39 @@ pub(super) const HISTORY: &[(Moment, Happening)] = &[
         ),
     ),
     (
+        at(147, 16, 40),
+        Creates(HANA, key("Field service app, tablet 3", "")),
+    ),
+    (
+        at(139, 12, 11),
+        Leaks(
+            "Field service app, tablet 3",
+            "Found in a public repository of examples",
+        ),
+    ),
+    (
+        at(139, 14, 30),
+        Creates(
+            HANA,
+            key("Field service app, tablet 3, new", "Not in any repository."),
+        ),
+    ),
+    (
+        at(126, 9, 14),
+        Creates(
+            ADA,
+            key("Spreadsheet of the trade fair", "Counts visitors at the stand."),
+        ),
+    ),
+    (
+        at(119, 17, 52),
+        OwnerRevokes(
+            "ingrid",
+            "Spreadsheet of the trade fair",
+            "The fair is over, and the sheet is shared widely",
+        ),
+    ),
+    (
         at(117, 9, 33),
         Creates(
             By::Key("Preview environments"),
@@ -178,7 +202,25 @@ pub(super) const HISTORY: &[(Moment, Happening)] = &[
         at(112, 18, 6),
         Revokes(By::Key("Preview environments"), "Preview environment of #4711"),
     ),
+    (
+        at(106, 10, 3),
+        Creates(KARIN, key("Charging stations, wallbox firmware", "")),
+    ),
+    (
+        at(105, 10, 9),
+        Creates(
+            By::Key("Charging stations, wallbox firmware"),
+            key("Charging stations, Rotterdam", ""),
+        ),
+    ),
     (at(96, 11, 27), Revokes(GRACE, "Conveyor calibration notebook")),
+    (
+        at(84, 22, 31),
+        AdministratorRevokes(
+            "Charging stations, wallbox firmware",
+            "The vendor’s update server was broken into",
+        ),
+    ),
     (
         at(72, 2, 0),
         Creates(
@@ -197,6 +239,14 @@ pub(super) const HISTORY: &[(Moment, Happening)] = &[
         ),
     ),
     (
+        at(60, 11, 46),
+        OwnerRevokes(
+            "ada",
+            "Shelf labels",
+            "The label printer is gone; ask me if you still need this",
+        ),
+    ),
+    (
         at(45, 10, 40),
         Creates(
             OMAR,
@@ -211,6 +261,14 @@ pub(super) const HISTORY: &[(Moment, Happening)] = &[
                 "Quarterly report for the board: uptime, incidents, spare parts and mileage of all robots",
                 "",
             ),
+        ),
+    ),
+    (
+        at(27, 10, 20),
+        Describes(
+            OMAR,
+            "لوحة المتابعة 🛰️",
+            "تعرض الروابط الضعيفة مع الأقمار الاصطناعية، وتنبّه الفريق.",
         ),
     ),
     (
@@ -252,54 +310,9 @@ const ADA: By = By::Person("ada");
 const GRACE: By = By::Person("grace");
 const OMAR: By = By::Person("omar");
 const MAXIMILIANE: By = By::Person("maximiliane");
-
-pub(super) const fn at(days_ago: i64, hour: i64, minute: i64) -> Moment {
-    Moment {
-        days_ago,
-        hour,
-        minute,
-    }
-}
-
-pub(super) const fn person(username: &'static str, display_name: &'static str) -> Person {
-    Person {
-        username,
-        display_name,
-    }
-}
-
-const fn key(name: &'static str, description: &'static str) -> Key {
-    Key { name, description }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::demo::organization::ORGANIZATION_HISTORY;
-
-    #[test]
-    fn everything_happened_before_today_and_in_this_order() {
-        let minutes_ago = |moment: &Moment| (moment.days_ago * 24 - moment.hour) * 60 - moment.minute;
-        for history in [HISTORY, ORGANIZATION_HISTORY] {
-            let mut before = minutes_ago(&FOUNDED);
-            for (moment, _) in history {
-                assert!(moment.days_ago >= 1);
-                assert!((0..24).contains(&moment.hour) && (0..60).contains(&moment.minute));
-                assert!(minutes_ago(moment) < before, "{} days ago", moment.days_ago);
-                before = minutes_ago(moment);
-            }
-        }
-    }
-
-    #[test]
-    fn no_two_keys_have_one_name() {
-        let mut names = BTreeSet::from([TERMINAL.name]);
-        for (_, happening) in HISTORY {
-            if let Creates(_, key) = happening {
-                assert!(names.insert(key.name), "{}", key.name);
-            }
-        }
-    }
-}
+const TOMASZ: By = By::Person("tomasz");
+const BJOERN: By = By::Person("bjoern");
+const CHIDI: By = By::Person("chidi");
+const FARID: By = By::Person("farid");
+const HANA: By = By::Person("hana");
+const KARIN: By = By::Person("karin");

@@ -1,0 +1,28 @@
+//! Cookies as browsers send and take them (RFC 6265bis).
+
+use poem::http::{HeaderMap, HeaderValue, header};
+
+/// What came under a name, in the order in which it was sent.
+///
+/// Cookies ignore ports, so another program on `localhost` may have set one of the same name.
+pub(crate) fn sent<'a>(headers: &'a HeaderMap, name: &'static str) -> impl Iterator<Item = &'a str> {
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .filter(move |(sent, _)| *sent == name)
+        .map(|(_, value)| value)
+}
+
+/// The header that makes a browser keep a secret, or forget it. It shows itself in no log.
+#[expect(
+    clippy::expect_used,
+    reason = "names, attributes and hexadecimal digits are always a header value"
+)]
+pub(crate) fn set_cookie(text: &str) -> HeaderValue {
+    let mut value = HeaderValue::from_str(text).expect("a header value");
+    value.set_sensitive(true);
+    value
+}

@@ -1,0 +1,44 @@
+//! The states of keys, as lists of them offer and name them.
+
+use keyward_domain::ports::StatusFilter;
+
+use crate::pages::listing::{Items, ListedStatus};
+
+impl ListedStatus for StatusFilter {
+    const TABS: &'static [(Self, &'static str)] = &[
+        (Self::Valid, "Valid"),
+        (Self::Revoked, "Revoked"),
+        (Self::All, "All"),
+    ];
+
+    fn from_word(word: &str) -> Option<Self> {
+        Self::from_word(word)
+    }
+
+    fn as_str(self) -> &'static str {
+        Self::as_str(self)
+    }
+}
+
+/// How the page's title calls the list.
+pub(super) const fn title(status: StatusFilter) -> &'static str {
+    match status {
+        StatusFilter::Valid => "API Keys",
+        StatusFilter::Revoked => "Revoked API Keys",
+        StatusFilter::All => "All API Keys",
+    }
+}
+
+/// How the table's caption calls them.
+pub(super) const fn called(status: StatusFilter) -> Items {
+    let (one, several) = match status {
+        StatusFilter::Valid => ("valid key", "valid keys"),
+        StatusFilter::Revoked => ("revoked key", "revoked keys"),
+        StatusFilter::All => ("key", "keys"),
+    };
+    Items {
+        one,
+        several,
+        later: "older",
+    }
+}

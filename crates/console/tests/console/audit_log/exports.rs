@@ -1,0 +1,157 @@
+//! The log as files, whole and page by page.
+
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::clock::Clock;
+
+use super::{CSV, JSON_LINES, LOG, as_owner, record};
+use crate::log::Log;
+use crate::running::Running;
+
+#[tokio::test]
+async fn thousands_of_events_come_in_pages_and_whole_in_exports() {
+    const EVENTS: usize = 2_345;
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    for _ in 0..EVENTS {
+        let subject = Subject::Project(installation.builder.ids.next());
+        record(
+            installation,
+            &ada,
+            as_owner(&ada),
+            Action::CreateProject,
+            subject,
+            None,
+        )
+        .await;
+    }
+    let browser = running.signed_in("ada").await;
+    let mut seen = Vec::new();
+    let mut next = Some(format!("{LOG}?action=project.create"));
+    let mut pages = 0;
+    while let Some(address) = next.take() {
+        let page = browser.get(&address).await;
+        pages += 1;
+        assert!(page.body.matches("<tr role=\"row\">").count() <= 51, "{address}");
+        let ids = page.body.split("what=project%3A").skip(1);
+        seen.extend(ids.filter_map(|rest| rest.get(..36)).map(str::to_owned));
+        assert_eq!(page.shows(">Newest<"), pages > 1);
+        next = page
+            .body
+            .split_once("\" rel=\"next\"")
+            .and_then(|(before, _)| before.rsplit_once("href=\""))
+            .map(|(_, address)| address.replace("&#38;", "&"));
+    }
+    assert_eq!((seen.len(), pages), (EVENTS, 47));
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), EVENTS, "each once");
+    let csv = browser.get(&format!("{CSV}?action=project.create")).await;
+    assert_eq!(csv.body.matches("\r\n").count(), EVENTS + 1);
+    let lines = browser.get(&format!("{JSON_LINES}?action=project.create")).await;
+    assert_eq!(lines.body.lines().count(), EVENTS);
+    for id in &seen {
+        assert!(csv.shows(id) && lines.shows(id), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn exports_are_files_that_spreadsheets_and_programs_read() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let key = installation
+        .issue(&ada.as_holder(), "=HYPERLINK(\"http://evil\"),x")
+        .await
+        .key
+        .id;
+    let arabic = installation.issue(&ada.as_holder(), "نظام القياس").await.key.id;
+    let event = record(
+        installation,
+        &ada,
+        Actor::ApiKey(arabic),
+        Action::RevokeApiKey,
+        Subject::ApiKey(key),
+        Some(Subject::Membership(ada.membership.id)),
+    )
+    .await;
+    let browser = running.signed_in("ada").await;
+    let csv = browser.get(&format!("{CSV}?action=api_key.revoke")).await;
+    assert_eq!(
+        csv.header("content-type"),
+        "text/csv; charset=utf-8; header=present"
+    );
+    assert_eq!(
+        csv.header("content-disposition"),
+        "attachment; filename=\"acme-audit-log.csv\""
+    );
+    assert_eq!(csv.header("cache-control"), "no-store");
+    let (id, member) = (event.id, ada.membership.id);
+    let expected = format!(
+        "{id},2026-01-01T00:00:00.000Z,api_key,{arabic},نظام القياس,api_key.revoke,api_key,{key},\
+         \"'=HYPERLINK(\"\"http://evil\"\"),x\",membership,{member},ada,success,203.0.113.9,request-17"
+    );
+    assert_eq!(csv.body.split("\r\n").nth(1), Some(&*expected));
+    let lines = browser.get(&format!("{JSON_LINES}?action=api_key.revoke")).await;
+    assert_eq!(lines.header("content-type"), "application/jsonl; charset=utf-8");
+    assert_eq!(
+        lines.header("content-disposition"),
+        "attachment; filename=\"acme-audit-log.jsonl\""
+    );
+    let expected = format!(
+        "{{\"id\":\"{id}\",\"at\":\"2026-01-01T00:00:00.000Z\",\
+         \"actor\":{{\"kind\":\"api_key\",\"id\":\"{arabic}\",\"name\":\"نظام القياس\"}},\"action\":\"api_key.revoke\",\
+         \"subject\":{{\"kind\":\"api_key\",\"id\":\"{key}\",\"name\":\"=HYPERLINK(\\\"http://evil\\\"),x\"}},\
+         \"object\":{{\"kind\":\"membership\",\"id\":\"{member}\",\"name\":\"ada\"}},\"outcome\":\"success\",\
+         \"sourceAddress\":\"203.0.113.9\",\"requestId\":\"request-17\"}}\n"
+    );
+    assert_eq!(lines.body, expected);
+}
+
+#[tokio::test]
+async fn an_empty_export_is_a_file_all_the_same() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let csv = browser.get(CSV).await;
+    assert!(csv.body.starts_with("id,at,actor_kind,") && csv.body.matches("\r\n").count() == 1);
+    let lines = browser.get(JSON_LINES).await;
+    assert_eq!((lines.status, lines.body.as_str()), (200, ""));
+    assert!(browser.get(LOG).await.shows("Nothing has happened yet"));
+}
+
+#[tokio::test]
+async fn an_export_breaks_off_when_its_owner_is_removed_and_the_log_says_so() {
+    let (log, _guard) = Log::start();
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    for _ in 0..20_000 {
+        let subject = Subject::Project(installation.builder.ids.next());
+        record(
+            installation,
+            &ada,
+            as_owner(&ada),
+            Action::CreateProject,
+            subject,
+            None,
+        )
+        .await;
+    }
+    let browser = running.signed_in("ada").await;
+    let request = browser.request(reqwest::Method::GET, JSON_LINES);
+    let mut response = request.send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let request_id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
+    assert!(response.chunk().await.unwrap().is_some());
+    let now = installation.builder.clock.now();
+    installation.store.end_membership(ada.membership.id, now);
+    let end = loop {
+        match response.chunk().await {
+            Ok(Some(_)) => {}
+            end => break end,
+        }
+    };
+    assert!(end.is_err(), "the file is not taken for a whole one");
+    let line = log.line_with("an export of the audit log was ended");
+    for part in [" WARN ", "organization=acme", "no owner any more", &request_id] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+    assert!(!log.text().contains("ERROR"), "{}", log.text());
+}

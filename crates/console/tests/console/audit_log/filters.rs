@@ -1,0 +1,150 @@
+//! Looking for some of the events.
+
+use chrono::TimeDelta;
+use keyward_domain::audit::RequestSource;
+use keyward_domain::membership::Role;
+use keyward_domain::ports::DescendantKeys;
+
+use super::{CSV, JSON_LINES, LOG};
+use crate::running::Running;
+
+#[tokio::test]
+async fn filters_narrow_the_log_and_stay_in_the_form() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = installation.member(&ada.organization, "grace", Role::Owner);
+    let key = installation.issue(&ada.as_holder(), "Deploy").await.key.id;
+    installation.builder.clock.advance(TimeDelta::days(10));
+    installation.issue(&grace.as_holder(), "Nightly").await;
+    let (holder, source) = (ada.as_holder(), RequestSource::default());
+    let keys = installation.keys();
+    keys.revoke(&holder, key, DescendantKeys::Keep, source)
+        .await
+        .unwrap();
+    let browser = running.signed_in("ada").await;
+    let found = async |query: &str| {
+        let page = browser.get(&format!("{LOG}?{query}")).await;
+        assert_eq!(page.status, 200, "{query}");
+        let text = page.text();
+        [
+            "ada created the API key Deploy",
+            "grace created the API key Nightly",
+            "ada revoked the API key Deploy",
+        ]
+        .map(|sentence| text.contains(sentence))
+    };
+    for (query, expected) in [
+        ("", [true, true, true]),
+        ("who=&action=&what=&from=&until=", [true, true, true]),
+        ("who=grace", [false, true, false]),
+        (&format!("who={}", ada.user.id), [true, false, true]),
+        ("action=api_key.revoke", [false, false, true]),
+        (&format!("what={key}"), [true, false, true]),
+        (
+            &format!("what=api_key%3A{key}&action=api_key.create"),
+            [true, false, false],
+        ),
+        ("until=2026-01-10", [true, false, false]),
+        ("from=2026-01-11", [false, true, true]),
+        ("from=2026-01-01&until=2026-01-01", [true, false, false]),
+        ("from=2026-01-02&until=2026-01-10", [false, false, false]),
+        (
+            "who=ada&from=2026-01-02&action=api_key.revoke",
+            [false, false, true],
+        ),
+    ] {
+        assert_eq!(found(query).await, expected, "{query}");
+    }
+    let page = browser
+        .get(&format!("{LOG}?who=grace&action=api_key.revoke&from=2026-01-02"))
+        .await;
+    assert!(page.shows("No event matches"));
+    assert_eq!(page.field("who"), format!("user:{}", grace.user.id));
+    assert!(page.shows("value=\"api_key.revoke\" selected") && page.shows("value=\"2026-01-02\""));
+    let csv = format!(
+        "{CSV}?who=user%3A{}&#38;action=api_key.revoke&#38;from=2026-01-02",
+        grace.user.id
+    );
+    assert!(page.shows(&csv), "{}", page.body);
+}
+
+#[tokio::test]
+async fn names_in_a_row_lead_to_all_that_they_were_in() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let key = installation.issue(&ada.as_holder(), "Deploy").await.key.id;
+    let browser = running.signed_in("ada").await;
+    let page = browser.get(&format!("{LOG}?action=api_key.create")).await;
+    let what = format!("{LOG}?action=api_key.create&#38;what=api_key%3A{key}");
+    let who = format!("{LOG}?who=user%3A{}&#38;action=api_key.create", ada.user.id);
+    assert!(page.shows(&what) && page.shows(&who), "{}", page.body);
+    let page = browser.get(&what.replace("&#38;", "&")).await;
+    assert!(page.text().contains("ada created the API key Deploy"));
+}
+
+#[tokio::test]
+async fn what_was_mistyped_is_told_beside_its_field() {
+    let (running, _) = Running::with_ada().await;
+    let installation = &running.installation;
+    let other = installation.organization("Other");
+    let bob = installation.member(&other, "bob", Role::Owner);
+    let browser = running.signed_in("ada").await;
+    let strangers = format!("what={}", bob.membership.id);
+    for (query, error) in [
+        ("who=nobody", "Nobody here is called that."),
+        ("who=bob", "Nobody here is called that."),
+        ("who=%3Cscript%3Ealert(1)", "Nobody here is called that."),
+        ("what=Deploy", "Nothing here has this id."),
+        (&strangers, "Nothing here has this id."),
+        ("who=10:30", "Nobody here is called that."),
+        ("who=king%3A1", "Nobody here is called that."),
+        ("who=user%3A1", "Nobody here is called that."),
+        ("what=10:30", "Nothing here has this id."),
+        ("what=user%3A", "Nothing here has this id."),
+        ("from=-9999-01-01", "This is not a day."),
+        ("from=0000-12-31", "This is not a day."),
+        ("until=-200000-01-01", "This is not a day."),
+        ("until=%2B10000-01-01", "This is not a day."),
+        ("from=tomorrow", "This is not a day. Write it like 2026-01-31."),
+        ("until=2026-02-30", "This is not a day."),
+        ("from=2026-02-02&until=2026-02-01", "Until is before From."),
+    ] {
+        let page = browser.get(&format!("{LOG}?{query}")).await;
+        assert_eq!(page.status, 422, "{query}");
+        assert!(
+            page.shows(error) && page.shows("aria-invalid=\"true\""),
+            "{query}"
+        );
+        assert!(page.shows("<title>Error: ") && !page.shows("<table"), "{query}");
+        assert!(!page.shows("<script>alert"), "{query}");
+        for export in [CSV, JSON_LINES] {
+            assert_eq!(
+                browser.get(&format!("{export}?{query}")).await.status,
+                400,
+                "{query}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_was_damaged_says_so() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for query in [
+        "action=key.melt",
+        "after=-210000000000000%3A00000000-0000-7000-8000-000000000000",
+        "after=1",
+        "after=1%3A1",
+        "who=a&who=b",
+        "from=%ff",
+    ] {
+        for path in [LOG, CSV, JSON_LINES] {
+            assert_eq!(
+                browser.get(&format!("{path}?{query}")).await.status,
+                400,
+                "{path} {query}"
+            );
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Who reads the log, and what nobody reads there.
+
+use keyward_domain::clock::Clock;
+use keyward_domain::membership::Role;
+
+use super::{CSV, JSON_LINES, LOG};
+use crate::browser::Answer;
+use crate::running::Running;
+
+#[tokio::test]
+async fn the_log_is_for_owners_and_looks_like_nothing_to_all_others() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    installation.member(&ada.organization, "grace", Role::Member);
+    let other = installation.organization("Other");
+    installation.member(&other, "bob", Role::Owner);
+    for path in [LOG, CSV, JSON_LINES] {
+        assert_eq!(
+            running.signed_in("ada").await.get(path).await.status,
+            200,
+            "{path}"
+        );
+        for username in ["grace", "bob"] {
+            let browser = running.signed_in(username).await;
+            let answer = browser.get(path).await;
+            assert_eq!(answer.status, 404, "{username} {path}");
+            let nothing = browser.get("/organizations/nowhere/settings/general").await;
+            let id = |answer: &Answer| answer.body.replace(answer.header("x-request-id"), "");
+            assert_eq!(id(&answer), id(&nothing));
+        }
+        let answer = running.visitor().get(path).await;
+        assert_eq!(answer.status, 303, "{path}");
+    }
+    let (owner, member) = (running.signed_in("ada").await, running.signed_in("grace").await);
+    let general = "/organizations/acme/settings/general";
+    assert!(owner.get(general).await.shows(LOG));
+    assert!(!member.get(general).await.shows(LOG));
+}
+
+#[tokio::test]
+async fn a_former_owner_sees_the_log_no_more() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    assert_eq!(browser.get(CSV).await.status, 200);
+    let now = running.installation.builder.clock.now();
+    running.installation.store.end_membership(ada.membership.id, now);
+    for path in [LOG, CSV, JSON_LINES] {
+        assert_eq!(browser.get(path).await.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn nothing_secret_is_in_the_log() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let issued = installation.issue(&ada.as_holder(), "Deploy").await;
+    let browser = running.signed_in("ada").await;
+    for path in [LOG, CSV, JSON_LINES] {
+        let answer = browser.get(path).await;
+        assert!(answer.tokens().is_empty(), "{path}");
+        let cookie = browser.cookie().unwrap();
+        let (_, secret) = cookie.split_once('=').unwrap();
+        assert!(
+            !answer.shows(issued.token.expose()) && !answer.shows(secret),
+            "{path}"
+        );
+    }
+}

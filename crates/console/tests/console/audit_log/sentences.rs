@@ -1,0 +1,175 @@
+//! How events are told.
+
+use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, Subject};
+use keyward_domain::membership::Role;
+use keyward_domain::ports::AuditLog;
+use keyward_domain::user::DisplayName;
+
+use super::{LOG, as_owner, events, record};
+use crate::browser::form;
+use crate::running::Running;
+
+#[tokio::test]
+async fn events_are_sentences_with_time_address_request_and_outcome() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = installation.member(&ada.organization, "grace", Role::Member);
+    let subject = Subject::Membership(grace.membership.id);
+    let event = record(
+        installation,
+        &ada,
+        as_owner(&ada),
+        Action::MakeOwner,
+        subject,
+        None,
+    )
+    .await;
+    let refused = AuditEvent {
+        id: installation.builder.ids.next(),
+        outcome: Outcome::Refused,
+        action: Action::RemoveMember,
+        ..event
+    };
+    installation.store.record(refused).await.unwrap();
+    let page = running.signed_in("ada").await.get(LOG).await;
+    assert_eq!(page.status, 200);
+    let text = events(&page);
+    assert!(text.contains("ada made grace an owner"), "{text}");
+    assert!(text.contains("ada removed grace from the organization"), "{text}");
+    assert!(
+        text.contains("203.0.113.9") && text.contains("Request request-17"),
+        "{text}"
+    );
+    assert!(text.contains("Done") && text.contains("Refused"), "{text}");
+    assert!(
+        page.shows("<time datetime=\"2026-01-01T00:00:00.000Z\" title=\"1 January 2026, 00:00:00 UTC\">")
+    );
+}
+
+#[tokio::test]
+async fn every_action_has_a_sentence_and_names_who_acts() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let key = installation.issue(&ada.as_holder(), "Deploy").await.key.id;
+    for actor in [
+        as_owner(&ada),
+        Actor::ApiKey(key),
+        Actor::Administrator,
+        Actor::Anonymous,
+    ] {
+        for action in Action::ALL {
+            record(
+                installation,
+                &ada,
+                actor,
+                *action,
+                Subject::ApiKey(key),
+                Some(Subject::ApiKey(key)),
+            )
+            .await;
+        }
+    }
+    let browser = running.signed_in("ada").await;
+    for (who, name) in [
+        (format!("user%3A{}", ada.user.id), "ada"),
+        (format!("api_key%3A{key}"), "The API key Deploy"),
+        ("administrator%3A".to_owned(), "An administrator on the server"),
+        ("anonymous%3A".to_owned(), "Somebody who was not signed in"),
+    ] {
+        for action in Action::ALL {
+            let word = action.as_str();
+            let page = browser.get(&format!("{LOG}?who={who}&action={word}")).await;
+            let text = events(&page);
+            assert!(text.contains(&format!("{name} ")), "{word}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_is_called_alike_is_told_apart_by_username() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let mut impostor = installation.builder.user("mallory");
+    impostor.display_name = DisplayName::parse("ada").unwrap();
+    let membership = installation
+        .builder
+        .membership(&ada.organization, &impostor, Role::Member);
+    let hash = keyward_domain::sign_in::password::PasswordHash::from_phc_string("none".to_owned());
+    installation.store.put_user(impostor.clone(), hash);
+    installation.store.put_membership(membership.clone());
+    for (actor, subject) in [(ada.user.id, membership.id), (impostor.id, ada.membership.id)] {
+        let (actor, subject) = (Actor::User(actor), Subject::Membership(subject));
+        record(installation, &ada, actor, Action::RemoveMember, subject, None).await;
+    }
+    let browser = running.signed_in("ada").await;
+    let text = events(&browser.get(LOG).await);
+    for sentence in [
+        "ada removed ada mallory from the organization",
+        "ada mallory removed ada from the organization",
+    ] {
+        assert!(text.contains(sentence), "{sentence}: {text}");
+    }
+    let chosen = browser.get(&format!("{LOG}?who=mallory")).await;
+    assert!(chosen.text().contains("ada mallory"), "{}", chosen.text());
+}
+
+#[tokio::test]
+async fn what_is_gone_is_shown_by_its_identifier() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let gone = installation.builder.ids.next();
+    let project = Subject::Project(gone);
+    record(
+        installation,
+        &ada,
+        as_owner(&ada),
+        Action::CreateProject,
+        project,
+        None,
+    )
+    .await;
+    let text = events(&running.signed_in("ada").await.get(LOG).await);
+    assert!(
+        text.contains(&format!("ada created the project {gone}")),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn script_in_names_stays_text() {
+    let script = "<script>alert(1)</script>\"'&";
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let key = installation.issue(&ada.as_holder(), script).await.key.id;
+    let mut user = installation.builder.user("grace");
+    user.display_name = DisplayName::parse(script).unwrap();
+    let membership = installation
+        .builder
+        .membership(&ada.organization, &user, Role::Member);
+    let hash = keyward_domain::sign_in::password::PasswordHash::from_phc_string("none".to_owned());
+    installation.store.put_user(user.clone(), hash);
+    installation.store.put_membership(membership.clone());
+    let (actor, subject) = (Actor::User(user.id), Subject::Membership(membership.id));
+    record(
+        installation,
+        &ada,
+        actor,
+        Action::AddProjectMember,
+        subject,
+        Some(Subject::ApiKey(key)),
+    )
+    .await;
+    let browser = running.signed_in("ada").await;
+    let chosen = form(&[
+        ("who", &format!("user:{}", user.id)),
+        ("what", &format!("api_key:{key}")),
+    ]);
+    for path in [LOG.to_owned(), format!("{LOG}?{chosen}")] {
+        let page = browser.get(&path).await;
+        assert_eq!(page.status, 200);
+        assert!(
+            page.shows("&#60;script&#62;") && !page.shows("<script>alert"),
+            "{path}"
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! How [`InvitationStore::add`](crate::administration::ports::InvitationStore::add) treats a form that is sent again.
+
+use futures_util::future::BoxFuture;
+
+use super::super::Stores;
+use super::super::scene::Scene;
+use super::scene::{AdministrationScene, CROWD, as_user};
+use crate::administration::ports::{AddInvitationError, NewInvitation};
+use crate::audit::{Action, Subject};
+use crate::id::InvitationId;
+use crate::keys::FormNonce;
+use crate::membership::{Member, Role};
+use crate::page::{PageRequest, PageSize};
+
+pub async fn a_form_invites_once_whatever_becomes_of_the_invitation(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let nonce = scene.nonce();
+    let first = filled_in(&scene, &ada, nonce);
+    send(&scene, &ada, &first).await.expect("added");
+
+    assert_repeats(&scene, &ada, nonce, first.invitation.id).await;
+    let (subject, id) = (Subject::Invitation(first.invitation.id), first.invitation.id);
+    let event = scene.act(&ada).event(Action::RevokeInvitation, subject);
+    let revoked = scene
+        .stores
+        .invitations
+        .revoke(ada.organization.id, id, event)
+        .await;
+    revoked.expect("taken back");
+    assert_repeats(&scene, &ada, nonce, first.invitation.id).await;
+}
+
+async fn assert_repeats(scene: &AdministrationScene, owner: &Member, nonce: FormNonce, first: InvitationId) {
+    let again = filled_in(scene, owner, nonce);
+    match send(scene, owner, &again).await {
+        Err(AddInvitationError::AlreadyCreated(made)) => assert_eq!(made, first),
+        other => panic!("a form invites once: {other:?}"),
+    }
+    assert_eq!(scene.open_invitation(&again).await, None);
+    let (here, subject) = (
+        Some(owner.organization.id),
+        Subject::Invitation(again.invitation.id),
+    );
+    let told = scene.events_about(here, Action::CreateInvitation, subject).await;
+    assert_eq!(told, []);
+}
+
+pub async fn two_organizations_may_send_the_same_nonce(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let elsewhere = scene.add_organization("Elsewhere").await;
+    let stranger = scene.join_as(&elsewhere, "stranger", Role::Owner).await;
+    let nonce = scene.nonce();
+    for owner in [&ada, &stranger] {
+        let new = filled_in(&scene, owner, nonce);
+        send(&scene, owner, &new).await.expect("added");
+    }
+}
+
+pub async fn who_may_not_invite_learns_nothing_of_a_form(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let nonce = scene.nonce();
+    send(&scene, &ada, &filled_in(&scene, &ada, nonce))
+        .await
+        .expect("added");
+
+    let refused = send(&scene, &bob, &filled_in(&scene, &bob, nonce)).await;
+    assert!(
+        matches!(refused, Err(AddInvitationError::NotAllowed)),
+        "{refused:?}"
+    );
+}
+
+pub async fn a_form_sent_many_times_at_once_invites_once(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let nonce = scene.nonce();
+    let sendings = (0..CROWD).map(|_| {
+        let (scene, ada) = (scene.clone(), ada.clone());
+        let task: BoxFuture<'static, _> = Box::pin(async move {
+            let new = filled_in(&scene, &ada, nonce);
+            send(&scene, &ada, &new).await
+        });
+        task
+    });
+    let (added, refused): (Vec<_>, Vec<_>) = scene
+        .in_parallel(sendings)
+        .await
+        .into_iter()
+        .partition(Result::is_ok);
+    assert_eq!(added.len(), 1, "one form invites once");
+
+    let page = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let pending = scene.stores.invitations.pending(ada.organization.id, page).await;
+    let pending = pending.expect("the store answers").items;
+    let [made] = pending.as_slice() else {
+        panic!("one invitation waits, not {pending:?}")
+    };
+    for answer in refused {
+        assert!(
+            matches!(&answer, Err(AddInvitationError::AlreadyCreated(first)) if *first == made.id),
+            "{answer:?}"
+        );
+    }
+}
+
+/// What a form makes that was shown with this nonce.
+fn filled_in(scene: &AdministrationScene, sender: &Member, nonce: FormNonce) -> NewInvitation {
+    NewInvitation {
+        nonce: Some(nonce),
+        ..scene.new_invitation(&sender.organization, as_user(sender), Role::Member)
+    }
+}
+
+async fn send(
+    scene: &AdministrationScene,
+    sender: &Member,
+    new: &NewInvitation,
+) -> Result<(), AddInvitationError> {
+    let subject = Subject::Invitation(new.invitation.id);
+    let event = scene.act(sender).event(Action::CreateInvitation, subject);
+    scene.stores.invitations.add(new.clone(), event).await
+}

@@ -1,0 +1,2 @@
+DROP INDEX invitations_creation_nonce_key;
+ALTER TABLE invitations DROP COLUMN creation_nonce;
