@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use keyward_domain::clock::Clock;
 use keyward_domain::ports::{KeyUse, LastUses, StorageError};
 use keyward_domain::recent_uses::RecentUses;
@@ -129,6 +128,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use async_trait::async_trait;
+    use chrono::{DateTime, Utc};
     use keyward_domain::api_key::LastUse;
     use keyward_domain::id::{ApiKeyId, IdGenerator};
     use tokio::time::{Instant, sleep};
