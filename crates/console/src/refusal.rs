@@ -162,7 +162,7 @@ impl Refusal {
 }
 
 /// An error with all that caused it: a log in JSON would tell the outermost only.
-fn causes(error: &dyn Error) -> String {
+pub(crate) fn causes(error: &dyn Error) -> String {
     let mut causes = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

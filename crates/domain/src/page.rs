@@ -1,6 +1,6 @@
 //! Long lists, page by page: keyset paging by identifier, newest first.
 
-/// The number of items on one page: 1 to 100.
+/// The number of items on one page: 1 to 100 where somebody chooses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize(u16);
 
@@ -10,12 +10,12 @@ pub struct PageSize(u16);
 pub struct InvalidPageSize;
 
 impl PageSize {
-    /// The most items on one page.
+    /// The most items on one page that somebody asks for.
     pub const MAX: u16 = 100;
     /// What a page holds if nobody says otherwise.
     pub const DEFAULT: Self = Self(50);
-    /// The largest page, for whoever reads all of a list.
-    pub const LARGEST: Self = Self(Self::MAX);
+    /// A page for whoever reads all of a long list. What comes with every page is not asked as often then.
+    pub const EXPORT: Self = Self(1_000);
 
     /// A page for whoever only asks what is first.
     pub const ONE: Self = Self(1);

@@ -66,31 +66,31 @@ impl RecentUses {
         }
     }
 
-    /// Takes at most that many of the uses that are due, to be written now: those of keys that do not rest. What cannot
-    /// be written goes back with [`RecentUses::put_back`].
+    /// Takes all uses that are due, to be written now: those of keys that do not rest. What cannot be written goes back
+    /// with [`RecentUses::put_back`]. It looks at every key while requests that note one wait, so ask once in a while.
     #[must_use]
-    pub fn take_due(&self, now: DateTime<Utc>, at_most: usize) -> Vec<KeyUse> {
+    pub fn take_due(&self, now: DateTime<Utc>) -> Vec<KeyUse> {
         let mut state = self.state();
         state
             .keys
             .retain(|_, noted| noted.unwritten.is_some() || noted.rests(now));
-        state.take(now, at_most, |noted| !noted.rests(now))
+        state.take(now, |noted| !noted.rests(now))
     }
 
-    /// Takes at most that many uses, also of keys that rest: the process is about to end.
+    /// Takes all uses, also of keys that rest: the process is about to end.
     #[must_use]
-    pub fn take_last(&self, now: DateTime<Utc>, at_most: usize) -> Vec<KeyUse> {
-        self.state().take(now, at_most, |_| true)
+    pub fn take_last(&self, now: DateTime<Utc>) -> Vec<KeyUse> {
+        self.state().take(now, |_| true)
     }
 
     /// Puts back what was taken and could not be written. It is due at once, and merges with what was noted meanwhile.
-    pub fn put_back(&self, uses: Vec<KeyUse>) {
+    pub fn put_back(&self, uses: &[KeyUse]) {
         let mut state = self.state();
         for KeyUse { key, last } in uses {
             // What was taken kept its place, so nothing is lost here, and the bound holds.
-            if let Some(noted) = state.keys.get_mut(&key) {
+            if let Some(noted) = state.keys.get_mut(key) {
                 noted.written_at = None;
-                noted.merge(last);
+                noted.merge(*last);
             }
         }
     }
@@ -108,14 +108,13 @@ impl RecentUses {
 }
 
 impl State {
-    fn take(&mut self, now: DateTime<Utc>, at_most: usize, is_due: impl Fn(&Noted) -> bool) -> Vec<KeyUse> {
+    fn take(&mut self, now: DateTime<Utc>, is_due: impl Fn(&Noted) -> bool) -> Vec<KeyUse> {
         let due = self.keys.iter_mut().filter(|(_, noted)| is_due(noted));
         due.filter_map(|(key, noted)| {
             let last = noted.unwritten.take()?;
             noted.written_at = Some(now);
             Some(KeyUse { key: *key, last })
         })
-        .take(at_most)
         .collect()
     }
 }
@@ -147,8 +146,6 @@ mod tests {
     use crate::ports::KeyUse;
     use crate::testing::Builder;
 
-    const ALL: usize = usize::MAX;
-
     fn scene() -> (RecentUses, Builder, DateTime<Utc>) {
         let make = Builder::new(1);
         let now = make.clock.now();
@@ -171,7 +168,7 @@ mod tests {
         for number in 0..1_000 {
             let at = now + TimeDelta::milliseconds(59 * number);
             uses.note(key, LastUse { at, from: from(7) });
-            written.extend(uses.take_due(at, ALL));
+            written.extend(uses.take_due(at));
         }
         let first = LastUse {
             at: now,
@@ -183,8 +180,8 @@ mod tests {
             at: now + TimeDelta::milliseconds(59 * 999),
             from: from(7),
         };
-        assert_eq!(uses.take_due(now + RecentUses::REST - seconds(1), ALL), []);
-        assert_eq!(uses.take_due(now + RecentUses::REST, ALL), [KeyUse { key, last }]);
+        assert_eq!(uses.take_due(now + RecentUses::REST - seconds(1)), []);
+        assert_eq!(uses.take_due(now + RecentUses::REST), [KeyUse { key, last }]);
     }
 
     #[test]
@@ -205,7 +202,7 @@ mod tests {
             at: now + seconds(3),
             from: from(3),
         };
-        assert_eq!(uses.take_due(now, ALL), [KeyUse { key, last }]);
+        assert_eq!(uses.take_due(now), [KeyUse { key, last }]);
     }
 
     #[test]
@@ -219,16 +216,16 @@ mod tests {
         for key in [idle, busy] {
             uses.note(key, before);
         }
-        let taken = uses.take_due(now, ALL);
+        let taken = uses.take_due(now);
         assert_eq!(taken.len(), 2);
         let meanwhile = LastUse {
             at: now + seconds(1),
             from: None,
         };
         uses.note(busy, meanwhile);
-        uses.put_back(taken);
+        uses.put_back(&taken);
 
-        let mut again = uses.take_due(now + seconds(1), ALL);
+        let mut again = uses.take_due(now + seconds(1));
         again.sort_by_key(|written| written.key);
         let expected = [
             KeyUse {
@@ -252,7 +249,7 @@ mod tests {
             uses.note(key, last);
         }
         let kept = |uses: &RecentUses, now| {
-            let mut keys: Vec<ApiKeyId> = uses.take_due(now, ALL).iter().map(|taken| taken.key).collect();
+            let mut keys: Vec<ApiKeyId> = uses.take_due(now).iter().map(|taken| taken.key).collect();
             keys.sort_unstable();
             keys
         };
@@ -269,36 +266,19 @@ mod tests {
     }
 
     #[test]
-    fn uses_are_taken_in_portions_and_none_twice() {
-        let (uses, make, now) = scene();
-        let [first, second]: [ApiKeyId; 2] = [make.ids.next(), make.ids.next()];
-        for key in [first, second] {
-            uses.note(key, LastUse { at: now, from: None });
-        }
-        let mut taken: Vec<ApiKeyId> = Vec::new();
-        for left in [1, 1, 0] {
-            let portion = uses.take_due(now, 1);
-            assert_eq!(portion.len(), left);
-            taken.extend(portion.iter().map(|taken| taken.key));
-        }
-        taken.sort_unstable();
-        assert_eq!(taken, [first, second]);
-    }
-
-    #[test]
     fn at_the_end_keys_that_rest_are_written_too() {
         let (uses, make, now) = scene();
         let key: ApiKeyId = make.ids.next();
         uses.note(key, LastUse { at: now, from: None });
-        assert_eq!(uses.take_due(now, ALL).len(), 1);
+        assert_eq!(uses.take_due(now).len(), 1);
         let last = LastUse {
             at: now + seconds(1),
             from: from(9),
         };
         uses.note(key, last);
-        assert_eq!(uses.take_due(now + seconds(1), ALL), []);
-        assert_eq!(uses.take_last(now + seconds(1), ALL), [KeyUse { key, last }]);
-        assert_eq!(uses.take_last(now + seconds(1), ALL), []);
+        assert_eq!(uses.take_due(now + seconds(1)), []);
+        assert_eq!(uses.take_last(now + seconds(1)), [KeyUse { key, last }]);
+        assert_eq!(uses.take_last(now + seconds(1)), []);
     }
 
     #[test]
@@ -306,7 +286,7 @@ mod tests {
         let (uses, make, now) = scene();
         let key: ApiKeyId = make.ids.next();
         uses.note(key, LastUse { at: now, from: None });
-        assert_eq!(uses.take_due(now, ALL).len(), 1);
+        assert_eq!(uses.take_due(now).len(), 1);
         let earlier = now - TimeDelta::hours(1);
         uses.note(
             key,
@@ -315,6 +295,6 @@ mod tests {
                 from: None,
             },
         );
-        assert_eq!(uses.take_due(earlier, ALL).len(), 1);
+        assert_eq!(uses.take_due(earlier).len(), 1);
     }
 }

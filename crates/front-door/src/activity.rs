@@ -4,7 +4,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
-use crate::{config::Deadlines, patience::Patience, serving_state::ServingState};
+use crate::{config::Deadlines, patience::Patience, request_id::RequestId, serving_state::ServingState};
+
+/// How many bytes of an answer of unknown length win its client a new deadline: at 60 s, a line of 35 kbit/s keeps up,
+/// and whoever drips does not.
+const STREAMED_PORTION: usize = 256 * 1024;
 
 /// What one connection is doing. Shared by its socket, its requests and its task.
 #[derive(Debug)]
@@ -19,6 +23,8 @@ struct State {
     /// Since when the client has owed the rest of its headers; once they are here, of its body.
     owing_since: Instant,
     has_unread_body: bool,
+    /// Whose answer is on its way.
+    answered: Option<RequestId>,
 }
 
 /// The phases follow one another in this order; after `Idle` comes `Head`.
@@ -29,7 +35,12 @@ enum Phase {
     /// The application has the request. Body and handler have deadlines of their own.
     Handling,
     /// Sending the answer.
-    Answering { until: Instant, is_complete: bool },
+    Answering {
+        until: Instant,
+        /// What was taken since the deadline was last moved; only an answer of unknown length moves it.
+        taken: Option<usize>,
+        is_complete: bool,
+    },
     /// Waiting for the next request.
     Idle { until: Instant },
 }
@@ -43,6 +54,7 @@ impl Activity {
                 phase: Phase::Head,
                 owing_since: Instant::now(),
                 has_unread_body: false,
+                answered: None,
             }),
         }
     }
@@ -69,12 +81,31 @@ impl Activity {
         self.state().has_unread_body = true;
     }
 
-    /// The answer is known.
-    pub(crate) fn answer_begun(&self) {
-        self.state().phase = Phase::Answering {
+    /// The answer to a request is known; its length in bytes may not be.
+    pub(crate) fn answer_begun(&self, request: RequestId, length: Option<u64>) {
+        let mut state = self.state();
+        state.answered = Some(request);
+        state.phase = Phase::Answering {
             until: Instant::now() + self.deadlines.response,
+            taken: length.is_none().then_some(0),
             is_complete: false,
         };
+    }
+
+    /// The system has taken bytes for the client. It buffers some; then it takes as many as the client reads.
+    pub(crate) fn bytes_taken(&self, bytes: usize) {
+        if let Phase::Answering {
+            until,
+            taken: Some(taken),
+            ..
+        } = &mut self.state().phase
+        {
+            *taken = taken.saturating_add(bytes);
+            if *taken >= STREAMED_PORTION {
+                *taken = 0;
+                *until = Instant::now() + self.deadlines.response;
+            }
+        }
     }
 
     /// All of the answer is in hyper's buffer.
@@ -129,6 +160,15 @@ impl Activity {
         matches!(self.state().phase, Phase::Answering { .. } | Phase::Idle { .. })
     }
 
+    /// The request whose answer has not left yet, if there is one.
+    pub(crate) fn unfinished_answer(&self) -> Option<RequestId> {
+        let state = self.state();
+        match state.phase {
+            Phase::Answering { .. } => state.answered.clone(),
+            Phase::Head | Phase::Handling | Phase::Idle { .. } => None,
+        }
+    }
+
     /// Whether the client may still be sending a body that nobody reads.
     pub(crate) fn has_unread_body(&self) -> bool {
         self.state().has_unread_body
@@ -136,5 +176,77 @@ impl Activity {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::advance;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn answering(length: Option<u64>) -> Activity {
+        let activity = Activity::new(Deadlines::default());
+        activity.request_read();
+        activity.answer_begun(RequestId::new(uuid::Uuid::nil()), length);
+        activity
+    }
+
+    fn is_overdue(activity: &Activity) -> bool {
+        let deadline = activity.deadline(&ServingState::default());
+        deadline.is_some_and(|deadline| deadline <= Instant::now())
+    }
+
+    /// Takes `portion` bytes every `pause` for a day at most. After how long it is cut.
+    async fn cut_after(activity: &Activity, portion: usize, pause: Duration) -> Option<Duration> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(86_400) {
+            advance(pause).await;
+            if is_overdue(activity) {
+                return Some(begun.elapsed());
+            }
+            activity.bytes_taken(portion);
+        }
+        None
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_of_unknown_length_goes_on_for_as_long_as_its_client_takes_it() {
+        let slow_line = cut_after(&answering(None), 8 * 1024, SECOND).await;
+        assert_eq!(slow_line, None);
+        let slow_store = cut_after(&answering(None), 1024 * 1024, 59 * SECOND).await;
+        assert_eq!(slow_store, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_drips_is_cut_however_long_the_answer_is() {
+        let dripping = cut_after(&answering(None), 1, SECOND).await;
+        assert_eq!(dripping, Some(Deadlines::default().response));
+        // It begins well and then stops.
+        let stalled = answering(None);
+        stalled.bytes_taken(10 * STREAMED_PORTION);
+        advance(30 * SECOND).await;
+        stalled.bytes_taken(STREAMED_PORTION);
+        assert_eq!(cut_after(&stalled, 1, SECOND).await, Some(60 * SECOND));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_of_known_length_has_one_deadline_for_all_of_it() {
+        let sized = answering(Some(1 << 40));
+        let cut = cut_after(&sized, 16 * 1024 * 1024, SECOND).await;
+        assert_eq!(cut, Some(Deadlines::default().response));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_an_answer_that_has_not_left_can_be_cut() {
+        let activity = answering(None);
+        activity.answer_completed();
+        assert!(activity.unfinished_answer().is_some());
+        activity.buffer_sent();
+        assert!(activity.unfinished_answer().is_none());
     }
 }

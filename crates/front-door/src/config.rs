@@ -115,7 +115,9 @@ pub struct Deadlines {
     /// How long the handler may take, not counting the time it waits for the client to send the body; then it is
     /// dropped and the answer is 503. Default: 10 s.
     pub handler: Duration,
-    /// How long the client may take to accept the answer; then the connection is closed. Default: 60 s.
+    /// How long the client may take to accept the answer; then the connection is closed. An answer whose length is not
+    /// known when it begins has this long for each 256 KiB instead, so that it may take as long as it needs, but not as
+    /// slowly as its client likes. Default: 60 s.
     pub response: Duration,
     /// How long to go on accepting after the shutdown began and [`Readiness`](crate::Readiness) said so, so that a load
     /// balancer can turn away first. Default: 0 s.

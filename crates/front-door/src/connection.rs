@@ -19,7 +19,7 @@ use tokio::{
     net::TcpStream,
     time::{Instant, Sleep, sleep_until},
 };
-use tracing::debug;
+use tracing::{debug, info, warn};
 
 use crate::{
     activity::Activity,
@@ -86,7 +86,10 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
             // Sends what is buffered and closes our half before it ends.
             outcome = &mut connection => break outcome,
             () = poll_fn(|context| poll_overdue(&activity, &serving, alarm.as_mut(), context)) => {
-                debug!(%peer, "connection closed at its deadline");
+                match activity.unfinished_answer() {
+                    Some(request_id) => warn!(%peer, %request_id, "answer cut off: its client takes it too slowly"),
+                    None => debug!(%peer, "connection closed at its deadline"),
+                }
                 return;
             }
             Ok(()) = serving_changes.changed() => *serving_changes.borrow_and_update(),
@@ -101,7 +104,10 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     let is_sending = match outcome {
         Ok(()) => activity.has_unread_body(),
         Err(error) => {
-            debug!(%error, %peer, "connection ended");
+            match activity.unfinished_answer() {
+                Some(request_id) => info!(%error, %peer, %request_id, "answer broken off"),
+                None => debug!(%error, %peer, "connection ended"),
+            }
             error.is_parse()
         }
     };

@@ -22,7 +22,7 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
-use tracing::{Instrument, error, info_span, warn};
+use tracing::{Instrument, Span, error, info_span, warn};
 
 use crate::{
     activity::Activity,
@@ -110,10 +110,15 @@ impl<E: Endpoint> Exchanges<E> {
                 headers.insert(header::CONNECTION, CLOSE);
             }
             log.answered(response.status());
-            origin.activity.answer_begun();
-            http::Response::from(response).map(|body| AnswerBody {
-                body,
-                activity: origin.activity.clone(),
+            http::Response::from(response).map(|body: BoxBody<Bytes, io::Error>| {
+                origin
+                    .activity
+                    .answer_begun(head.id.clone(), body.size_hint().exact());
+                AnswerBody {
+                    body,
+                    activity: origin.activity.clone(),
+                    span: Span::current(),
+                }
             })
         }
         .instrument(span)
@@ -225,6 +230,8 @@ fn is_error(status: StatusCode) -> bool {
 pub(crate) struct AnswerBody {
     body: BoxBody<Bytes, io::Error>,
     activity: Arc<Activity>,
+    /// What happens while the body is made belongs to the request.
+    span: Span,
 }
 
 impl Body for AnswerBody {
@@ -235,7 +242,9 @@ impl Body for AnswerBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        let Self { body, span, .. } = &mut *self;
+        let _entered = span.enter();
+        Pin::new(body).poll_frame(context)
     }
 
     fn is_end_stream(&self) -> bool {

@@ -14,11 +14,19 @@ use tokio::{
 
 use crate::activity::Activity;
 
-/// A client's socket. It tells its [`Activity`] what hyper keeps to itself: when a request begins and when an answer has
-/// left.
+/// A client's socket. It tells its [`Activity`] what hyper keeps to itself: when a request begins, how much of an
+/// answer was taken and when it has left.
 pub(crate) struct WatchedSocket {
     pub(crate) socket: TcpStream,
     pub(crate) activity: Arc<Activity>,
+}
+
+impl WatchedSocket {
+    fn tell_taken(&self, written: &Poll<io::Result<usize>>) {
+        if let Poll::Ready(Ok(bytes)) = written {
+            self.activity.bytes_taken(*bytes);
+        }
+    }
 }
 
 impl AsyncRead for WatchedSocket {
@@ -42,7 +50,9 @@ impl AsyncWrite for WatchedSocket {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write(context, bytes)
+        let written = Pin::new(&mut self.socket).poll_write(context, bytes);
+        self.tell_taken(&written);
+        written
     }
 
     fn poll_write_vectored(
@@ -50,7 +60,9 @@ impl AsyncWrite for WatchedSocket {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
+        self.tell_taken(&written);
+        written
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -4,7 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
+use keyward_domain::ports::StorageError;
+use keyward_domain::user::Username;
 use uuid::Uuid;
+
+use crate::stored_row::StoredRow;
 
 /// A kind of thing that has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +46,17 @@ impl Kind {
     }
 }
 
+/// The username of a user, or of whose membership it is.
+pub(crate) fn read_username(
+    kind: Kind,
+    id: Uuid,
+    username: &str,
+) -> Result<(Subject, Username), StorageError> {
+    let stored = StoredRow::new("users", id);
+    let username = stored.read("username", Username::parse(username))?;
+    Ok((kind.subject(id), username))
+}
+
 /// The identifiers whose names are asked for, each once: one question for each kind.
 pub(crate) struct NamedIds(BTreeMap<Kind, Vec<Uuid>>);
 
@@ -57,6 +72,10 @@ impl NamedIds {
             .into_iter()
             .map(|(kind, ids)| (kind, ids.into_iter().collect()));
         Self(listed.collect())
+    }
+
+    pub(crate) fn of_kind(&self, kind: Kind) -> &[Uuid] {
+        self.0.get(&kind).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn by_kind(&self) -> impl Iterator<Item = (Kind, &[Uuid])> {

@@ -37,6 +37,7 @@ mod names;
 mod organization_keys;
 mod organizations_of_keys;
 mod people;
+mod privileges;
 mod projects;
 mod retention;
 pub(crate) mod schema;

@@ -5,6 +5,7 @@
 //! - **What was answered is on the disk.** A commit is synced before it is answered, so neither a killed process nor a
 //!   power cut takes it back.
 //! - **A change finishes, whoever stops waiting.** It runs in a task of its own, see [`SqliteStore`].
+//! - **A read ends when nobody waits for it**, and one that takes long does not keep others from beginning.
 //! - **Changes come one after the other**, in this process and in others that use the file: each takes the write lock
 //!   before it reads. Reads go on beside them and see what was committed before they began.
 //! - **A file that is moved, replaced or removed is noticed**: nothing is read from it or written to it any more.
@@ -35,11 +36,13 @@ mod open_error;
 mod organization_keys;
 mod people;
 mod projects;
+mod readers;
 mod retention;
 pub(crate) mod schema;
 mod search;
 mod search_texts;
 mod sessions;
+mod still_awaited;
 mod store;
 #[cfg(test)]
 mod temporary_directory;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use keyward_domain::clock::Clock;
 use keyward_domain::ports::{KeyUse, LastUses, StorageError};
 use keyward_domain::recent_uses::RecentUses;
@@ -62,26 +61,28 @@ impl LastUseWriter {
             tokio::select! {
                 biased;
                 _ = &mut ended => break,
-                _ = ticks.tick() => self.write(RecentUses::take_due).await,
+                _ = ticks.tick() => {
+                    let due = self.uses.take_due(self.clock.now());
+                    self.write(&due).await;
+                }
             }
         }
-        self.write(RecentUses::take_last).await;
+        let last = self.uses.take_last(self.clock.now());
+        self.write(&last).await;
     }
 
     /// Writes in portions until nothing is left, or the storage fails: then the rest waits for the next time.
-    async fn write(&mut self, take: impl Fn(&RecentUses, DateTime<Utc>, usize) -> Vec<KeyUse>) {
-        loop {
-            let portion = take(&self.uses, self.clock.now(), AT_ONCE);
-            let count = portion.len();
-            if count == 0 {
-                break;
-            }
-            let failure = self.store.record(portion.clone()).await.err();
-            self.report(failure.as_ref(), count);
+    async fn write(&mut self, uses: &[KeyUse]) {
+        let mut left = uses;
+        while !left.is_empty() {
+            let (portion, rest) = left.split_at(left.len().min(AT_ONCE));
+            let failure = self.store.record(portion.to_vec()).await.err();
+            self.report(failure.as_ref(), portion.len());
             if failure.is_some() {
-                self.uses.put_back(portion);
+                self.uses.put_back(left);
                 break;
             }
+            left = rest;
         }
         let passed_over = self.uses.take_passed_over();
         if passed_over > 0 {
@@ -127,6 +128,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use async_trait::async_trait;
+    use chrono::{DateTime, Utc};
     use keyward_domain::api_key::LastUse;
     use keyward_domain::id::{ApiKeyId, IdGenerator};
     use tokio::time::{Instant, sleep};
@@ -221,6 +223,24 @@ mod tests {
         let last = scene.note(busy);
         sleep(EVERY).await;
         assert_eq!((scene.kept(idle), scene.kept(busy)), (Some(first), Some(last)));
+        writer.finish().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_taken_with_a_portion_that_fails_is_written_later_too() {
+        let scene = Scene::new();
+        let keys: Vec<ApiKeyId> = (0..2_500).map(|_| scene.ids.next()).collect();
+        for key in &keys {
+            scene.note(*key);
+        }
+        scene.book.is_down.store(true, Ordering::SeqCst);
+        let writer = scene.start();
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(*scene.book.attempts.lock().unwrap(), [1_000]);
+        scene.book.is_down.store(false, Ordering::SeqCst);
+        sleep(EVERY).await;
+        assert_eq!(*scene.book.attempts.lock().unwrap(), [1_000, 1_000, 1_000, 500]);
+        assert!(keys.iter().all(|key| scene.kept(*key).is_some()));
         writer.finish().await;
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use keyward_persistence::postgres::{self, ConnectError, InvalidDatabaseUrl, PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{self, SqliteConfig, SqliteStore};
 use tokio::time::{Instant, sleep};
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::commands::Failure;
 use crate::data_directory::{self, ServingRight};
@@ -155,7 +155,14 @@ pub(crate) async fn open_to_serve(
     database: Database,
 ) -> Result<(Arc<dyn Store>, Option<ServingRight>), Failure> {
     match database {
-        Database::Postgres { service, migrations } => Ok((connect(*service, migrations).await?, None)),
+        Database::Postgres { service, migrations } => {
+            let has_role_of_its_own = migrations.is_some();
+            let store = connected(*service, migrations).await?;
+            if has_role_of_its_own {
+                warn_of_excessive_rights(&store).await;
+            }
+            Ok((Arc::new(store), None))
+        }
         Database::Sqlite(config) => {
             let data_directory = config.data_directory.clone();
             let store = SqliteStore::open(config).map_err(OpenError::File)?;
@@ -165,18 +172,41 @@ pub(crate) async fn open_to_serve(
     }
 }
 
-/// The service's own role may be one that cannot change tables, nor what the audit log says. Then another one brings the
-/// database up to date first, and is not used for anything else.
+/// Between `migrate` and the `REVOKE` after it, and after a version that makes the table anew, the role that serves has
+/// the rights that new tables have by default.
+async fn warn_of_excessive_rights(store: &PostgresStore) {
+    match store.may_rewrite_audit_log().await {
+        Ok(false) => {}
+        Ok(true) => warn!(
+            "the role that serves may change and remove audit events: as the owner, run \
+             `REVOKE UPDATE, DELETE, TRUNCATE ON audit_events FROM …`"
+        ),
+        Err(error) => warn!(
+            cause = sentence(&error),
+            "cannot tell whether the role that serves may change audit events"
+        ),
+    }
+}
+
 async fn connect(
     service: PostgresConfig,
     migrations: Option<Box<PostgresConfig>>,
 ) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(connected(service, migrations).await?))
+}
+
+/// The service's own role may be one that cannot change tables, nor what the audit log says. Then another one brings the
+/// database up to date first, and is not used for anything else.
+async fn connected(
+    service: PostgresConfig,
+    migrations: Option<Box<PostgresConfig>>,
+) -> Result<PostgresStore, OpenError> {
     if let Some(migrations) = migrations {
         migrate(&PostgresStore::connect(*migrations)?).await?;
     }
     let store = PostgresStore::connect(service)?;
     migrate(&store).await?;
-    Ok(Arc::new(store))
+    Ok(store)
 }
 
 async fn migrate_file(store: SqliteStore) -> Result<Arc<dyn Store>, OpenError> {

@@ -121,10 +121,19 @@ struct Revoked {
 /// Who revoked a key, or why it was done.
 enum Revoker {
     Described(&'static str),
-    /// An owner of the organization, by the name that people know them by.
-    Owner(String),
+    /// An owner of the organization.
+    Owner(OwnerWords),
     /// Another key of the same holder, through the API.
     Key(KeyWords),
+}
+
+/// What an owner is called.
+#[derive(Clone)]
+struct OwnerWords {
+    /// The name that people know them by.
+    name: String,
+    /// The one that is theirs alone, if it is another.
+    username: Option<String>,
 }
 
 /// The list as it is after a key was revoked, saying so.
@@ -269,23 +278,31 @@ async fn rows(
             known.insert(id, KeyWords::from(&key));
         }
     }
-    let owners = names_of_revoking_owners(console, holder, &page.items).await?;
+    let owners = revoking_owners(console, holder, &page.items).await?;
     let rows = page.items.iter().map(|key| row(key, slug, &known, &owners));
     Ok(rows.collect())
 }
 
-/// One query for the whole page, and none if no owner revoked any.
-async fn names_of_revoking_owners(
+/// The same few queries for the whole page, and none if no owner revoked any.
+async fn revoking_owners(
     console: &Console,
     holder: &Holder,
     keys: &[ApiKey],
-) -> Result<HashMap<Subject, String>, Refusal> {
+) -> Result<HashMap<Subject, OwnerWords>, Refusal> {
     let owners: HashSet<Subject> = keys.iter().filter_map(revoking_owner).collect();
     if owners.is_empty() {
         return Ok(HashMap::new());
     }
     let owners: Vec<Subject> = owners.into_iter().collect();
-    Ok(console.names.find(holder.organization_id(), &owners).await?)
+    let organization = holder.organization_id();
+    let names = console.names.find(organization, &owners).await?;
+    let mut usernames = console.names.usernames(organization, &owners).await?;
+    let words = names.into_iter().map(|(owner, name)| {
+        let username = usernames.remove(&owner).map(|username| username.to_string());
+        let username = username.filter(|username| *username != name);
+        (owner, OwnerWords { name, username })
+    });
+    Ok(words.collect())
 }
 
 fn revoking_owner(key: &ApiKey) -> Option<Subject> {
@@ -308,7 +325,7 @@ fn row(
     key: &ApiKey,
     slug: &Slug,
     known: &HashMap<ApiKeyId, KeyWords>,
-    owners: &HashMap<Subject, String>,
+    owners: &HashMap<Subject, OwnerWords>,
 ) -> Row {
     Row {
         name: key.name.to_string(),

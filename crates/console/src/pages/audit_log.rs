@@ -82,7 +82,7 @@ pub(crate) async fn show(
     let row = |event| Row::new(event, &found, &search, &list);
     let page = AuditLogPage {
         settings,
-        form: search.form(&list, Some(&found.names)),
+        form: search.form(&list, Some(&found)),
         rows: found.events.items.iter().map(row).collect(),
         newest: search.after.map(|_| search.address(&list)),
         older: found.events.next.map(|next| search.address_after(&list, next)),
@@ -95,11 +95,11 @@ pub(crate) async fn show(
 
 impl Row {
     fn new(event: &AuditEvent, found: &AuditPage, search: &Search, list: &str) -> Self {
-        let actor = Party::actor(event.actor, &found.names, |actor| {
+        let actor = Party::actor(event.actor, Some(found), |actor| {
             search.of_actor(actor).address(list)
         });
         let party = |subject| {
-            Party::subject(subject, &found.names, |subject| {
+            Party::subject(subject, Some(found), |subject| {
                 search.of_subject(subject).address(list)
             })
         };

@@ -1,6 +1,12 @@
 //! A moment as pages show it.
 
+use std::ops::RangeInclusive;
+
 use chrono::{DateTime, SecondsFormat, Utc};
+
+/// The years that may be asked for: every store has moments in them, and all are written with four digits. (chrono knows
+/// some 260,000 in either direction, PostgreSQL those from 4713 BC.)
+pub(super) const YEARS: RangeInclusive<i32> = 1..=9999;
 
 /// A moment as pages show it; the script makes it relative and local.
 #[derive(Debug, Clone, Copy)]

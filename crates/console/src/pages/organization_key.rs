@@ -1,6 +1,7 @@
 //! A member's key and its family, for owners: the keys it came from and those that came from it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::iter::successors;
 use std::sync::Arc;
 
 use askama::Template;
@@ -20,7 +21,7 @@ use crate::refusal::Refusal;
 use crate::viewer::Insider;
 use crate::{Console, links};
 
-/// The most keys of a family that are shown: its oldest.
+/// The most keys of a family that are shown: the one that was asked for with what it came from, and the oldest others.
 const SHOWN: usize = 500;
 
 #[derive(Template)]
@@ -69,11 +70,29 @@ pub(crate) async fn show(
         key: KeyRow::new(key, slug, &names),
         not_shown: family.len().saturating_sub(SHOWN),
         tree: {
-            family.truncate(SHOWN);
+            leave_shown(&mut family, id);
             tree(&family, id, slug, &names)
         },
     };
     html(StatusCode::OK, &page)
+}
+
+/// Takes out what there is no room for.
+fn leave_shown(family: &mut Vec<HeldKey>, asked_for: ApiKeyId) {
+    let above: HashMap<ApiKeyId, ApiKeyId> = family
+        .iter()
+        .filter_map(|key| Some((key.id, key.next_above?)))
+        .collect();
+    let line: HashSet<ApiKeyId> = successors(Some(asked_for), |id| above.get(id).copied())
+        .take(SHOWN)
+        .collect();
+    let mut others = SHOWN - line.len();
+    family.retain(|key| {
+        let is_other = !line.contains(&key.id);
+        let has_room = others > 0;
+        others = others.saturating_sub(is_other.into());
+        !is_other || has_room
+    });
 }
 
 /// The family from the top down; keys come by rising identifier, so each after the one that it is below.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use askama::Template;
-use chrono::{DateTime, NaiveDateTime, Utc};
+use chrono::{DateTime, Datelike, NaiveDateTime, Utc};
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{KeySelection, KeysAtStake, RevokeKeysError};
 use keyward_domain::api_key::RevocationNote;
@@ -18,7 +18,7 @@ use poem::{Response, handler};
 use crate::forms::{Fields, Form, Query};
 use crate::pages::field::Field;
 use crate::pages::held_key::KeyRow;
-use crate::pages::moment::Moment;
+use crate::pages::moment::{Moment, YEARS};
 use crate::pages::organization_keys::{after_no_selection, after_revocation};
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
@@ -135,7 +135,9 @@ impl Selected {
             return Ok(Self::OfHolder(holder));
         }
         if let Some(before) = fields.optional("before") {
-            return Ok(Self::IssuedBefore(moment(before).ok_or(Refusal::BadAddress)?));
+            let unreadable =
+                Refusal::BadForm("A moment is written like 2026-01-31T13:45, from the year 1 to 9999.");
+            return Ok(Self::IssuedBefore(moment(before).ok_or(unreadable)?));
         }
         let mut ids = Vec::new();
         for id in fields.named_with(KEY) {
@@ -185,7 +187,8 @@ const TO_THE_MINUTE: &str = "%Y-%m-%dT%H:%M";
 fn moment(text: &str) -> Option<DateTime<Utc>> {
     let moment = NaiveDateTime::parse_from_str(text, TO_THE_SECOND)
         .or_else(|_| NaiveDateTime::parse_from_str(text, TO_THE_MINUTE));
-    moment.ok().map(|moment| moment.and_utc())
+    let moment = moment.ok().filter(|moment| YEARS.contains(&moment.year()));
+    moment.map(|moment| moment.and_utc())
 }
 
 async fn page(

@@ -19,6 +19,7 @@ mod invitations;
 mod joining;
 mod leaving;
 mod list_words;
+mod log;
 mod members;
 mod membership;
 mod organization_keys;

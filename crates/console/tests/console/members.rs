@@ -386,7 +386,9 @@ async fn only_owners_of_the_organization_see_and_change_its_members() {
 #[tokio::test]
 async fn the_invitations_of_an_owner_are_taken_back_with_the_role_and_told_before() {
     let (running, browser, _, grace) = ada_and_grace().await;
-    browser.post(&role_path(&grace), &[("role", "owner"), ("confirm", "yes")]).await;
+    browser
+        .post(&role_path(&grace), &[("role", "owner"), ("confirm", "yes")])
+        .await;
     let other = running.signed_in("grace").await;
     let first = invitation(&other, "A friend", "owner").await;
     let list = browser.get(INVITATIONS).await;
@@ -411,10 +413,14 @@ async fn the_invitations_of_an_owner_are_taken_back_with_the_role_and_told_befor
             leaving.text()
         );
     }
-    browser.post(&role_path(&grace), &[("role", "member"), ("confirm", "yes")]).await;
+    browser
+        .post(&role_path(&grace), &[("role", "member"), ("confirm", "yes")])
+        .await;
     assert_eq!(running.visitor().get(&first).await.status, 404);
 
-    browser.post(&role_path(&grace), &[("role", "owner"), ("confirm", "yes")]).await;
+    browser
+        .post(&role_path(&grace), &[("role", "owner"), ("confirm", "yes")])
+        .await;
     let second = invitation(&other, "A friend", "owner").await;
     invitation(&other, "Another", "member").await;
     let page = browser.get(&remove_path(&grace)).await;

@@ -1,6 +1,7 @@
 //! All keys of an organization, for its owners.
 
 use chrono::TimeDelta;
+use keyward_domain::administration::ports::KeySelection;
 use keyward_domain::api_key::LastUse;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
@@ -8,6 +9,8 @@ use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{DescendantKeys, KeyUse, LastUses};
 use keyward_domain::retention::ports::RetentionStore;
+use keyward_domain::sign_in::password::PasswordHash;
+use keyward_domain::user::DisplayName;
 
 use crate::browser::Browser;
 use crate::running::{LIST, Running};
@@ -198,6 +201,35 @@ async fn thousands_of_keys_come_page_by_page() {
 }
 
 #[tokio::test]
+async fn a_key_is_in_its_own_tree_however_large_the_family_is() {
+    let scene = Scene::new().await;
+    let root = scene.issue(&scene.bob, "root").await;
+    for number in 0..505 {
+        let sibling = scene.issue_below(&root, &format!("sibling {number:03}")).await;
+        let (keys, source) = (scene.running.installation.keys(), RequestSource::default());
+        keys.revoke(
+            &scene.bob.as_holder(),
+            sibling.key.id,
+            DescendantKeys::Keep,
+            source,
+        )
+        .await
+        .unwrap();
+    }
+    let parent = scene.issue_below(&root, "young parent").await;
+    let young = scene.issue_below(&parent, "youngest").await;
+    let page = scene.owner.get(&format!("{ALL}/{}", young.key.id)).await;
+    let text = page.text();
+    let (_, family) = text.split_once("Family").unwrap();
+    for name in ["root", "sibling 000", "sibling 496", "young parent", "youngest"] {
+        assert!(family.contains(name), "{name}");
+    }
+    assert!(!family.contains("sibling 497"));
+    assert!(family.contains("And 8 more keys of this family"), "{family}");
+    assert!(page.shows("aria-current=\"true\""));
+}
+
+#[tokio::test]
 async fn a_key_leads_to_its_family_as_a_tree() {
     let scene = Scene::new().await;
     let root = scene.issue(&scene.bob, "root").await;
@@ -301,9 +333,51 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
         none.text()
             .contains("No valid key was created before 1 January 2025")
     );
+    for never in [
+        "-9999-01-01T00:00",
+        "%2B262142-01-01T00:00",
+        "0000-12-31T00:00",
+        "soon",
+    ] {
+        let page = scene.owner.get(&format!("{REVOKE}?before={never}")).await;
+        assert_eq!(page.status, 400, "{never}");
+        assert!(page.text().contains("from the year 1 to 9999"), "{never}");
+    }
     let nothing_ticked = scene.owner.get(&format!("{REVOKE}?")).await;
     let list = format!("{ALL}?notice=nothing-selected");
     assert_eq!((nothing_ticked.status, nothing_ticked.location()), (303, &*list));
+}
+
+#[tokio::test]
+async fn who_revoked_a_key_is_told_apart_from_others_of_that_name() {
+    let scene = Scene::new().await;
+    let installation = &scene.running.installation;
+    let mut user = installation.builder.user("augusta");
+    user.display_name = DisplayName::parse("bob").unwrap();
+    let membership = installation
+        .builder
+        .membership(&scene.ada.organization, &user, Role::Owner);
+    let hash = PasswordHash::from_phc_string("none".to_owned());
+    installation.store.put_user(user.clone(), hash);
+    installation.store.put_membership(membership.clone());
+    let augusta = Member {
+        user,
+        membership,
+        organization: scene.ada.organization.clone(),
+    };
+    let key = scene.issue(&scene.bob, "Deploy").await;
+    let selection = KeySelection::Keys {
+        ids: vec![key.key.id],
+        descendants: DescendantKeys::Keep,
+    };
+    let authority = augusta.as_authority().unwrap();
+    let keys = installation.organization_keys();
+    keys.revoke(&authority, selection, None, RequestSource::default())
+        .await
+        .unwrap();
+    let holder = scene.running.signed_in("bob").await;
+    let all = holder.get(&format!("{LIST}?status=all")).await;
+    assert!(all.text().contains("by bob augusta, an owner"), "{}", all.text());
 }
 
 #[tokio::test]

@@ -25,6 +25,8 @@ pub struct AuditPage {
     pub events: Page<AuditEvent, AuditPosition>,
     /// The names of what the events and the filter tell of, as they are now. What is gone has none.
     pub names: HashMap<Subject, String>,
+    /// The usernames of the people among these: names tell nobody apart.
+    pub usernames: HashMap<Subject, Username>,
 }
 
 impl AuditTrail {
@@ -115,7 +117,12 @@ impl AuditTrail {
         let subjects: HashSet<Subject> = told_of.chain(asked_for.into_iter().flatten()).collect();
         let subjects: Vec<Subject> = subjects.into_iter().collect();
         let names = self.names.find(organization, &subjects).await?;
-        Ok(AuditPage { events, names })
+        let usernames = self.names.usernames(organization, &subjects).await?;
+        Ok(AuditPage {
+            events,
+            names,
+            usernames,
+        })
     }
 }
 
@@ -155,10 +162,12 @@ enum NextPage {
 }
 
 impl AuditExport {
-    /// The next events, or nothing after the last. What is written meanwhile is newer, and not among them.
+    /// The next events, or nothing after the last. What is written meanwhile is mostly newer than what was read, and then
+    /// not among them. But an event's moment is taken before it is committed, and the clocks of servers differ: one that
+    /// is older than where the export stands will be among them.
     ///
     /// # Errors
-    /// Only if the store fails; asked again, it goes on where it was.
+    /// Only if the store fails; the export stays where it was.
     pub async fn next(&mut self) -> Result<Option<AuditPage>, StorageError> {
         let after = match self.next {
             NextPage::First => None,
@@ -166,7 +175,7 @@ impl AuditExport {
             NextPage::None => return Ok(None),
         };
         let request = PageRequest {
-            size: PageSize::LARGEST,
+            size: PageSize::EXPORT,
             after,
         };
         let page = self

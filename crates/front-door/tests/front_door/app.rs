@@ -8,8 +8,10 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 
+use futures_util::stream;
 use keyward_front_door::{REQUEST_ID, Readiness};
 use poem::{Body, Endpoint, IntoResponse, Request, Response, error::ReadBodyError, http::StatusCode};
 use tokio::{
@@ -21,6 +23,12 @@ use crate::client::eventually;
 
 /// More bytes than the system buffers for a client that does not read.
 pub(crate) const LARGE: usize = 64 << 20;
+
+/// One piece of a streamed answer.
+const PIECE: usize = 64 << 10;
+/// How often `/slow-stream` gives a piece, and how many: 64 for 1.3 s.
+const SLOW_PAUSE: Duration = Duration::from_millis(20);
+const SLOW_PIECES: usize = 64;
 
 /// What the tests see of the application, and how they hold it back.
 #[derive(Clone)]
@@ -148,6 +156,27 @@ impl Endpoint for App {
             "/unending" => {
                 let beginning = &b"once upon a time"[..];
                 return Ok(Body::from_async_read(beginning.chain(Never)).into());
+            }
+            "/endless" => {
+                let bytes = stream::repeat_with(|| Ok::<_, io::Error>(vec![b'x'; PIECE]));
+                return Ok(Body::from_bytes_stream(bytes).into());
+            }
+            "/slow-stream" => {
+                let pieces = stream::unfold(0, async |sent| {
+                    if sent == SLOW_PIECES {
+                        return None;
+                    }
+                    tokio::time::sleep(SLOW_PAUSE).await;
+                    Some((Ok::<_, io::Error>(vec![b'x'; PIECE]), sent + 1))
+                });
+                return Ok(Body::from_bytes_stream(pieces).into());
+            }
+            "/breaks" => {
+                let broken = stream::once(async {
+                    tracing::info!("the stream breaks");
+                    Err::<Vec<u8>, _>(io::Error::other("on purpose"))
+                });
+                return Ok(Body::from_bytes_stream(broken).into());
             }
             "/large" => return Ok(Body::from_vec(vec![b'x'; LARGE]).into()),
             _ => {}

@@ -137,6 +137,14 @@ impl Client {
         std::mem::take(&mut self.received)
     }
 
+    /// Reads until the answer ends so or the server closes.
+    pub(crate) async fn closed_or_answered(&mut self, end: &[u8]) -> Vec<u8> {
+        while !self.received.ends_with(end)
+            && matches!(soon(self.socket.read_buf(&mut self.received)).await, Ok(1..))
+        {}
+        std::mem::take(&mut self.received)
+    }
+
     /// Whether neither bytes nor a close come within the time.
     pub(crate) async fn hears_nothing_for(&mut self, time: Duration) -> bool {
         timeout(time, self.socket.read_buf(&mut self.received))

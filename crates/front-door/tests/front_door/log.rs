@@ -3,6 +3,7 @@
 use std::{
     io,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use tracing::subscriber::{DefaultGuard, set_default};
@@ -124,6 +125,49 @@ async fn what_happens_inside_a_request_is_logged_with_its_id() {
     let door = Running::with_defaults().await;
     assert_eq!(door.client().await.get("/panic").await.status, 500);
     let line = log.line_with("the application panicked").await;
+    assert!(
+        line.contains(&format!("request{{request_id={}}}", request_id(1))),
+        "{line}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_is_cut_off_is_logged_with_its_request() {
+    let (log, _guard) = Log::start();
+    let door = Running::with(|config| config.deadlines.response = Duration::from_millis(100)).await;
+    let mut client = door.client().await;
+    client
+        .send("GET /unending HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    client.closed().await;
+    let line = log.line_with("answer cut off").await;
+    assert!(line.contains("WARN") && line.contains(&request_id(1)), "{line}");
+}
+
+#[tokio::test]
+async fn an_answer_whose_client_leaves_is_logged_with_its_request() {
+    let (log, _guard) = Log::start();
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    client
+        .send("GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    client.first_byte().await;
+    drop(client);
+    let line = log.line_with("answer broken off").await;
+    assert!(line.contains("INFO") && line.contains(&request_id(1)), "{line}");
+}
+
+#[tokio::test]
+async fn what_happens_while_an_answer_is_streamed_is_logged_with_its_id() {
+    let (log, _guard) = Log::start();
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    client
+        .send("GET /breaks HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    client.closed().await;
+    let line = log.line_with("the stream breaks").await;
     assert!(
         line.contains(&format!("request{{request_id={}}}", request_id(1))),
         "{line}"

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use keyward_front_door::Deadlines;
+use tokio::time::Instant;
 
 use crate::{client::soon, running::Running};
 
@@ -231,6 +232,59 @@ async fn a_client_that_does_not_read_its_answer_makes_room_at_the_response_deadl
     stuck.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
     door.stage.is_asked("/large").await;
     assert_eq!(door.client().await.get("/").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_streamed_answer_outlives_the_response_deadline_while_its_client_takes_it() {
+    let door = door_with(Deadlines {
+        response: 2 * SHORT,
+        ..PATIENT
+    })
+    .await;
+    let mut client = door.client().await;
+    client
+        .send("GET /slow-stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    let begun = Instant::now();
+    let answer = client.closed_or_answered(b"\r\n0\r\n\r\n").await;
+    assert!(
+        begun.elapsed() > 4 * SHORT,
+        "it took long enough: {:?}",
+        begun.elapsed()
+    );
+    assert!(
+        answer.ends_with(b"\r\n0\r\n\r\n"),
+        "cut off after {} bytes",
+        answer.len()
+    );
+}
+
+#[tokio::test]
+async fn a_streamed_answer_that_its_client_drips_makes_room() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            response: SHORT,
+            ..PATIENT
+        };
+        config.limits.connections = Some(1);
+    })
+    .await;
+    let mut dripping = door.client().await;
+    dripping
+        .send("GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    door.stage.is_asked("/endless").await;
+    let drip = async {
+        loop {
+            dripping.first_byte().await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let mut other = door.client().await;
+    tokio::select! {
+        () = drip => {}
+        answer = other.get("/") => assert_eq!(answer.status, 200),
+    }
 }
 
 #[tokio::test]

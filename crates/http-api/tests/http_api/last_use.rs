@@ -34,9 +34,7 @@ async fn noting() -> Noting {
 impl Noting {
     /// As the server does every few seconds.
     async fn write(&self) -> usize {
-        let due = self
-            .uses
-            .take_due(self.scene.installation.builder.clock.now(), 100);
+        let due = self.uses.take_due(self.scene.installation.builder.clock.now());
         let count = due.len();
         self.scene.installation.store.record(due).await.unwrap();
         count

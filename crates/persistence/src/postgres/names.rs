@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::schema::{api_keys, invitations, memberships, organizations, projects, users};
 use super::store::PostgresStore;
 use crate::abort::Abort;
-use crate::names::{Kind, NamedIds};
+use crate::names::{Kind, NamedIds, read_username};
 
 #[async_trait]
 impl Names for PostgresStore {
@@ -33,6 +33,47 @@ impl Names for PostgresStore {
                 for (kind, ids) in wanted.by_kind() {
                     let names = names_of(connection, organization.as_uuid(), kind, ids).await?;
                     found.extend(names.into_iter().map(|(id, name)| (kind.subject(id), name)));
+                }
+                Ok::<_, Abort<Infallible>>(found)
+            })
+        })
+        .await
+    }
+
+    async fn usernames(
+        &self,
+        organization: OrganizationId,
+        subjects: &[Subject],
+    ) -> Result<HashMap<Subject, Username>, StorageError> {
+        let wanted = NamedIds::of(subjects);
+        self.read(move |connection| {
+            Box::pin(async move {
+                let (users, members) = (wanted.of_kind(Kind::User), wanted.of_kind(Kind::Membership));
+                let mut found = HashMap::new();
+                if !users.is_empty() {
+                    let rows: Vec<(Uuid, String)> = memberships::table
+                        .inner_join(users::table)
+                        .filter(memberships::organization_id.eq(organization.as_uuid()))
+                        .filter(memberships::user_id.eq_any(users))
+                        .select((users::id, users::username))
+                        .distinct()
+                        .load(connection)
+                        .await?;
+                    for (id, username) in rows {
+                        found.extend([read_username(Kind::User, id, &username)?]);
+                    }
+                }
+                if !members.is_empty() {
+                    let rows: Vec<(Uuid, String)> = memberships::table
+                        .inner_join(users::table)
+                        .filter(memberships::organization_id.eq(organization.as_uuid()))
+                        .filter(memberships::id.eq_any(members))
+                        .select((memberships::id, users::username))
+                        .load(connection)
+                        .await?;
+                    for (id, username) in rows {
+                        found.extend([read_username(Kind::Membership, id, &username)?]);
+                    }
                 }
                 Ok::<_, Abort<Infallible>>(found)
             })

@@ -10,7 +10,8 @@ use super::database_file::FILE_NAME;
 pub struct SqliteConfig {
     /// The folder that holds `keyward.db` and the files that SQLite puts beside it. It must be on a local disk.
     pub data_directory: PathBuf,
-    /// The most reads at once; 4 unless changed. Changes always come one after the other.
+    /// The most reads at once, and twice as many that take long beside them; 4 unless changed. Changes always come one
+    /// after the other.
     pub max_readers: usize,
     /// The longest that another process's change is waited for; 1.5 s unless changed.
     pub busy_timeout: Duration,

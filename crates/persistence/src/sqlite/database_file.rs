@@ -17,6 +17,7 @@ use keyward_domain::ports::StorageError;
 use super::errors::{CANNOT_OPEN, is_busy, is_damaged, is_not_a_database, lacks_access, storage_error};
 use super::file_identity::FileIdentity;
 use super::open_error::OpenError;
+use super::still_awaited;
 
 pub(super) const FILE_NAME: &str = "keyward.db";
 /// Other processes that open the same new file get done within this.
@@ -177,6 +178,8 @@ impl DatabaseFile {
     fn try_connect(&self, access: Access, busy_timeout: Duration) -> Result<SqliteConnection, CannotUse> {
         let mut connection = SqliteConnection::establish(&self.path).map_err(CannotUse::Connection)?;
         connection.batch_execute(&setup_sql(access, busy_timeout))?;
+        // Changes ask the same questions as reads, and are never given up in the middle.
+        still_awaited::register(&mut connection, || true)?;
         Ok(connection)
     }
 }

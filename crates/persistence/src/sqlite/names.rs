@@ -17,7 +17,7 @@ use super::columns::StoredId;
 use super::schema::{api_keys, invitations, memberships, organizations, projects, users};
 use super::store::SqliteStore;
 use crate::abort::Abort;
-use crate::names::{Kind, NamedIds};
+use crate::names::{Kind, NamedIds, read_username};
 
 #[async_trait]
 impl Names for SqliteStore {
@@ -32,6 +32,43 @@ impl Names for SqliteStore {
             for (kind, ids) in wanted.by_kind() {
                 let names = names_of(connection, organization, kind, ids)?;
                 found.extend(names.into_iter().map(|(id, name)| (kind.subject(id.0), name)));
+            }
+            Ok::<_, Abort<Infallible>>(found)
+        })
+        .await
+    }
+
+    async fn usernames(
+        &self,
+        organization: OrganizationId,
+        subjects: &[Subject],
+    ) -> Result<HashMap<Subject, Username>, StorageError> {
+        let wanted = NamedIds::of(subjects);
+        self.read(move |connection| {
+            let (users, members) = (wanted.of_kind(Kind::User), wanted.of_kind(Kind::Membership));
+            let mut found = HashMap::new();
+            if !users.is_empty() {
+                let rows: Vec<(StoredId, String)> = memberships::table
+                    .inner_join(users::table)
+                    .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+                    .filter(memberships::user_id.eq_any(users.iter().copied().map(StoredId)))
+                    .select((users::id, users::username))
+                    .distinct()
+                    .load(connection)?;
+                for (id, username) in rows {
+                    found.extend([read_username(Kind::User, id.0, &username)?]);
+                }
+            }
+            if !members.is_empty() {
+                let rows: Vec<(StoredId, String)> = memberships::table
+                    .inner_join(users::table)
+                    .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+                    .filter(memberships::id.eq_any(members.iter().copied().map(StoredId)))
+                    .select((memberships::id, users::username))
+                    .load(connection)?;
+                for (id, username) in rows {
+                    found.extend([read_username(Kind::Membership, id.0, &username)?]);
+                }
             }
             Ok::<_, Abort<Infallible>>(found)
         })

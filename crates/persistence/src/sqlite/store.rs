@@ -1,25 +1,25 @@
 //! The store: one connection that writes, a few that read, and how reads run on them.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::config::SqliteConfig;
-use super::database_file::{Access, DatabaseFile};
+use super::database_file::DatabaseFile;
 use super::errors::storage_error;
 use super::open_error::OpenError;
+use super::readers::{Asker, IN_THE_WAY, Readers};
 use crate::abort::{Abort, TooSlow};
 
 /// Every storage port of the domain, on one SQLite file. Clones share their connections; other processes may use the
 /// same file at the same time.
 ///
 /// Nothing waits longer than [`SqliteConfig`] says. A read that takes too long is
-/// [`Unavailable`](StorageError::Unavailable), and so is a change that has not begun to commit by then: it is rolled
+/// [`Unavailable`](StorageError::Unavailable) and ends, and so is a change that has not begun to commit by then: it is rolled
 /// back. Only a change of which nobody knows whether it was committed is
 /// [`OutcomeUnknown`](StorageError::OutcomeUnknown).
 #[derive(Clone)]
@@ -27,7 +27,7 @@ pub struct SqliteStore {
     pub(super) file: Arc<DatabaseFile>,
     /// Empty after a change that ended badly: the next one opens another.
     pub(super) writer: Arc<tokio::sync::Mutex<Option<SqliteConnection>>>,
-    readers: Arc<Readers>,
+    pub(super) readers: Arc<Readers>,
     pub(super) timeouts: Timeouts,
 }
 
@@ -35,12 +35,6 @@ pub struct SqliteStore {
 pub(super) struct Timeouts {
     pub(super) answer: Duration,
     pub(super) outcome: Duration,
-}
-
-/// Connections that read: as many as there are permits, opened when they are first needed.
-struct Readers {
-    permits: Arc<Semaphore>,
-    idle: Mutex<Vec<SqliteConnection>>,
 }
 
 impl SqliteStore {
@@ -53,10 +47,7 @@ impl SqliteStore {
         Ok(Self {
             file: Arc::new(file),
             writer: Arc::new(tokio::sync::Mutex::new(Some(writer))),
-            readers: Arc::new(Readers {
-                permits: Arc::new(Semaphore::new(config.max_readers)),
-                idle: Mutex::new(Vec::new()),
-            }),
+            readers: Arc::new(Readers::new(config.max_readers)),
             timeouts: Timeouts {
                 answer: config.answer_timeout,
                 outcome: config.outcome_timeout,
@@ -64,52 +55,52 @@ impl SqliteStore {
         })
     }
 
-    /// Runs a read to its end, also if the caller stops waiting; the caller waits until the deadline.
+    /// Runs a read until the deadline, or until the caller stops waiting. One that takes long steps aside, so that others
+    /// can begin; there is room for a few of these.
     pub(super) async fn read<T, Q>(&self, query: Q) -> Result<T, StorageError>
     where
         T: Send + 'static,
         Q: FnOnce(&mut SqliteConnection) -> Result<T, Abort<Infallible>> + Send + 'static,
     {
         let deadline = Instant::now() + self.timeouts.answer;
-        let permit = match timeout_at(deadline, Arc::clone(&self.readers.permits).acquire_owned()).await {
-            Ok(Ok(permit)) => permit,
+        let place = match timeout_at(deadline, self.readers.place()).await {
+            Ok(Ok(place)) => Arc::new(place),
             Ok(Err(closed)) => return Err(StorageError::Defect(closed.into())),
             Err(_) => return Err(StorageError::Unavailable(TooSlow::Connection.into())),
         };
-        let (file, readers) = (Arc::clone(&self.file), Arc::clone(&self.readers));
-        let reading = tokio::task::spawn_blocking(move || {
+        // Gone when this is left, however it is left.
+        let asker = Arc::new(Asker);
+        let asked_by = Arc::downgrade(&asker);
+        let (file, readers, taken) = (
+            Arc::clone(&self.file),
+            Arc::clone(&self.readers),
+            Arc::clone(&place),
+        );
+        let mut reading = tokio::task::spawn_blocking(move || {
             // Given back when the connection is.
-            let _permit = permit;
+            let _taken = taken;
             file.check_in_place()?;
-            let mut connection = match readers.take() {
-                Some(connection) => connection,
-                None => file.connect(Access::Read)?,
-            };
-            let answer = query(&mut connection);
+            let mut reader = readers.take(&file, asked_by)?;
+            let answer = query(&mut reader.connection);
             // After a failure, a fresh connection may do better.
             if !matches!(answer, Err(Abort::Query(_))) {
-                readers.give_back(connection);
+                readers.give_back(reader);
             }
             answer.map_err(|abort| abort.into_storage_error(storage_error))
         });
-        match timeout_at(deadline, reading).await {
+        let soon = Instant::now() + IN_THE_WAY;
+        let read = match timeout_at(soon.min(deadline), &mut reading).await {
+            Ok(read) => Ok(read),
+            Err(_) => {
+                self.readers.step_aside(&place);
+                timeout_at(deadline, reading).await
+            }
+        };
+        match read {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) if error.is_panic() => Err(StorageError::Defect(error.into())),
             Ok(Err(error)) => Err(StorageError::Unavailable(error.into())),
             Err(_) => Err(StorageError::Unavailable(TooSlow::Answer.into())),
         }
-    }
-}
-
-impl Readers {
-    fn take(&self) -> Option<SqliteConnection> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
-    }
-
-    fn give_back(&self, connection: SqliteConnection) {
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(connection);
     }
 }

@@ -7,6 +7,7 @@
 )]
 
 mod administration;
+mod after_a_restore;
 mod browser;
 mod configuration;
 mod data_directory;

@@ -1,6 +1,7 @@
 //! A server whose own role may not change tables, nor what the audit log says.
 
 use keyward_test_database::TestDatabase;
+use rustix::process::Signal;
 use tokio_postgres::NoTls;
 use tokio_postgres::error::SqlState;
 
@@ -62,6 +63,11 @@ async fn the_owner_migrates_and_the_role_that_serves_cannot_rewrite_the_audit_lo
             .variable(MIGRATION_URL, database.url())
     };
     keyward(&["migrate"]).run().success();
+    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    let warning = "the role that serves may change and remove audit events: as the owner, run \
+                   `REVOKE UPDATE, DELETE, TRUNCATE ON audit_events FROM …`";
+    let warned = Server::spawn(keyward(&serve)).event(warning);
+    assert_eq!(warned["level"], "WARN");
     run(database.url(), &after).await.unwrap();
     let bootstrap = [
         "admin",
@@ -71,11 +77,13 @@ async fn the_owner_migrates_and_the_role_that_serves_cannot_rewrite_the_audit_lo
         "--password-stdin",
     ];
     keyward(&bootstrap).input(PASSWORD).run().success();
-    let server = Server::listening_as(keyward(&["serve", "--listen", "127.0.0.1:0"]));
+    let mut server = Server::listening_as(keyward(&serve));
     let signed_in = sign_in(&server, "ada", PASSWORD);
     let created = create_key(&server, cookie(&signed_in), "nightly");
     assert_eq!(created.status, 200, "{}", created.body);
-    drop(server);
+    server.signal(Signal::TERM);
+    let (_, log) = server.ended();
+    assert!(!log.contains("the role that serves"), "{log}");
 
     for forbidden in [
         "UPDATE audit_events SET request_id = NULL",

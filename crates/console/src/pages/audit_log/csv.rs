@@ -54,21 +54,37 @@ fn thing(subject: Option<Subject>, names: &HashMap<Subject, String>) -> Thing {
     }
 }
 
-/// A field that reads back as it is, and that no spreadsheet runs: one that begins like a formula gets an apostrophe
-/// before it (OWASP, *CSV Injection*).
+/// A field that reads back as it is, and that no spreadsheet runs (OWASP, *CSV Injection*): an apostrophe comes before
+/// whatever begins like a formula.
 fn escaped(field: &str) -> String {
-    let begins_a_formula =
-        |c: char| matches!(c, '=' | '+' | '-' | '@' | '\t' | '\r' | '＝' | '＋' | '－' | '＠');
-    let guarded = if field.trim_start().starts_with(begins_a_formula) {
-        format!("'{field}")
-    } else {
-        field.to_owned()
-    };
+    let guarded = without_formulas(field);
     if guarded.contains(['"', ',', '\r', '\n']) {
         format!("\"{}\"", guarded.replace('"', "\"\""))
     } else {
         guarded
     }
+}
+
+/// Where the comma is the decimal sign, spreadsheets split lines at semicolons instead, some at tabs or bars. Our quotes
+/// then stand inside of a cell and hold nothing together, not even lines. So a cell may begin after each of these.
+fn without_formulas(field: &str) -> String {
+    const ENDS_A_CELL: [char; 5] = [';', '|', '\t', '\r', '\n'];
+    let mut guarded = String::with_capacity(field.len());
+    let mut rest = field;
+    while !rest.is_empty() {
+        if begins_a_formula(rest) {
+            guarded.push('\'');
+        }
+        let (cell, after) = rest.split_at(rest.find(ENDS_A_CELL).map_or(rest.len(), |end| end + 1));
+        guarded.push_str(cell);
+        rest = after;
+    }
+    guarded
+}
+
+fn begins_a_formula(text: &str) -> bool {
+    text.trim_start_matches(|c: char| c.is_whitespace() || c == '"')
+        .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
 }
 
 #[cfg(test)]
@@ -96,11 +112,28 @@ mod tests {
             ("+1", "'+1"),
             ("-1", "'-1"),
             ("@SUM(A1)", "'@SUM(A1)"),
-            ("\t=1", "'\t=1"),
+            ("\t=1", "'\t'=1"),
             (" =1", "' =1"),
             ("＝1", "'＝1"),
             ("=A1,\"x\"", "\"'=A1,\"\"x\"\"\""),
             ("1=1", "1=1"),
+            ("x-y @home; 1=1 | a+b", "x-y @home; 1=1 | a+b"),
+        ] {
+            assert_eq!(escaped(field), expected, "{field:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_begins_like_a_formula_where_lines_are_split_at_something_else() {
+        for (field, expected) in [
+            ("x;=HYPERLINK(1);y", "x;'=HYPERLINK(1);y"),
+            ("x; =1", "x;' =1"),
+            ("x;;-1", "x;;'-1"),
+            ("x|@1", "x|'@1"),
+            ("x\t+1", "x\t'+1"),
+            ("x\r\n=1", "\"x\r'\n'=1\""),
+            ("x;\"=1\"", "\"x;'\"\"=1\"\"\""),
+            ("ü;＝1", "ü;'＝1"),
         ] {
             assert_eq!(escaped(field), expected, "{field:?}");
         }

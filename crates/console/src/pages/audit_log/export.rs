@@ -15,7 +15,7 @@ use super::search::Search;
 use super::{csv, json_lines};
 use crate::Console;
 use crate::forms::Query;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, causes};
 use crate::session_cookie::SessionCookie;
 use crate::viewer::Owner;
 
@@ -98,18 +98,19 @@ struct Download {
 impl Download {
     /// The next piece. A file that cannot go on breaks off: the browser shows it as failed, and not as a short one.
     async fn next_piece(mut self) -> io::Result<Option<(String, Self)>> {
-        let piece = self.piece().await.inspect_err(|refusal| {
-            tracing::error!(error = %refusal, "an export of the audit log broke off");
-        });
+        let piece = self
+            .piece()
+            .await
+            .inspect_err(|broken_off| broken_off.log(&self.slug));
         Ok(piece.map_err(io::Error::other)?.map(|piece| (piece, self)))
     }
 
-    async fn piece(&mut self) -> Result<Option<String>, Refusal> {
+    async fn piece(&mut self) -> Result<Option<String>, BrokenOff> {
         // Whoever is removed, demoted or signed out meanwhile gets no more of it.
         if !self.is_still_owner().await? {
-            return Err(Refusal::NotFound);
+            return Err(BrokenOff::OwnerGone);
         }
-        match self.export.next().await? {
+        match self.export.next().await.map_err(Refusal::from)? {
             Some(page) => Ok(Some(self.format.piece(&page)?)),
             None => Ok(None),
         }
@@ -122,6 +123,31 @@ impl Download {
         let memberships = &self.console.memberships;
         let member = memberships.find_live(signed_in.user.id, &self.slug).await?;
         Ok(member.is_some_and(|member| member.as_authority().is_some()))
+    }
+}
+
+/// Why a file did not come to its end.
+#[derive(Debug, thiserror::Error)]
+enum BrokenOff {
+    /// Whoever asked for it has been removed, demoted or signed out meanwhile.
+    #[error("whoever asked for it is no owner any more, or not signed in")]
+    OwnerGone,
+    /// The rest could not be read or written.
+    #[error(transparent)]
+    Failed(#[from] Refusal),
+}
+
+impl BrokenOff {
+    /// The front door adds the id of the request.
+    fn log(&self, organization: &Slug) {
+        match self {
+            Self::OwnerGone => {
+                tracing::warn!(%organization, reason = %self, "an export of the audit log was ended");
+            }
+            Self::Failed(refusal) => {
+                tracing::error!(%organization, error = causes(refusal), "an export of the audit log broke off");
+            }
+        }
     }
 }
 

@@ -1,9 +1,7 @@
 //! The search form of the audit log: what was asked for, as a filter, as an address and as it is shown again.
 
-use std::collections::HashMap;
-
-use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
-use keyward_domain::administration::{AuditTrail, Authority};
+use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, Utc};
+use keyward_domain::administration::{AuditPage, AuditTrail, Authority};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::{AuditFilter, AuditPosition};
 
@@ -11,6 +9,7 @@ use super::sentence::{Party, choice};
 use crate::forms::Fields;
 use crate::links;
 use crate::pages::field::Field;
+use crate::pages::moment::YEARS;
 use crate::refusal::Refusal;
 
 /// What was asked for.
@@ -91,7 +90,7 @@ impl Search {
         };
         let who = match given("who") {
             None => Chosen::Any,
-            Some(text) if text.contains(':') => Chosen::One(actor_from(text).ok_or(Refusal::BadAddress)?),
+            Some(typed) if let Some(actor) = actor_from(typed) => Chosen::One(actor),
             Some(typed) => match trail.find_actor(authority, typed).await? {
                 Some(actor) => Chosen::One(actor),
                 None => Chosen::Unknown(typed.to_owned()),
@@ -99,7 +98,7 @@ impl Search {
         };
         let what = match given("what") {
             None => Chosen::Any,
-            Some(text) if text.contains(':') => Chosen::One(subject_from(text).ok_or(Refusal::BadAddress)?),
+            Some(typed) if let Some(subject) = subject_from(typed) => Chosen::One(subject),
             Some(typed) => match trail.find_subject(authority, typed).await? {
                 Some(subject) => Chosen::One(subject),
                 None => Chosen::Unknown(typed.to_owned()),
@@ -180,9 +179,7 @@ impl Search {
     }
 
     /// The form as it is shown again; the names are known once events were looked for.
-    pub(super) fn form(&self, list: &str, names: Option<&HashMap<Subject, String>>) -> SearchForm {
-        let unnamed = HashMap::new();
-        let names = names.unwrap_or(&unnamed);
+    pub(super) fn form(&self, list: &str, known: Option<&AuditPage>) -> SearchForm {
         let anybody = Self {
             who: Chosen::Any,
             ..self.clone()
@@ -192,12 +189,12 @@ impl Search {
             ..self.clone()
         };
         let found_actor = |actor: Actor| Found {
-            party: Party::actor(actor, names, |_| String::new()),
+            party: Party::actor(actor, known, |_| String::new()),
             value: actor_to_text(actor),
             without: anybody.address(list),
         };
         let found_subject = |subject: Subject| Found {
-            party: Party::subject(subject, names, |_| String::new()),
+            party: Party::subject(subject, known, |_| String::new()),
             value: subject_to_text(subject),
             without: anything.address(list),
         };
@@ -281,7 +278,7 @@ impl Day {
     fn parse(text: Option<&str>) -> Self {
         let Some(typed) = text else { return Self::Any };
         match NaiveDate::parse_from_str(typed, "%Y-%m-%d") {
-            Ok(day) if day_after(day).is_some() => Self::One(day),
+            Ok(day) if YEARS.contains(&day.year()) => Self::One(day),
             Ok(_) | Err(_) => Self::Unreadable {
                 typed: typed.to_owned(),
                 problem: "This is not a day. Write it like 2026-01-31.",
@@ -367,8 +364,9 @@ fn position_to_text(position: AuditPosition) -> String {
 
 fn position_from(text: &str) -> Option<AuditPosition> {
     let (milliseconds, id) = text.split_once(':')?;
+    let at = DateTime::from_timestamp_millis(milliseconds.parse().ok()?)?;
     Some(AuditPosition {
-        at: DateTime::from_timestamp_millis(milliseconds.parse().ok()?)?,
+        at: YEARS.contains(&at.year()).then_some(at)?,
         id: id.parse().ok()?,
     })
 }

@@ -1,7 +1,6 @@
 //! An event as a sentence that people read.
 
-use std::collections::HashMap;
-
+use keyward_domain::administration::AuditPage;
 use keyward_domain::audit::{Action, Actor, AuditEvent, Subject};
 
 /// An event as a sentence: somebody did something to something.
@@ -27,6 +26,11 @@ pub(super) struct Party {
 
 pub(super) enum Label {
     Name(String),
+    /// Somebody who is called something else than their username, which is the one of the two that is theirs alone.
+    Person {
+        name: String,
+        username: String,
+    },
     Id(String),
     None,
 }
@@ -45,11 +49,7 @@ impl Sentence {
 }
 
 impl Party {
-    pub(super) fn actor(
-        actor: Actor,
-        names: &HashMap<Subject, String>,
-        address: impl Fn(Actor) -> String,
-    ) -> Self {
+    pub(super) fn actor(actor: Actor, known: Option<&AuditPage>, address: impl Fn(Actor) -> String) -> Self {
         Self {
             kind: match actor {
                 Actor::User(_) => "",
@@ -59,17 +59,17 @@ impl Party {
             },
             label: actor
                 .as_subject()
-                .map_or(Label::None, |subject| Label::of(subject, names)),
+                .map_or(Label::None, |subject| Label::of(subject, known)),
             address: Some(address(actor)),
         }
     }
 
     pub(super) fn subject(
         subject: Subject,
-        names: &HashMap<Subject, String>,
+        known: Option<&AuditPage>,
         address: impl Fn(Subject) -> String,
     ) -> Self {
-        let is_named = names.contains_key(&subject);
+        let is_named = known.is_some_and(|known| known.names.contains_key(&subject));
         Self {
             kind: match subject {
                 Subject::Installation => "this installation",
@@ -84,18 +84,24 @@ impl Party {
                 | Subject::Project(_)
                 | Subject::ApiKey(_) => "",
             },
-            label: Label::of(subject, names),
+            label: Label::of(subject, known),
             address: (subject != Subject::Installation).then(|| address(subject)),
         }
     }
 }
 
 impl Label {
-    fn of(subject: Subject, names: &HashMap<Subject, String>) -> Self {
-        match (names.get(&subject), subject.id()) {
-            (Some(name), _) => Self::Name(name.clone()),
-            (None, Some(id)) => Self::Id(id.to_string()),
-            (None, None) => Self::None,
+    fn of(subject: Subject, known: Option<&AuditPage>) -> Self {
+        let name = known.and_then(|known| known.names.get(&subject));
+        let username = known.and_then(|known| known.usernames.get(&subject));
+        match (name, username, subject.id()) {
+            (Some(name), Some(username), _) if name != username.as_str() => Self::Person {
+                name: name.clone(),
+                username: username.to_string(),
+            },
+            (Some(name), _, _) => Self::Name(name.clone()),
+            (None, _, Some(id)) => Self::Id(id.to_string()),
+            (None, _, None) => Self::None,
         }
     }
 }

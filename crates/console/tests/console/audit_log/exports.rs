@@ -4,6 +4,7 @@ use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
 
 use super::{CSV, JSON_LINES, LOG, as_owner, record};
+use crate::log::Log;
 use crate::running::Running;
 
 #[tokio::test]
@@ -117,7 +118,8 @@ async fn an_empty_export_is_a_file_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_export_breaks_off_when_its_owner_is_removed() {
+async fn an_export_breaks_off_when_its_owner_is_removed_and_the_log_says_so() {
+    let (log, _guard) = Log::start();
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     for _ in 0..20_000 {
@@ -136,6 +138,7 @@ async fn an_export_breaks_off_when_its_owner_is_removed() {
     let request = browser.request(reqwest::Method::GET, JSON_LINES);
     let mut response = request.send().await.unwrap();
     assert_eq!(response.status(), 200);
+    let request_id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
     assert!(response.chunk().await.unwrap().is_some());
     let now = installation.builder.clock.now();
     installation.store.end_membership(ada.membership.id, now);
@@ -146,4 +149,9 @@ async fn an_export_breaks_off_when_its_owner_is_removed() {
         }
     };
     assert!(end.is_err(), "the file is not taken for a whole one");
+    let line = log.line_with("an export of the audit log was ended");
+    for part in [" WARN ", "organization=acme", "no owner any more", &request_id] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+    assert!(!log.text().contains("ERROR"), "{}", log.text());
 }

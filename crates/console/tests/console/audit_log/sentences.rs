@@ -86,6 +86,34 @@ async fn every_action_has_a_sentence_and_names_who_acts() {
 }
 
 #[tokio::test]
+async fn who_is_called_alike_is_told_apart_by_username() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let mut impostor = installation.builder.user("mallory");
+    impostor.display_name = DisplayName::parse("ada").unwrap();
+    let membership = installation
+        .builder
+        .membership(&ada.organization, &impostor, Role::Member);
+    let hash = keyward_domain::sign_in::password::PasswordHash::from_phc_string("none".to_owned());
+    installation.store.put_user(impostor.clone(), hash);
+    installation.store.put_membership(membership.clone());
+    for (actor, subject) in [(ada.user.id, membership.id), (impostor.id, ada.membership.id)] {
+        let (actor, subject) = (Actor::User(actor), Subject::Membership(subject));
+        record(installation, &ada, actor, Action::RemoveMember, subject, None).await;
+    }
+    let browser = running.signed_in("ada").await;
+    let text = events(&browser.get(LOG).await);
+    for sentence in [
+        "ada removed ada mallory from the organization",
+        "ada mallory removed ada from the organization",
+    ] {
+        assert!(text.contains(sentence), "{sentence}: {text}");
+    }
+    let chosen = browser.get(&format!("{LOG}?who=mallory")).await;
+    assert!(chosen.text().contains("ada mallory"), "{}", chosen.text());
+}
+
+#[tokio::test]
 async fn what_is_gone_is_shown_by_its_identifier() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;

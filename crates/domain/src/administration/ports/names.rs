@@ -22,6 +22,14 @@ pub trait Names: Send + Sync {
         subjects: &[Subject],
     ) -> Result<HashMap<Subject, String>, StorageError>;
 
+    /// The usernames of those of the subjects that [`Names::find`] calls by a display name: users, and memberships of
+    /// users. A display name is chosen freely, and may be the same as somebody else's.
+    async fn usernames(
+        &self,
+        organization: OrganizationId,
+        subjects: &[Subject],
+    ) -> Result<HashMap<Subject, Username>, StorageError>;
+
     /// The user of this name who is or was a member of the organization. Everybody else MUST look like nobody.
     async fn find_user(
         &self,

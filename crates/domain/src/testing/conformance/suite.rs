@@ -433,6 +433,7 @@ suite! { $
             nothing_of_another_organization_has_a_name
             what_has_no_name_is_left_out
             a_page_of_names_is_found_at_once
+            whoever_has_a_display_name_has_a_username_in_the_same_organizations
             a_user_is_found_by_name_in_their_own_organizations_only
         }
         last_use_cases {

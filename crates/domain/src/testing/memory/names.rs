@@ -21,6 +21,16 @@ impl Names for MemoryStore {
         Ok(subjects.iter().filter_map(named).collect())
     }
 
+    async fn usernames(
+        &self,
+        organization: OrganizationId,
+        subjects: &[Subject],
+    ) -> Result<HashMap<Subject, Username>, StorageError> {
+        let state = self.state()?;
+        let named = |subject: &Subject| Some((*subject, state.username_of(organization, *subject)?));
+        Ok(subjects.iter().filter_map(named).collect())
+    }
+
     async fn find_user(
         &self,
         organization: OrganizationId,
@@ -74,6 +84,20 @@ impl State {
             }
             Subject::Session(_) | Subject::Installation => None,
         }
+    }
+
+    fn username_of(&self, organization: OrganizationId, subject: Subject) -> Option<Username> {
+        let user = match subject {
+            Subject::User(id) => self.was_ever_member(organization, id).then_some(id),
+            Subject::Membership(id) => self.membership_of(organization, id),
+            Subject::Organization(_)
+            | Subject::ApiKey(_)
+            | Subject::Project(_)
+            | Subject::Invitation(_)
+            | Subject::Session(_)
+            | Subject::Installation => None,
+        };
+        self.user(user?).map(|user| user.username.clone())
     }
 
     fn was_ever_member(&self, organization: OrganizationId, user: UserId) -> bool {

@@ -1,5 +1,7 @@
 -- What running an organization needs: projects and who is in them, invitations, when keys were used, and what else an
--- event was about. Everything is added; the version before this one goes on beside it.
+-- event was about. Once this is done, the version before this one goes on beside it: it finds all that it knows. While
+-- it runs, nobody reads or writes keys or audit events, for as long as the seven indexes of audit_events take to make:
+-- some 16 s for a million events.
 
 -- Username and display name, folded by the domain. Absent for users that the version before this one adds; bringing
 -- the database up to date fills it in.

@@ -1,5 +1,5 @@
 -- What running an organization needs: projects and who is in them, invitations, when keys were used, and what else an
--- event was about.
+-- event was about. While it runs, nobody changes anything: some 36 s for a million audit events, which are copied.
 
 -- Username and display name, folded by the domain. Absent for users of the version before this one; bringing the
 -- database up to date fills it in.

@@ -53,6 +53,6 @@ pub(super) fn is_or_descends_from(
                  WHERE +child.consumer_id = ",
         )
         .bind::<Binary, _>(StoredId(consumer.as_uuid()))
-        .sql(") SELECT id FROM lineage)"),
+        .sql(" AND still_awaited(child.id)) SELECT id FROM lineage)"),
     )
 }

@@ -15,6 +15,7 @@ use crate::sqlite::audit_log::one_more;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::api_keys;
 use crate::sqlite::search::instr;
+use crate::sqlite::still_awaited::still_awaited;
 
 pub(super) fn find(
     connection: &mut SqliteConnection,
@@ -51,7 +52,9 @@ pub(super) fn list(
         query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
     }
     if let Some(term) = filter.term() {
-        query = query.filter(instr(api_keys::search_text, term).gt(0));
+        query = query
+            .filter(still_awaited(api_keys::id))
+            .filter(instr(api_keys::search_text, term).gt(0));
     }
     let rows: Vec<KeyRow> = query.load(connection)?;
     let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();

@@ -14,6 +14,7 @@ use crate::sqlite::columns::StoredId;
 use crate::sqlite::people::{MembershipRow, UserRow};
 use crate::sqlite::schema::{api_keys, memberships, project_members, projects, users};
 use crate::sqlite::search::{coalesce, instr};
+use crate::sqlite::still_awaited::still_awaited;
 use crate::stored_row::counted;
 
 /// Which live members of an organization.
@@ -93,7 +94,9 @@ fn select(
         query = query.filter(memberships::id.lt(StoredId(after.as_uuid())));
     }
     if let Some(term) = selection.term {
-        query = query.filter(instr(coalesce(users::search_text, users::username), term).gt(0));
+        query = query
+            .filter(still_awaited(memberships::id))
+            .filter(instr(coalesce(users::search_text, users::username), term).gt(0));
     }
     let rows: Vec<(UserRow, MembershipRow, Option<i64>, Option<i64>)> = query.load(connection)?;
     let members: Result<Vec<MemberOverview>, StorageError> = rows

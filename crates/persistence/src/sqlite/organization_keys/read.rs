@@ -23,6 +23,7 @@ use crate::sqlite::columns::StoredId;
 use crate::sqlite::people::{MembershipRow, UserRow};
 use crate::sqlite::schema::{api_keys, memberships, users};
 use crate::sqlite::search::{coalesce, instr};
+use crate::sqlite::still_awaited::still_awaited;
 
 type HeldKeyRow = (KeyRow, MembershipRow, UserRow);
 
@@ -66,7 +67,7 @@ pub(super) fn list(
         query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
     }
     if let Some(term) = filter.term() {
-        query = query.filter(
+        query = query.filter(still_awaited(api_keys::id)).filter(
             instr(api_keys::search_text, term).gt(0).or(instr(
                 coalesce(users::search_text, users::username),
                 term,

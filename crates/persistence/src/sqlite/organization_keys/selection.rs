@@ -60,7 +60,8 @@ pub(super) fn family_of(organization: OrganizationId, id: ApiKeyId) -> KeyCondit
              FROM api_keys parent JOIN line ON parent.id = line.next_above\
          ), family AS (SELECT line.id FROM line \
              UNION SELECT child.id FROM api_keys child \
-             JOIN family ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = family.id\
+             JOIN family ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = family.id \
+             WHERE still_awaited(child.id)\
          ) SELECT id FROM family)",
     );
     Box::new(within(organization).and(family))
@@ -83,7 +84,8 @@ fn listed_or_descends(ids: impl Iterator<Item = Uuid>) -> ListedIn {
     .bind::<Text, _>(as_json(ids))
     .sql(
         ")) UNION SELECT child.id FROM api_keys child \
-             JOIN lineage ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = lineage.id\
+             JOIN lineage ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = lineage.id \
+             WHERE still_awaited(child.id)\
          ) SELECT id FROM lineage)",
     )
 }

@@ -14,6 +14,7 @@ use crate::sqlite::audit_log::one_more;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::{memberships, project_members, projects};
 use crate::sqlite::search::instr;
+use crate::sqlite::still_awaited::still_awaited;
 use crate::stored_row::counted;
 
 /// Which projects of an organization.
@@ -89,7 +90,9 @@ fn select(
         query = query.filter(projects::id.lt(StoredId(after.as_uuid())));
     }
     if let Some(term) = selection.term {
-        query = query.filter(instr(projects::search_text, term).gt(0));
+        query = query
+            .filter(still_awaited(projects::id))
+            .filter(instr(projects::search_text, term).gt(0));
     }
     let rows: Vec<(ProjectRow, Option<i64>)> = query.load(connection)?;
     let projects: Result<Vec<ProjectOverview>, StorageError> = rows

@@ -110,6 +110,33 @@ pub async fn a_page_of_names_is_found_at_once(stores: Stores) {
     );
 }
 
+pub async fn whoever_has_a_display_name_has_a_username_in_the_same_organizations(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "Deploy").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let charles = scene.join(&other, "charles").await;
+    let (user, membership) = (Subject::User(ada.user.id), Subject::Membership(ada.membership.id));
+    let subjects = [
+        user,
+        membership,
+        Subject::ApiKey(key.id),
+        Subject::Organization(ada.organization.id),
+        Subject::User(charles.user.id),
+        Subject::Membership(charles.membership.id),
+        Subject::Installation,
+    ];
+    let usernames = async |organization| {
+        let found = scene.stores.names.usernames(organization, &subjects).await;
+        found.expect("the store answers")
+    };
+
+    let username = ada.user.username.clone();
+    let expected = HashMap::from([(user, username.clone()), (membership, username)]);
+    assert_eq!(usernames(ada.organization.id).await, expected);
+    scene.end_membership(&ada).await;
+    assert_eq!(usernames(ada.organization.id).await, expected, "a former member");
+}
+
 pub async fn a_user_is_found_by_name_in_their_own_organizations_only(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;

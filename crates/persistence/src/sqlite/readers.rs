@@ -1,0 +1,204 @@
+//! The connections that read, and how many reads there are at once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use diesel::prelude::SqliteConnection;
+use keyward_domain::ports::StorageError;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+
+use super::database_file::{Access, DatabaseFile};
+use super::errors::storage_error;
+use super::still_awaited;
+
+/// How long a read may be in the way of others. Nearly all take a millisecond.
+pub(super) const IN_THE_WAY: Duration = Duration::from_millis(100);
+
+/// Reads that step aside, for each one that may be in the way.
+const ASIDE: usize = 2;
+
+/// Connections that read, opened when they are first needed: never more than there are places.
+pub(super) struct Readers {
+    /// For reads that have just begun.
+    front: Arc<Semaphore>,
+    /// For reads that take long, so that others need not wait for them.
+    aside: Arc<Semaphore>,
+    idle: Mutex<Vec<Reader>>,
+}
+
+/// A connection that reads, as long as somebody waits for it.
+pub(super) struct Reader {
+    pub(super) connection: SqliteConnection,
+    asker: Arc<Mutex<Weak<Asker>>>,
+}
+
+/// Whoever waits for a read. When it is dropped, the read ends: see [`still_awaited`].
+pub(super) struct Asker;
+
+/// Where a read has its place.
+pub(super) struct Place(Mutex<OwnedSemaphorePermit>);
+
+impl Readers {
+    pub(super) fn new(in_front: usize) -> Self {
+        Self {
+            front: Arc::new(Semaphore::new(in_front)),
+            aside: Arc::new(Semaphore::new(ASIDE * in_front)),
+            idle: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Waits for a place among the reads that begin, in the order of asking.
+    pub(super) async fn place(&self) -> Result<Place, AcquireError> {
+        let permit = Arc::clone(&self.front).acquire_owned().await?;
+        Ok(Place(Mutex::new(permit)))
+    }
+
+    /// Lets the next read begin beside this one, if not too many take long already.
+    pub(super) fn step_aside(&self, place: &Place) {
+        if let Ok(aside) = Arc::clone(&self.aside).try_acquire_owned() {
+            *place.0.lock().unwrap_or_else(PoisonError::into_inner) = aside;
+        }
+    }
+
+    /// A connection for this asker.
+    pub(super) fn take(&self, file: &DatabaseFile, asker: Weak<Asker>) -> Result<Reader, StorageError> {
+        let idle = self.idle().pop();
+        let reader = match idle {
+            Some(reader) => reader,
+            None => Reader::open(file)?,
+        };
+        *reader.asker.lock().unwrap_or_else(PoisonError::into_inner) = asker;
+        Ok(reader)
+    }
+
+    /// Those that nobody uses.
+    pub(super) fn idle(&self) -> MutexGuard<'_, Vec<Reader>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn give_back(&self, reader: Reader) {
+        self.idle().push(reader);
+    }
+}
+
+impl Reader {
+    fn open(file: &DatabaseFile) -> Result<Self, StorageError> {
+        let mut connection = file.connect(Access::Read)?;
+        let asker = Arc::new(Mutex::new(Weak::new()));
+        let asked_by = Arc::clone(&asker);
+        let is_awaited = move || {
+            let asker: &Weak<Asker> = &asked_by.lock().unwrap_or_else(PoisonError::into_inner);
+            asker.strong_count() > 0
+        };
+        still_awaited::register(&mut connection, is_awaited).map_err(storage_error)?;
+        Ok(Self { connection, asker })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
+    use diesel::sql_types::BigInt;
+    use keyward_domain::ports::StorageError;
+    use tokio::time::{Instant, sleep, timeout};
+
+    use crate::sqlite::temporary_directory::TemporaryDirectory;
+    use crate::sqlite::{SqliteConfig, SqliteStore};
+
+    #[derive(QueryableByName)]
+    struct Number {
+        #[diesel(sql_type = BigInt)]
+        number: i64,
+    }
+
+    /// Ends only when nobody waits for it.
+    async fn endless(store: SqliteStore) -> Result<i64, StorageError> {
+        read(
+            &store,
+            "WITH RECURSIVE endless AS (
+                 SELECT 1 AS number UNION ALL SELECT 1 FROM endless WHERE still_awaited(CAST(number AS BLOB))
+             ) SELECT count(*) AS number FROM endless",
+        )
+        .await
+    }
+
+    async fn quick(store: &SqliteStore) -> Result<i64, StorageError> {
+        read(store, "SELECT 1 AS number").await
+    }
+
+    async fn read(store: &SqliteStore, sql: &'static str) -> Result<i64, StorageError> {
+        let read = move |connection: &mut SqliteConnection| {
+            let row: Number = diesel::sql_query(sql).get_result(connection)?;
+            Ok(row.number)
+        };
+        store.read(read).await
+    }
+
+    fn store(directory: &TemporaryDirectory, answer_timeout: Duration) -> SqliteStore {
+        let mut config = SqliteConfig::in_directory(directory.path());
+        config.answer_timeout = answer_timeout;
+        SqliteStore::open(config).unwrap()
+    }
+
+    async fn all_places_are_free(store: &SqliteStore) {
+        let free = async {
+            while (
+                store.readers.front.available_permits(),
+                store.readers.aside.available_permits(),
+            ) != (4, 8)
+            {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(20), free).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn reads_that_take_long_keep_nobody_waiting_for_as_long() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory, Duration::from_secs(60));
+        let stuck: Vec<_> = (0..8).map(|_| tokio::spawn(endless(store.clone()))).collect();
+        for _ in 0..10 {
+            let asked = Instant::now();
+            assert_eq!(quick(&store).await.unwrap(), 1);
+            let waited = asked.elapsed();
+            assert!(waited < Duration::from_secs(20), "{waited:?}");
+        }
+        assert!(stuck.iter().all(|read| !read.is_finished()));
+        for read in stuck {
+            read.abort();
+        }
+        all_places_are_free(&store).await;
+    }
+
+    #[tokio::test]
+    async fn a_read_that_is_given_up_ends() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory, Duration::from_millis(300));
+        for _ in 0..3 {
+            let reads = (0..16).map(|_| endless(store.clone()));
+            for given_up in futures_util::future::join_all(reads).await {
+                assert!(
+                    matches!(given_up, Err(StorageError::Unavailable(_))),
+                    "{given_up:?}"
+                );
+            }
+        }
+        all_places_are_free(&store).await;
+        assert_eq!(quick(&store).await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_read_whose_caller_leaves_ends() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory, Duration::from_secs(60));
+        for _ in 0..20 {
+            let left = timeout(Duration::from_millis(20), endless(store.clone())).await;
+            assert!(left.is_err());
+        }
+        all_places_are_free(&store).await;
+        assert_eq!(quick(&store).await.unwrap(), 1);
+    }
+}

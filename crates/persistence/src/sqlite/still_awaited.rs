@@ -1,0 +1,162 @@
+//! Ending a read that nobody waits for any more.
+//!
+//! SQLite has `sqlite3_interrupt` for that, but diesel does not pass it on, and nothing here may be `unsafe`. So a
+//! statement that may look at very many rows calls a function of ours for each of them, which fails when nobody waits.
+
+use diesel::QueryResult;
+use diesel::prelude::SqliteConnection;
+use diesel::serialize::{IsNull, Output, Result, ToSql};
+use diesel::sql_types::{Binary, Bool};
+use diesel::sqlite::Sqlite;
+
+use crate::abort::TooSlow;
+
+diesel::define_sql_function! {
+    /// True; an error once nobody waits for the statement's answer. Which row it is makes no difference, but without
+    /// naming one of its columns SQLite may ask once for all rows of a table.
+    fn still_awaited(row: Binary) -> Bool;
+}
+
+#[derive(Debug)]
+struct StillAwaited(bool);
+
+impl ToSql<Bool, Sqlite> for StillAwaited {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> Result {
+        if !self.0 {
+            return Err(TooSlow::Answer.into());
+        }
+        out.set_value(1_i32);
+        Ok(IsNull::No)
+    }
+}
+
+/// Makes the function known to a connection, or replaces what it asked before.
+pub(super) fn register(
+    connection: &mut SqliteConnection,
+    is_awaited: impl Fn() -> bool + Send + std::panic::UnwindSafe + 'static,
+) -> QueryResult<()> {
+    still_awaited_utils::register_nondeterministic_impl(connection, move |_: Vec<u8>| {
+        StillAwaited(is_awaited())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::connection::SimpleConnection;
+    use diesel::prelude::SqliteConnection;
+    use keyward_domain::administration::ports::{
+        KeySelection, MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore, ProjectFilter,
+        ProjectStatus, ProjectStore,
+    };
+    use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
+    use keyward_domain::page::{PageRequest, PageSize};
+    use keyward_domain::ports::{
+        ApiKeys, AuditFilter, AuditLog, DescendantKeys, KeyFilter, StatusFilter, StorageError,
+    };
+    use uuid::Uuid;
+
+    use crate::abort::Abort;
+    use crate::sqlite::temporary_directory::TemporaryDirectory;
+    use crate::sqlite::{SqliteConfig, SqliteStore};
+
+    /// One of everything, and a key below a key.
+    const SCENE: &str = "
+        INSERT INTO organizations (id, slug, name, created_at) VALUES (zeroblob(16), 'acme', 'Acme', 0);
+        INSERT INTO users (id, username, display_name, password_hash, created_at, search_text)
+            VALUES (zeroblob(16), 'ada', 'Ada', '', 0, 'ada');
+        INSERT INTO memberships (id, organization_id, user_id, role, joined_at)
+            VALUES (zeroblob(16), zeroblob(16), zeroblob(16), 'owner', 0);
+        INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_user_id,
+            created_by_key_id, created_at) VALUES
+            (zeroblob(16), zeroblob(16), zeroblob(32), 'kwp_…aaaa', 'Deploy', '', 'deploy', zeroblob(16), NULL, 0),
+            (randomblob(16), zeroblob(16), randomblob(32), 'kwp_…bbbb', 'Deploy', '', 'deploy', NULL, zeroblob(16), 0);
+        INSERT INTO projects (id, organization_id, name, search_text, created_at)
+            VALUES (zeroblob(16), zeroblob(16), 'Notes', 'notes', 0);
+        INSERT INTO audit_events (id, occurred_at, organization_id, actor_kind, action, subject_kind, outcome)
+            VALUES (zeroblob(16), 0, zeroblob(16), 'administrator', 'user.create', 'installation', 'success');";
+
+    async fn scene(directory: &TemporaryDirectory) -> SqliteStore {
+        let store = SqliteStore::open(SqliteConfig::in_directory(directory.path())).unwrap();
+        store.migrate().await.unwrap();
+        let made = store.change(|connection: &mut SqliteConnection| {
+            Ok::<_, Abort<StorageError>>(connection.batch_execute(SCENE)?)
+        });
+        made.await.unwrap();
+        store
+    }
+
+    /// Whether the statement asks: it fails if it is told that nobody waits, and only then.
+    async fn asks<T>(store: &SqliteStore, statement: impl AsyncFn() -> Result<T, StorageError>) -> bool {
+        let answered = statement().await;
+        assert!(answered.is_ok(), "{:?}", answered.err());
+        for reader in store.readers.idle().iter_mut() {
+            super::register(&mut reader.connection, || false).unwrap();
+        }
+        match statement().await {
+            Ok(_) => false,
+            Err(StorageError::Defect(error)) => error.to_string() == "the database did not answer in time",
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn whatever_looks_at_many_rows_ends_when_nobody_waits() {
+        let directory = TemporaryDirectory::new();
+        let store = scene(&directory).await;
+        let organization = OrganizationId::from_uuid(Uuid::nil());
+        let consumer = ConsumerId::from_uuid(Uuid::nil());
+        let key = ApiKeyId::from_uuid(Uuid::nil());
+        let (all, x) = (StatusFilter::All, Some("x"));
+        let descendants = || KeySelection::Keys {
+            ids: vec![key],
+            descendants: DescendantKeys::Revoke,
+        };
+        let (keys, owners) = (&store as &dyn ApiKeys, &store as &dyn OrganizationKeyStore);
+        assert!(
+            asks(&store, async || keys
+                .list(consumer, KeyFilter::new(all, x), first())
+                .await)
+            .await
+        );
+        assert!(asks(&store, async || keys.valid_descendants(consumer, key).await).await);
+        let held = || OrganizationKeyFilter::new(all, x);
+        assert!(asks(&store, async || owners.list(organization, held(), first()).await).await);
+        assert!(asks(&store, async || owners.family(organization, key).await).await);
+        assert!(
+            asks(&store, async || owners
+                .at_stake(organization, descendants())
+                .await)
+            .await
+        );
+        let members = &store as &dyn MemberStore;
+        let named = || MemberFilter::new(x);
+        assert!(
+            asks(&store, async || members
+                .list(organization, named(), first())
+                .await)
+            .await
+        );
+        let projects = &store as &dyn ProjectStore;
+        let called = || ProjectFilter::new(ProjectStatus::All, x);
+        assert!(
+            asks(&store, async || projects
+                .list(organization, called(), first())
+                .await)
+            .await
+        );
+        let log = &store as &dyn AuditLog;
+        assert!(
+            asks(&store, async || log
+                .list(Some(organization), AuditFilter::default(), first())
+                .await)
+            .await
+        );
+    }
+
+    fn first<Id>() -> PageRequest<Id> {
+        PageRequest {
+            size: PageSize::DEFAULT,
+            after: None,
+        }
+    }
+}
