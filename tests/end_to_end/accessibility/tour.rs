@@ -24,6 +24,7 @@ const LOOKED_AT_ELSEWHERE: &[&str] = &[
     "/organizations/engines/settings/api-keys/all/{id}",
     "/organizations/engines/settings/members/{id}",
     "/organizations/engines/settings/members/{id}/remove",
+    "/organizations/engines/settings/members/{id}/role",
     // The same page of another organization.
     "/organizations/observatory/settings/api-keys",
     // Downloads.

@@ -189,6 +189,9 @@ mod tests {
     use crate::random::OsRandom;
     use crate::storage::{Database, open_to_serve};
 
+    /// What keys of a kind are called, and which are of it.
+    type Kind<'a> = (&'a str, &'a dyn Fn(&HeldKey) -> bool);
+
     /// A filled database.
     struct Filled {
         now: DateTime<Utc>,
@@ -254,7 +257,7 @@ mod tests {
         };
         let is_person = |by| matches!(by, Actor::User(_));
         let is_administrator = |by| matches!(by, Actor::Administrator);
-        let kinds: [(&str, &dyn Fn(&HeldKey) -> bool); 16] = [
+        let kinds: [Kind<'_>; 16] = [
             ("never used", &|key| key.is_valid() && key.last_use.is_none()),
             ("used minutes ago", &|key| {
                 ago(key).is_some_and(|ago| ago < TimeDelta::hours(1))

@@ -1,0 +1,80 @@
+//! What keys go through, one's own and everybody's.
+
+use super::tour::Tour;
+use crate::api::text;
+use crate::keyward::Keyward;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_while_a_key_is_edited_and_revoked() {
+    let keyward = Keyward::start_set_up().await;
+    let mut tour = Tour::begin(&keyward).await;
+    let api = tour.sign_in_and_create_first_key().await;
+    for number in 0..8 {
+        api.create(&format!("child {number}"), "").await;
+    }
+    let first = text(&api.get("/user/api-keys/current").await, "id").to_owned();
+    let keys = "/organizations/engines/settings/api-keys";
+    let revoke = format!("{keys}/{first}/revoke");
+
+    tour.go_and_look("revoke API key", &revoke).await;
+    tour.press_unvalidated("Revoke key").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("revoke API key unconfirmed").await;
+    let edit = format!("{keys}/{first}/edit");
+    tour.go_and_look("edit API key", &edit).await;
+    tour.browser.fill("name", " ").await;
+    tour.press_unvalidated("Save changes").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("edit API key with errors").await;
+    tour.browser.fill("name", "first").await;
+    tour.browser.press("Save changes").await;
+    tour.browser.element("[data-notice]").await;
+    tour.look("API key edited").await;
+    tour.go_and_look("a key to revoke", &format!("{keys}?search=first"))
+        .await;
+    tour.click("a[data-dialog]").await;
+    tour.browser.element("dialog[open] [name=confirm]").await;
+    tour.look("revoke API key in a dialog").await;
+    tour.click("dialog[open] [name=confirm]").await;
+    tour.browser.press("Revoke key").await;
+    tour.browser.element("[data-notice]").await;
+    tour.look("API key revoked").await;
+    tour.go_and_look("API key revoked before", &revoke).await;
+    tour.go_and_look("an API key that cannot be edited", &edit).await;
+    tour.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_while_an_owner_looks_after_all_keys() {
+    let keyward = Keyward::start_set_up().await;
+    let mut tour = Tour::begin(&keyward).await;
+    let all = "/organizations/engines/settings/api-keys/all";
+    tour.sign_in().await;
+    tour.go_and_look("nobody has a key", all).await;
+    let api = tour.create_first_key().await;
+    let child = api.create("child", "What it is for.").await;
+    let child = text(&child, "id");
+    tour.go_and_look("a key's family", &format!("{all}/{child}"))
+        .await;
+    let first = text(&api.get("/user/api-keys/current").await, "id").to_owned();
+    let revoke = format!("{all}/revoke?key-{first}=on");
+    tour.go_and_look("revoke a member's key", &revoke).await;
+    tour.browser.fill("note", " ").await;
+    tour.press_unvalidated("Revoke keys").await;
+    tour.browser.element("[aria-invalid=true]").await;
+    tour.look("revoke a member's key unconfirmed").await;
+    tour.browser.fill("note", "The laptop was stolen").await;
+    tour.click("[name=confirm]").await;
+    tour.browser.press("Revoke keys").await;
+    tour.browser.element("[data-notice]").await;
+    tour.look("a member's key revoked").await;
+    tour.go_and_look("nothing to revoke", &revoke).await;
+    tour.go_and_look("a revoked key's family", &format!("{all}/{first}"))
+        .await;
+    tour.go_and_look(
+        "API keys revoked by an owner",
+        "/organizations/engines/settings/api-keys?status=all",
+    )
+    .await;
+    tour.end().await;
+}
