@@ -24,7 +24,7 @@ async fn a_project_of_another_organization_is_not_reached_even_if_a_row_says_so(
 
     let reachable: &dyn ReachableProjects = &*scene.database.store;
     let all = PageRequest {
-        size: PageSize::LARGEST,
+        size: PageSize::DEFAULT,
         after: None,
     };
     let reached = reachable.list(bob, all).await.expect("an answer");
