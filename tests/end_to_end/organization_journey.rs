@@ -164,7 +164,9 @@ async fn removes(owner: &Browser, keyward: &Keyward) {
     assert!(!page.contains("telescope"), "{page}");
     owner.press("Remove member").await;
     owner.element("[data-notice]").await;
-    assert!(!owner.text().await.contains("Grace Hopper"));
+    let list = owner.text().await;
+    assert!(list.contains("Grace Hopper was removed."), "{list}");
+    assert_eq!(list.matches("Grace Hopper").count(), 1, "{list}");
 }
 
 async fn is_not_there(browser: &Browser, keyward: &Keyward, path: &str) {

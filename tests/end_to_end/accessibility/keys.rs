@@ -60,12 +60,12 @@ async fn axe_finds_nothing_while_an_owner_looks_after_all_keys() {
     let revoke = format!("{all}/revoke?key-{first}=on");
     tour.go_and_look("revoke a member's key", &revoke).await;
     tour.browser.fill("note", " ").await;
-    tour.press_unvalidated("Revoke keys").await;
+    tour.press_unvalidated("Revoke key").await;
     tour.browser.element("[aria-invalid=true]").await;
     tour.look("revoke a member's key unconfirmed").await;
     tour.browser.fill("note", "The laptop was stolen").await;
     tour.click("[name=confirm]").await;
-    tour.browser.press("Revoke keys").await;
+    tour.browser.press("Revoke key").await;
     tour.browser.element("[data-notice]").await;
     tour.look("a member's key revoked").await;
     tour.go_and_look("nothing to revoke", &revoke).await;
