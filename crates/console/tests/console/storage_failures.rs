@@ -152,7 +152,12 @@ impl Scene {
                     ("password", "seven lamps burn low"),
                 ],
             ),
-            form(&self.outsider, "/join", "", &[("token", users), ("as", "user")]),
+            form(
+                &self.outsider,
+                "/join",
+                "",
+                &[("token", users), ("as", "user"), ("username", "dave")],
+            ),
             form(
                 member,
                 &settings("api-keys/new"),

@@ -78,7 +78,7 @@ async fn an_export_holds_every_event_that_passes_the_filter_once() {
     let stranger = installation.member(&other, "grace", Role::Owner);
     installation.issue(&stranger.as_holder(), "Elsewhere").await;
     let mut keys = Vec::new();
-    for number in 0..250 {
+    for number in 0..1_100 {
         let issued = installation
             .issue(&ada.as_holder(), &format!("Key {number}"))
             .await;
@@ -94,7 +94,7 @@ async fn an_export_holds_every_event_that_passes_the_filter_once() {
     let mut export = installation.audit_trail().export(&authority(&ada), filter);
     let mut exported = Vec::new();
     while let Some(page) = export.next().await.expect("the store answers") {
-        assert!(page.events.items.len() <= usize::from(PageSize::MAX));
+        assert!(page.events.items.len() <= PageSize::EXPORT.items());
         exported.extend(page.events.items.into_iter().map(|event| event.subject));
     }
     assert_eq!(exported, keys);
@@ -104,7 +104,7 @@ async fn an_export_holds_every_event_that_passes_the_filter_once() {
 #[tokio::test]
 async fn an_export_that_failed_goes_on_where_it_was() {
     let (installation, ada) = installation_with_ada();
-    for number in 0..150 {
+    for number in 0..600 {
         let issued = installation
             .issue(&ada.as_holder(), &format!("Key {number}"))
             .await;
@@ -127,7 +127,7 @@ async fn an_export_that_failed_goes_on_where_it_was() {
     while let Some(page) = export.next().await.expect("the store answers") {
         count += page.events.items.len();
     }
-    assert_eq!(count, 300);
+    assert_eq!(count, 1_200);
 }
 
 #[tokio::test]
