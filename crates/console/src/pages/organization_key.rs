@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::administration::ports::HeldKey;
+use keyward_domain::administration::ports::{HeldKey, KeyFamily};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
 use poem::http::StatusCode;
@@ -19,9 +19,6 @@ use crate::refusal::Refusal;
 use crate::viewer::Insider;
 use crate::{Console, links};
 
-/// The most keys of a family that are shown: its oldest.
-const SHOWN: usize = 500;
-
 #[derive(Template)]
 #[template(path = "organization_key.html")]
 struct OrganizationKeyPage {
@@ -31,7 +28,8 @@ struct OrganizationKeyPage {
     key: KeyRow,
     /// The family as nested lists, one after the other.
     tree: Vec<Node>,
-    not_shown: usize,
+    /// Not all of the family is shown.
+    has_more: bool,
 }
 
 /// A key in the tree.
@@ -54,19 +52,16 @@ pub(crate) async fn show(
     PathId(id): PathId<ApiKeyId>,
 ) -> Result<Response, Refusal> {
     let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
-    let mut family = console.organization_keys.family(&authority, id).await?;
+    let KeyFamily { keys, has_more } = console.organization_keys.family(&authority, id).await?;
     let slug = &insider.member.organization.slug;
-    let key = family.iter().find(|key| key.id == id).ok_or(Refusal::NotFound)?;
+    let key = keys.iter().find(|key| key.id == id).ok_or(Refusal::NotFound)?;
     let page = OrganizationKeyPage {
         settings: Settings::new(&insider, Section::ApiKeys),
         list: links::organization_keys(slug),
         revoke: links::revoke_organization_keys(slug),
         key: KeyRow::new(key, slug),
-        not_shown: family.len().saturating_sub(SHOWN),
-        tree: {
-            family.truncate(SHOWN);
-            tree(&family, id, slug)
-        },
+        tree: tree(&keys, id, slug),
+        has_more,
     };
     html(StatusCode::OK, &page)
 }

@@ -286,8 +286,8 @@ async fn notice(console: &Console, authority: &Authority, query: &Fields) -> Res
     let Ok(id) = id.parse::<ApiKeyId>() else {
         return Ok(Some(Notice::Nothing));
     };
-    let family = console.organization_keys.family(authority, id).await?;
-    let key = family.into_iter().find(|key| key.id == id && !key.is_valid());
+    let key = console.organization_keys.find(authority, id).await?;
+    let key = key.filter(|key| !key.is_valid());
     let others = query.optional("others").and_then(|others| others.parse().ok());
     Ok(key.map(|key| Notice::Revoked {
         name: key.name.to_string(),

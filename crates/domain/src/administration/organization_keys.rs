@@ -6,7 +6,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::administration::Authority;
 use crate::administration::ports::{
-    HeldKey, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
+    FamilySize, HeldKey, KeyFamily, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore,
+    RevokeKeysError,
 };
 use crate::api_key::{RevocationNote, RevocationReason};
 use crate::audit::{Act, Actor, RequestSource};
@@ -43,12 +44,22 @@ impl OrganizationKeys {
         self.keys.list(authority.organization_id(), filter, page).await
     }
 
-    /// A key with all its ancestors and all that came from these, oldest first; nothing for an unknown key.
+    /// One key; nothing for an unknown one.
     ///
     /// # Errors
     /// Only if the store fails.
-    pub async fn family(&self, authority: &Authority, id: ApiKeyId) -> Result<Vec<HeldKey>, StorageError> {
-        self.keys.family(authority.organization_id(), id).await
+    pub async fn find(&self, authority: &Authority, id: ApiKeyId) -> Result<Option<HeldKey>, StorageError> {
+        self.keys.find(authority.organization_id(), id).await
+    }
+
+    /// A key with its ancestors and what came from these, oldest first, as far as people can look at so many; nothing for
+    /// an unknown key.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn family(&self, authority: &Authority, id: ApiKeyId) -> Result<KeyFamily, StorageError> {
+        let size = FamilySize::DEFAULT;
+        self.keys.family(authority.organization_id(), id, size).await
     }
 
     /// The moment so many days ago, for [`OrganizationKeyFilter::unused_since`].

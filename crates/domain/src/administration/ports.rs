@@ -22,8 +22,8 @@ pub use invitations::{
 pub use members::{ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore};
 pub use names::Names;
 pub use organization_keys::{
-    HeldKey, HeldKeyUse, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore,
-    RevokeKeysError,
+    FamilySize, HeldKey, HeldKeyUse, KeyFamily, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
+    OrganizationKeyStore, RevokeKeysError,
 };
 pub use projects::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,

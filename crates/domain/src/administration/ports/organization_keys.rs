@@ -26,9 +26,24 @@ pub trait OrganizationKeyStore: Send + Sync {
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError>;
 
-    /// The key, all its ancestors that are kept, and all descendants of these, by rising identifier. Nothing for a key
-    /// that does not exist.
-    async fn family(&self, organization: OrganizationId, id: ApiKeyId) -> Result<Vec<HeldKey>, StorageError>;
+    /// One key, in whatever state.
+    async fn find(&self, organization: OrganizationId, id: ApiKeyId)
+    -> Result<Option<HeldKey>, StorageError>;
+
+    /// The key, its ancestors that are kept, and the descendants of these, by rising identifier. Nothing for a key that
+    /// does not exist.
+    ///
+    /// Of ancestors, only the nearest that the size has room for, and of descendants only those of the uppermost of
+    /// these. If that is more than the size has room for, it is, in this order: the key and these ancestors; valid
+    /// descendants; what these came from; other descendants, whichever the store comes upon first. MUST say whether
+    /// anything was left out, and MUST NOT take the longer the more of them there are: whoever creates and revokes keys
+    /// all day has a family without bound.
+    async fn family(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+        size: FamilySize,
+    ) -> Result<KeyFamily, StorageError>;
 
     /// What [`OrganizationKeyStore::revoke`] would revoke now, with the first [`KeysAtStake::SHOWN`] keys by
     /// [`ApiKey::search_text`], which begins with the name, and where that is the same by rising identifier.
@@ -131,6 +146,32 @@ impl HeldKey {
             Origin::Key(parent) => Some(parent),
         }
     }
+}
+
+/// How much of a family is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FamilySize {
+    /// The most ancestors of the key that was asked for; fewer than the keys.
+    pub ancestors: u16,
+    /// The most keys in all.
+    pub keys: u16,
+}
+
+impl FamilySize {
+    /// What a person can still look at.
+    pub const DEFAULT: Self = Self {
+        ancestors: 100,
+        keys: 500,
+    };
+}
+
+/// A key among those that it came from and that came from these.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyFamily {
+    /// By rising identifier.
+    pub keys: Vec<HeldKey>,
+    /// Others are left out.
+    pub has_more: bool,
 }
 
 /// Which keys of an organization a list shows. What is absent does not matter.

@@ -431,6 +431,8 @@ suite! { $
             held_keys_are_found_by_name_last_four_and_holder
             valid_keys_that_nobody_used_for_long_are_found
             a_family_is_all_ancestors_and_all_that_came_from_them
+            of_many_ancestors_the_nearest_are_in_the_family
+            of_a_large_family_the_key_its_line_and_what_is_valid_come_first
             what_is_at_stake_is_what_a_revocation_ends
             of_many_keys_at_stake_the_first_by_name_are_shown
         }

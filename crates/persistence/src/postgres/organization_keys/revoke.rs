@@ -8,7 +8,7 @@ use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use uuid::Uuid;
 
-use super::selection::valid_of;
+use super::selection::{Selected, consumers_of, valid_of};
 use crate::abort::Abort;
 use crate::postgres::api_keys::revoke::revoke_locked;
 use crate::postgres::authority::lock_authority;
@@ -25,14 +25,9 @@ pub(super) async fn revoke(
     if !lock_authority(connection, organization, act.actor).await? {
         return Err(Abort::Refused(RevokeKeysError::NotAllowed));
     }
-    let consumers: Vec<Uuid> = api_keys::table
-        .filter(valid_of(organization, &selection))
-        .select(api_keys::consumer_id)
-        .distinct()
-        .load(connection)
-        .await?;
     // No child is born to any of these keys, and no other revocation comes between, until this one is committed: that
     // takes the lock of the consumer.
+    let consumers = consumers_of(connection, organization, &selection).await?;
     memberships::table
         .filter(memberships::id.eq_any(&consumers))
         .order(memberships::id)
@@ -40,8 +35,9 @@ pub(super) async fn revoke(
         .for_no_key_update()
         .load::<Uuid>(connection)
         .await?;
+    let selected = Selected::new(connection, organization, selection).await?;
     let valid: Vec<Uuid> = api_keys::table
-        .filter(valid_of(organization, &selection))
+        .filter(valid_of(organization, &selected))
         .filter(api_keys::consumer_id.eq_any(&consumers))
         .order(api_keys::id)
         .select(api_keys::id)

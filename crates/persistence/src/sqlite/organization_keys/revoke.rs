@@ -6,7 +6,7 @@ use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 
-use super::selection::valid_of;
+use super::selection::{Selected, valid_of};
 use crate::abort::Abort;
 use crate::sqlite::api_keys::revoke::revoke_valid;
 use crate::sqlite::authority::may_administer;
@@ -16,7 +16,7 @@ use crate::sqlite::schema::api_keys;
 pub(super) fn revoke(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
-    selection: &KeySelection,
+    selection: KeySelection,
     reason: RevocationReason,
     note: Option<&RevocationNote>,
     act: &Act,
@@ -24,8 +24,9 @@ pub(super) fn revoke(
     if !may_administer(connection, organization, act.actor)? {
         return Err(Abort::Refused(RevokeKeysError::NotAllowed));
     }
+    let selected = Selected::new(connection, organization, selection)?;
     let valid: Vec<StoredId> = api_keys::table
-        .filter(valid_of(organization, selection))
+        .filter(valid_of(organization, &selected))
         .order(api_keys::id)
         .select(api_keys::id)
         .load(connection)?;

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::scene::{ALL, MILLISECOND, RetentionScene};
-use crate::administration::ports::KeySelection;
+use crate::administration::ports::{FamilySize, KeySelection};
 use crate::api_key::{ApiKey, Origin, RevocationReason};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
@@ -179,8 +179,10 @@ async fn descendants(scene: &RetentionScene, member: &Member, key: &ApiKey) -> V
 
 async fn family_of(scene: &RetentionScene, owner: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
     let store = &scene.stores.organization_keys;
-    let family = store.family(owner.organization.id, key.id).await;
-    family.expect("an answer").iter().map(|key| key.id).collect()
+    let size = FamilySize::DEFAULT;
+    let family = store.family(owner.organization.id, key.id, size).await;
+    let keys = family.expect("an answer").keys;
+    keys.iter().map(|key| key.id).collect()
 }
 
 fn with_descendants(key: &ApiKey) -> KeySelection {
