@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
+use keyward_domain::administration::{Authority, RevokedKeys};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::organization::Slug;
 use keyward_domain::page::{PageRequest, PageSize};
@@ -94,9 +94,9 @@ pub(super) fn views(insider: &Insider, shows_all: bool) -> Vec<SectionLink> {
 }
 
 /// The list as it is after keys were revoked, saying so.
-pub(super) fn after_revocation(organization: &Slug, revoked: &[ApiKeyId]) -> String {
-    let first = revoked.first().map(ToString::to_string);
-    let others = revoked.len().saturating_sub(1);
+pub(super) fn after_revocation(organization: &Slug, revoked: &RevokedKeys) -> String {
+    let first = revoked.first.map(|first| first.to_string());
+    let others = revoked.count.saturating_sub(1);
     let others = (others > 0).then(|| others.to_string());
     links::with_query(
         &links::organization_keys(organization),

@@ -1,13 +1,21 @@
 //! All keys of an organization, for its owners.
 
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use chrono::TimeDelta;
+use futures_util::FutureExt;
+use keyward_domain::administration::OrganizationKeys;
+use keyward_domain::administration::ports::{MockOrganizationKeyStore, OrganizationKeyStore};
 use keyward_domain::api_key::LastUse;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{DescendantKeys, KeyUse, LastUses};
+use keyward_domain::ports::{DescendantKeys, KeyUse, LastUses, StorageError};
 use keyward_domain::retention::ports::RetentionStore;
+use keyward_domain::testing::TestInstallation;
 
 use crate::browser::Browser;
 use crate::running::{LIST, Running};
@@ -24,10 +32,21 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Self {
-        let (running, ada) = Running::with_ada().await;
-        let bob = running
-            .installation
-            .member(&ada.organization, "bob", Role::Member);
+        Self::of(Running::new().await).await
+    }
+
+    /// Of which the store takes three seconds for a portion of two keys, and fails in the portions so numbered.
+    async fn with_slow_revocations(failing: &'static [u32]) -> Self {
+        let installation = TestInstallation::new();
+        let slow = slow_revocations(&installation, failing);
+        let running = Running::with(installation, None, |console| console.organization_keys = slow);
+        Self::of(running.await).await
+    }
+
+    async fn of(running: Running) -> Self {
+        let acme = running.installation.organization("Acme");
+        let ada = running.installation.member(&acme, "ada", Role::Owner);
+        let bob = running.installation.member(&acme, "bob", Role::Member);
         let owner = running.signed_in("ada").await;
         Self {
             running,
@@ -77,6 +96,37 @@ impl Scene {
         let authenticate = self.running.installation.authenticate();
         authenticate.caller(issued.token.expose(), None).await.is_ok()
     }
+}
+
+fn slow_revocations(installation: &TestInstallation, failing: &'static [u32]) -> OrganizationKeys {
+    fn answer<T>(answer: impl Future<Output = T>) -> T {
+        answer.now_or_never().expect("memory does not wait")
+    }
+    let (make, store) = (&installation.builder, &installation.store);
+    let mut slow = MockOrganizationKeyStore::new();
+    let of = store.clone();
+    slow.expect_list().returning(move |organization, filter, page| {
+        answer(OrganizationKeyStore::list(&of, organization, filter, page))
+    });
+    let of = store.clone();
+    slow.expect_find()
+        .returning(move |organization, id| answer(OrganizationKeyStore::find(&of, organization, id)));
+    let of = store.clone();
+    slow.expect_at_stake()
+        .returning(move |organization, selection| answer(of.at_stake(organization, selection)));
+    let (of, clock, portions) = (store.clone(), Arc::clone(&make.clock), AtomicU32::new(0));
+    slow.expect_revoke()
+        .returning(move |organization, selection, at_most, reason, note, act| {
+            if failing.contains(&portions.fetch_add(1, Ordering::Relaxed)) {
+                return Err(StorageError::Unavailable("it is restarted".into()).into());
+            }
+            clock.advance(TimeDelta::seconds(3));
+            let revoking =
+                OrganizationKeyStore::revoke(&of, organization, selection, at_most, reason, note, act);
+            answer(revoking)
+        });
+    let keys = OrganizationKeys::new(Arc::new(slow), make.clock.clone(), Arc::clone(&make.ids));
+    keys.in_portions_of(NonZeroU32::new(2).unwrap())
 }
 
 fn selecting(keys: &[&IssuedKey]) -> String {
@@ -279,9 +329,11 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
     for key in [&root, &child, &hers] {
         assert!(scene.works(key).await);
     }
+    let clock = &scene.running.installation.builder.clock;
+    clock.advance(TimeDelta::minutes(2));
     let many = scene
         .owner
-        .get(&format!("{REVOKE}?before=2027-01-01T00:00"))
+        .get(&format!("{REVOKE}?before=2026-01-01T00:01"))
         .await;
     assert!(
         many.text().contains("Revoke 3 keys of 2 people?"),
@@ -290,7 +342,7 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
     );
     assert!(
         many.text()
-            .contains("created before 1 January 2027, 00:00:00 UTC")
+            .contains("created before 1 January 2026, 00:01:00 UTC")
     );
     let none = scene
         .owner
@@ -387,21 +439,100 @@ async fn all_keys_of_a_user_and_all_before_a_moment_are_revoked_and_no_others() 
     assert_eq!(scene.owner.post(REVOKE, &fields).await.status, 303);
     assert!(!scene.works(&his).await && scene.works(&hers).await);
 
+    let clock = &scene.running.installation.builder.clock;
+    clock.advance(TimeDelta::minutes(2));
     let page = scene
         .owner
         .get(&format!("{REVOKE}?before=2026-01-01T00:00:01"))
         .await;
-    scene
-        .running
-        .installation
-        .builder
-        .clock
-        .advance(TimeDelta::minutes(1));
     let late = scene.issue(&scene.ada, "late").await;
     let before = page.field("before");
     let fields = [("before", before), ("note", "incident"), ("confirm", "yes")];
     assert_eq!(scene.owner.post(REVOKE, &fields).await.status, 303);
     assert!(!scene.works(&hers).await && scene.works(&late).await);
+}
+
+#[tokio::test]
+async fn whoever_revokes_more_than_there_is_time_for_reads_how_many_are_left_and_goes_on() {
+    let scene = Scene::with_slow_revocations(&[]).await;
+    let mut keys = Vec::new();
+    for number in 1..=7 {
+        keys.push(scene.issue(&scene.bob, &format!("key {number}")).await);
+    }
+    let holder = scene.bob.membership.id.to_string();
+    let fields = [
+        ("holder", holder.as_str()),
+        ("note", "incident"),
+        ("confirm", "yes"),
+    ];
+    let page = scene.owner.post(REVOKE, &fields).await;
+    assert_eq!(page.status, 200);
+    let text = page.text();
+    assert!(text.contains("4 keys were revoked, 3 are left."), "{text}");
+    assert!(
+        text.contains("Revoke 3 keys of bob?") && text.contains("Go on"),
+        "{text}"
+    );
+    assert!(page.shows("value=\"incident\""), "what was written stays");
+    assert_eq!(page.field("holder"), holder);
+    let mut works = Vec::new();
+    for key in &keys {
+        works.push(scene.works(key).await);
+    }
+    assert_eq!(works, [false, false, false, false, true, true, true]);
+
+    let answer = scene.owner.post(REVOKE, &fields).await;
+    let text = scene.owner.follow(&answer).await.text();
+    assert!(text.contains("key 5 and 2 other keys were revoked."), "{text}");
+    assert!(!scene.works(&keys[6]).await);
+    let again = scene.owner.post(REVOKE, &fields).await;
+    let text = scene.owner.follow(&again).await.text();
+    assert!(text.contains("Nothing was left to revoke"), "{text}");
+}
+
+#[tokio::test]
+async fn what_was_revoked_before_the_store_failed_is_said_and_the_rest_is_revoked_the_next_time() {
+    let scene = Scene::with_slow_revocations(&[1, 2]).await;
+    for number in 1..=5 {
+        scene.issue(&scene.bob, &format!("key {number}")).await;
+    }
+    let holder = scene.bob.membership.id.to_string();
+    let fields = [
+        ("holder", holder.as_str()),
+        ("note", "incident"),
+        ("confirm", "yes"),
+    ];
+    let text = scene.owner.post(REVOKE, &fields).await.text();
+    assert!(text.contains("2 keys were revoked, 3 are left."), "{text}");
+    let nothing_at_all = scene.owner.post(REVOKE, &fields).await;
+    assert_eq!(nothing_at_all.status, 503);
+    let answer = scene.owner.post(REVOKE, &fields).await;
+    let text = scene.owner.follow(&answer).await.text();
+    assert!(text.contains("key 3 and 2 other keys were revoked."), "{text}");
+}
+
+#[tokio::test]
+async fn by_a_moment_that_is_hardly_over_nothing_is_revoked() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "key").await;
+    for before in ["2026-01-01T00:00:00", "2027-01-01T00:00"] {
+        let page = scene.owner.get(&format!("{REVOKE}?before={before}")).await;
+        assert_eq!(page.status, 422, "{before}");
+        assert!(
+            page.text().contains("Choose an earlier moment"),
+            "{}",
+            page.text()
+        );
+        let fields = [("before", before), ("note", "incident"), ("confirm", "yes")];
+        let refused = scene.owner.post(REVOKE, &fields).await;
+        assert_eq!(refused.status, 422, "{before}");
+        assert!(
+            refused.text().contains("Nothing was changed."),
+            "{}",
+            refused.text()
+        );
+    }
+    assert!(scene.works(&key).await);
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod members;
 mod names;
 mod organization_keys;
 mod projects;
+mod settled_moment;
 
 pub use invitations::{
     AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
@@ -29,6 +30,8 @@ pub use projects::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
     ProjectOverview, ProjectStatus, ProjectStore,
 };
+
+pub use settled_moment::{MomentNotSettled, SettledMoment};
 
 #[cfg(feature = "testing")]
 pub use {

@@ -5,6 +5,8 @@ mod read;
 mod revoke;
 mod selection;
 
+use std::num::NonZeroU32;
+
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
     FamilySize, HeldKey, KeyFamily, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore,
@@ -62,6 +64,7 @@ impl OrganizationKeyStore for PostgresStore {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        at_most: NonZeroU32,
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
@@ -71,6 +74,7 @@ impl OrganizationKeyStore for PostgresStore {
                 connection,
                 organization,
                 selection,
+                at_most,
                 reason,
                 note,
                 act,

@@ -5,6 +5,8 @@ mod read;
 mod revoke;
 pub(super) mod selection;
 
+use std::num::NonZeroU32;
+
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
     FamilySize, HeldKey, KeyFamily, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore,
@@ -62,12 +64,21 @@ impl OrganizationKeyStore for SqliteStore {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        at_most: NonZeroU32,
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
         self.change(move |connection| {
-            revoke::revoke(connection, organization, selection, reason, note.as_ref(), &act)
+            revoke::revoke(
+                connection,
+                organization,
+                selection,
+                at_most,
+                reason,
+                note.as_ref(),
+                &act,
+            )
         })
         .await
     }

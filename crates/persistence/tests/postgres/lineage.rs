@@ -1,6 +1,7 @@
 //! Rows that no port can make, but a careless hand can: lineage that leaves its consumer, or goes in a circle. And
 //! more of it than anybody has.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use keyward_domain::administration::ports::{FamilySize, KeySelection, OrganizationKeyStore};
@@ -136,7 +137,14 @@ async fn a_family_of_hundreds_of_thousands_is_looked_at_and_ended_in_the_usual_t
     assert_eq!(at_stake.expect("an answer").keys, 2);
     let act = fixture.act();
     let revoked = owners
-        .revoke(organization, selection, RevocationReason::Owner, None, act)
+        .revoke(
+            organization,
+            selection,
+            NonZeroU32::MAX,
+            RevocationReason::Owner,
+            None,
+            act,
+        )
         .await;
     assert_eq!(revoked.expect("revoked keys"), [root, valid_id]);
     assert_eq!(revoke_all(&fixture, root).await, []);

@@ -1,8 +1,11 @@
 //! The store of keys, as an organization's owners see them.
 
+use std::num::NonZeroU32;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
+use crate::administration::ports::SettledMoment;
 use crate::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationNote, RevocationReason};
 use crate::audit::Act;
 use crate::id::{ApiKeyId, ConsumerId, OrganizationId};
@@ -53,8 +56,13 @@ pub trait OrganizationKeyStore: Send + Sync {
         selection: KeySelection,
     ) -> Result<KeysAtStake, StorageError>;
 
-    /// Revokes the selected keys that are valid, and returns them. Selected keys that the organization does not have are
-    /// passed over.
+    /// Revokes the first of the selected keys that are valid, by rising identifier, and returns them. Selected keys that
+    /// the organization does not have are passed over.
+    ///
+    /// There may be hundreds of thousands, more than one transaction can end before others have waited too long. So it is
+    /// at most so many at once, and whoever asks again goes on; in between, others change the organization. Each portion
+    /// is one atomic fact, with a check of its own that who acts still may, and an act and events of its own. MUST return
+    /// fewer than so many only if no other selected key is valid then.
     ///
     /// The rest is as [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) says: one event for each revoked key, the act's
     /// moment and actor, and none of them accepted once it returns.
@@ -62,6 +70,7 @@ pub trait OrganizationKeyStore: Send + Sync {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        at_most: NonZeroU32,
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
@@ -256,8 +265,8 @@ pub enum KeySelection {
     },
     /// All of one consumer.
     OfConsumer(ConsumerId),
-    /// All that were created before this moment.
-    IssuedBefore(DateTime<Utc>),
+    /// All that were created before this moment. It MUST be settled: a store cannot see keys that are on their way.
+    IssuedBefore(SettledMoment),
 }
 
 /// What a revocation would end.

@@ -439,6 +439,9 @@ suite! { $
         revoke_many_cases {
             revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_each
             every_selection_revokes_its_valid_keys_and_no_others
+            many_keys_are_revoked_portion_by_portion_each_with_its_act
+            every_portion_asks_anew_whether_who_acts_still_may
+            portions_that_many_revoke_at_once_leave_no_key
             keys_of_a_former_member_can_be_revoked
             another_organizations_keys_are_never_revoked
             keys_of_others_are_revoked_by_owners_and_administrators_only

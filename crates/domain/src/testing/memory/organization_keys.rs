@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 
 use async_trait::async_trait;
 
@@ -113,6 +114,7 @@ impl OrganizationKeyStore for MemoryStore {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        at_most: NonZeroU32,
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
@@ -121,7 +123,8 @@ impl OrganizationKeyStore for MemoryStore {
         if !state.may_administer(organization, act.actor) {
             return Err(RevokeKeysError::NotAllowed);
         }
-        let revoked = state.valid_of(organization, selection);
+        let mut revoked = state.valid_of(organization, selection);
+        revoked.truncate(usize::try_from(at_most.get()).unwrap_or(usize::MAX));
         let tell = |key: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*key));
         state.write(revoked.iter().map(tell).collect())?;
         let revocation = Revocation {
@@ -192,7 +195,7 @@ impl State {
                 .map(|key| key.id)
                 .collect(),
             KeySelection::IssuedBefore(moment) => valid
-                .filter(|key| key.created_at < moment)
+                .filter(|key| key.created_at < moment.get())
                 .map(|key| key.id)
                 .collect(),
         };

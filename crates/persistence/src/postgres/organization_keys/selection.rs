@@ -50,12 +50,12 @@ impl Selected {
                 Ok(Self::Keys(lineage.valid_from(roots)))
             }
             KeySelection::OfConsumer(consumer) => Ok(Self::OfConsumer(consumer)),
-            KeySelection::IssuedBefore(moment) => Ok(Self::IssuedBefore(moment)),
+            KeySelection::IssuedBefore(moment) => Ok(Self::IssuedBefore(moment.get())),
         }
     }
 }
 
-/// Whose keys a selection may have.
+/// Whose new keys a selection may come to have: none are born that were created before a moment that is settled.
 pub(super) async fn consumers_of(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
@@ -64,14 +64,7 @@ pub(super) async fn consumers_of(
     match selection {
         KeySelection::Keys { ids, descendants: _ } => consumers_of_keys(connection, organization, ids).await,
         KeySelection::OfConsumer(consumer) => Ok(vec![consumer.as_uuid()]),
-        KeySelection::IssuedBefore(moment) => {
-            api_keys::table
-                .filter(valid_of(organization, &Selected::IssuedBefore(*moment)))
-                .select(api_keys::consumer_id)
-                .distinct()
-                .load(connection)
-                .await
-        }
+        KeySelection::IssuedBefore(_) => Ok(Vec::new()),
     }
 }
 

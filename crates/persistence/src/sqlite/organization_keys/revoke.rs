@@ -1,4 +1,6 @@
-//! Revoking many keys in one act.
+//! Revoking many keys, a portion in each act.
+
+use std::num::NonZeroU32;
 
 use diesel::prelude::{QueryDsl, RunQueryDsl, SqliteConnection};
 use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
@@ -17,6 +19,7 @@ pub(super) fn revoke(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     selection: KeySelection,
+    at_most: NonZeroU32,
     reason: RevocationReason,
     note: Option<&RevocationNote>,
     act: &Act,
@@ -28,6 +31,7 @@ pub(super) fn revoke(
     let valid: Vec<StoredId> = api_keys::table
         .filter(valid_of(organization, &selected))
         .order(api_keys::id)
+        .limit(i64::from(at_most.get()))
         .select(api_keys::id)
         .load(connection)?;
     Ok(revoke_valid(connection, &valid, reason, note, act)?)

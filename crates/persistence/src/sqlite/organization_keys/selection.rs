@@ -61,7 +61,7 @@ impl Selected {
                 Ok(Self::Keys(lineage.valid_from(roots())))
             }
             KeySelection::OfConsumer(consumer) => Ok(Self::OfConsumer(consumer)),
-            KeySelection::IssuedBefore(moment) => Ok(Self::IssuedBefore(moment)),
+            KeySelection::IssuedBefore(moment) => Ok(Self::IssuedBefore(moment.get())),
         }
     }
 }

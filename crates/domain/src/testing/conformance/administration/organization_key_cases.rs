@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use super::super::Stores;
-use super::key_scene::{KeyScene, only, with_descendants};
+use super::key_scene::{KeyScene, issued_before, only, with_descendants};
 use crate::administration::ports::{
     FamilySize, HeldKey, KeyFamily, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
 };
@@ -118,7 +118,7 @@ pub async fn another_organizations_keys_are_neither_listed_nor_found(stores: Sto
         only(&[&key]),
         with_descendants(&[&key, &child]),
         KeySelection::OfConsumer(elsewhere.membership.id),
-        KeySelection::IssuedBefore(scene.later(TimeDelta::days(1))),
+        issued_before(scene.later(TimeDelta::days(1))),
     ] {
         let nothing = KeysAtStake {
             keys: 0,
@@ -289,9 +289,9 @@ pub async fn what_is_at_stake_is_what_a_revocation_ends(stores: Stores) {
         (with_descendants(&[&root]), vec![&root, &grandchild], 1),
         (with_descendants(&[&child]), vec![&grandchild], 1),
         (KeySelection::OfConsumer(ada.membership.id), vec![&old], 1),
-        (KeySelection::IssuedBefore(between), vec![&old], 1),
+        (issued_before(between), vec![&old], 1),
         (
-            KeySelection::IssuedBefore(scene.later(TimeDelta::seconds(1))),
+            issued_before(scene.later(TimeDelta::seconds(1))),
             vec![&old, &root, &grandchild],
             2,
         ),

@@ -1,6 +1,7 @@
 //! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys) promises of the
 //! keys that stay: whoever revokes a key with all that came from it still gets all of it.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
@@ -41,6 +42,7 @@ pub async fn what_came_from_a_removed_key_stays_in_the_family_above_it(stores: S
         .revoke(
             ada.organization.id,
             with_descendants(&line[0]),
+            NonZeroU32::MAX,
             RevocationReason::Owner,
             None,
             act,
