@@ -17,6 +17,7 @@ use crate::forms::{Fields, Query};
 use crate::pages::held_key::KeyRow;
 use crate::pages::html;
 use crate::pages::settings::{Section, SectionLink, Settings};
+use crate::pages::tokenless_address::TokenlessAddress;
 use crate::refusal::Refusal;
 use crate::viewer::Insider;
 use crate::{Console, links};
@@ -51,6 +52,8 @@ enum Notice {
     Revoked { name: String, others: u32 },
     /// They were revoked before.
     Nothing,
+    /// The search was for a whole token, and is now for its last four characters.
+    SearchedForToken,
 }
 
 struct UnusedChoice {
@@ -111,6 +114,8 @@ pub(super) fn after_revocation(organization: &Slug, revoked: &RevokedKeys) -> St
 #[handler]
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
+    // Before it is known who asks: who is not signed in takes the address along to the sign-in page.
+    TokenlessAddress: TokenlessAddress,
     insider: Insider,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
@@ -281,7 +286,10 @@ async fn holder(
 
 async fn notice(console: &Console, authority: &Authority, query: &Fields) -> Result<Option<Notice>, Refusal> {
     let Some(id) = query.optional("revoked") else {
-        return Ok(None);
+        let searched = query
+            .optional(TokenlessAddress::NOTICE)
+            .and(query.optional("search"));
+        return Ok(searched.map(|_| Notice::SearchedForToken));
     };
     let Ok(id) = id.parse::<ApiKeyId>() else {
         return Ok(Some(Notice::Nothing));

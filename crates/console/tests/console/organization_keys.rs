@@ -17,7 +17,7 @@ use keyward_domain::ports::{DescendantKeys, KeyUse, LastUses, StorageError};
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::testing::TestInstallation;
 
-use crate::browser::Browser;
+use crate::browser::{Browser, form};
 use crate::running::{LIST, Running};
 
 const ALL: &str = "/organizations/acme/settings/api-keys/all";
@@ -225,6 +225,55 @@ async fn keys_are_found_by_text_state_holder_and_how_long_nobody_used_them() {
     for broken in ["?unused=x", "?holder=x", "?after=x", "?status=x"] {
         assert_eq!(owner.get(&format!("{ALL}{broken}")).await.status, 400, "{broken}");
     }
+}
+
+#[tokio::test]
+async fn an_owner_who_searches_for_a_token_finds_its_key_and_leaves_no_token_in_the_address() {
+    let scene = Scene::new().await;
+    let his = scene.issue(&scene.bob, "Nightly").await;
+    scene.issue(&scene.ada, "Laptop").await;
+    let (token, four) = (his.token.expose(), his.key.hint.last_four());
+    let holder = scene.bob.membership.id;
+    for (before, after) in [
+        (String::new(), String::new()),
+        (
+            format!("&status=all&unused=30&holder={holder}"),
+            format!("status=all&unused=30&holder={holder}&"),
+        ),
+    ] {
+        let query = form(&[("search", token)]);
+        let answer = scene.owner.get(&format!("{ALL}?{query}{before}")).await;
+        assert_eq!(answer.status, 303);
+        let (path, query) = answer.location().split_once('?').unwrap();
+        assert_eq!(path, ALL);
+        let mut parts: Vec<&str> = query.split('&').collect();
+        let expected = format!("{after}search={four}&left-out=token");
+        let mut expected: Vec<&str> = expected.split('&').collect();
+        parts.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(parts, expected);
+    }
+    let answer = scene
+        .owner
+        .get(&format!("{ALL}?{}", form(&[("search", token)])))
+        .await;
+    let page = scene.owner.follow(&answer).await;
+    let text = page.text();
+    assert!(text.contains("You searched for a whole token"), "{text}");
+    assert!(
+        text.contains("Nightly") && !text.contains("Laptop") && !page.shows(token),
+        "{text}"
+    );
+
+    let visitor = scene.running.visitor();
+    let answer = visitor
+        .get(&format!("{ALL}?{}", form(&[("search", token)])))
+        .await;
+    assert!(!answer.location().contains(token), "{}", answer.location());
+
+    let hint = form(&[("search", his.key.hint.as_str())]);
+    let text = scene.owner.get(&format!("{ALL}?{hint}")).await.text();
+    assert!(text.contains("Nightly") && !text.contains("Laptop"), "{text}");
 }
 
 #[tokio::test]

@@ -11,9 +11,8 @@ use crate::audit::Act;
 use crate::id::{ApiKeyId, ConsumerId, OrganizationId};
 use crate::membership::Membership;
 use crate::page::{Page, PageRequest};
-use crate::ports::{DescendantKeys, StatusFilter, StorageError};
+use crate::ports::{DescendantKeys, StatusFilter, StorageError, search_term};
 use crate::shortened_address::ShortenedAddress;
-use crate::text::folded;
 use crate::token::TokenHint;
 use crate::user::User;
 
@@ -196,16 +195,13 @@ pub struct OrganizationKeyFilter {
 }
 
 impl OrganizationKeyFilter {
-    /// Keys of which [`ApiKey::search_text`] or the holder's [`User::search_text`] contains the folded, trimmed term. An
+    /// Keys of which [`ApiKey::search_text`] or the holder's [`User::search_text`] contains the [term](search_term). An
     /// empty term finds all.
     #[must_use]
     pub fn new(status: StatusFilter, search: Option<&str>) -> Self {
-        let term = search
-            .map(|term| folded(term.trim()))
-            .filter(|term| !term.is_empty());
         Self {
             status,
-            term,
+            term: search.and_then(search_term),
             ..Self::default()
         }
     }

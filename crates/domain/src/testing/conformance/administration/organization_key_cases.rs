@@ -160,7 +160,9 @@ pub async fn held_keys_are_found_by_name_last_four_and_holder(stores: Stores) {
     scene.add_key(&ada, "Ключ Сборки").await;
     scene.add_key(&ada, "100% sure").await;
     let his = scene.add_key(&bob, "nightly").await;
+    let hint = his.hint.to_string();
     for (term, expected) in [
+        (&*hint, vec!["nightly"]),
         ("ключ", vec!["Ключ Сборки"]),
         ("0%", vec!["100% sure"]),
         ("%", vec!["100% sure"]),
