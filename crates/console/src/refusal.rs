@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use keyward_domain::administration::ports::MomentNotSettled;
 use keyward_domain::keys::ListKeysError;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::password::HashingError;
@@ -49,6 +50,9 @@ pub(crate) enum Refusal {
     /// The address was mistyped or cut off.
     #[error("unreadable address")]
     BadAddress,
+    /// Keys are to be revoked by a moment that is hardly over, or still to come.
+    #[error("the moment is not settled")]
+    MomentNotSettled,
     /// The body is no form.
     #[error("the content type is not that of a form")]
     UnsupportedForm,
@@ -72,6 +76,12 @@ pub(crate) enum Refusal {
     Export(#[from] serde_json::Error),
 }
 
+impl From<MomentNotSettled> for Refusal {
+    fn from(MomentNotSettled: MomentNotSettled) -> Self {
+        Self::MomentNotSettled
+    }
+}
+
 impl From<ListKeysError> for Refusal {
     fn from(error: ListKeysError) -> Self {
         match error {
@@ -88,6 +98,7 @@ impl ResponseError for Refusal {
             Self::SignedOut { .. } | Self::TokenInAddress { .. } => StatusCode::SEE_OTHER,
             Self::CrossSite => StatusCode::FORBIDDEN,
             Self::BadForm(_) | Self::BadAddress => StatusCode::BAD_REQUEST,
+            Self::MomentNotSettled => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UnsupportedForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::FormTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::FormTooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -127,6 +138,14 @@ impl Refusal {
                 .saying(
                     "This form could not be read",
                     &format!("{problem} Nothing was changed. Go back, load the page anew and fill in the form again."),
+                )
+                .into_response(request_id),
+            Self::MomentNotSettled => ErrorPage::new(status)
+                .saying(
+                    "Choose an earlier moment",
+                    "Keys are revoked by when they were created only up to a minute ago, since a later one may still be on \
+                     its way into the database. Nothing was changed. Go back and choose a moment that is at least a minute \
+                     ago; it is in UTC.",
                 )
                 .into_response(request_id),
             Self::Storage(StorageError::OutcomeUnknown(_)) => ErrorPage::new(status)

@@ -15,5 +15,5 @@ pub use audit_trail::{AuditExport, AuditPage, AuditTrail};
 pub use authority::Authority;
 pub use invitations::{InvitationDraft, Invitations, IssuedInvitation};
 pub use members::Members;
-pub use organization_keys::OrganizationKeys;
+pub use organization_keys::{OrganizationKeys, RevocationStopped, RevokedKeys, WhyStopped};
 pub use projects::Projects;

@@ -13,7 +13,7 @@ mod storage_error;
 
 pub use api_keys::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
-    StatusFilter,
+    StatusFilter, search_term,
 };
 pub use audit_log::{AuditFilter, AuditLog, AuditPosition};
 pub use credentials::Credentials;

@@ -30,6 +30,7 @@
 
 mod abort;
 mod actor;
+mod lineage;
 mod names;
 pub mod postgres;
 mod progress;

@@ -1,11 +1,10 @@
 //! A member's key and its family, for owners: the keys it came from and those that came from it.
 
-use std::collections::{HashMap, HashSet};
-use std::iter::successors;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::administration::ports::HeldKey;
+use keyward_domain::administration::ports::{HeldKey, KeyFamily};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
@@ -21,9 +20,6 @@ use crate::refusal::Refusal;
 use crate::viewer::Insider;
 use crate::{Console, links};
 
-/// The most keys of a family that are shown: the one that was asked for with what it came from, and the oldest others.
-const SHOWN: usize = 500;
-
 #[derive(Template)]
 #[template(path = "organization_key.html")]
 struct OrganizationKeyPage {
@@ -33,7 +29,8 @@ struct OrganizationKeyPage {
     key: KeyRow,
     /// The family as nested lists, one after the other.
     tree: Vec<Node>,
-    not_shown: usize,
+    /// Not all of the family is shown.
+    has_more: bool,
 }
 
 /// A key in the tree.
@@ -56,43 +53,22 @@ pub(crate) async fn show(
     PathId(id): PathId<ApiKeyId>,
 ) -> Result<Response, Refusal> {
     let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
-    let mut family = console.organization_keys.family(&authority, id).await?;
+    let KeyFamily { keys, has_more } = console.organization_keys.family(&authority, id).await?;
     let slug = &insider.member.organization.slug;
     let names = console
         .names
-        .find(authority.organization_id(), &others_in(&family))
+        .find(authority.organization_id(), &others_in(&keys))
         .await?;
-    let key = family.iter().find(|key| key.id == id).ok_or(Refusal::NotFound)?;
+    let key = keys.iter().find(|key| key.id == id).ok_or(Refusal::NotFound)?;
     let page = OrganizationKeyPage {
         settings: Settings::new(&insider, Section::ApiKeys),
         list: links::organization_keys(slug),
         revoke: links::revoke_organization_keys(slug),
         key: KeyRow::new(key, slug, &names),
-        not_shown: family.len().saturating_sub(SHOWN),
-        tree: {
-            leave_shown(&mut family, id);
-            tree(&family, id, slug, &names)
-        },
+        tree: tree(&keys, id, slug, &names),
+        has_more,
     };
     html(StatusCode::OK, &page)
-}
-
-/// Takes out what there is no room for.
-fn leave_shown(family: &mut Vec<HeldKey>, asked_for: ApiKeyId) {
-    let above: HashMap<ApiKeyId, ApiKeyId> = family
-        .iter()
-        .filter_map(|key| Some((key.id, key.next_above?)))
-        .collect();
-    let line: HashSet<ApiKeyId> = successors(Some(asked_for), |id| above.get(id).copied())
-        .take(SHOWN)
-        .collect();
-    let mut others = SHOWN - line.len();
-    family.retain(|key| {
-        let is_other = !line.contains(&key.id);
-        let has_room = others > 0;
-        others = others.saturating_sub(is_other.into());
-        !is_other || has_room
-    });
 }
 
 /// The family from the top down; keys come by rising identifier, so each after the one that it is below.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
+use keyward_domain::administration::{Authority, RevokedKeys};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::organization::Slug;
 use keyward_domain::page::{PageRequest, PageSize};
@@ -19,6 +19,7 @@ use crate::pages::html;
 use crate::pages::key_standing::Standing;
 use crate::pages::listing::{ListedStatus, StatusListing};
 use crate::pages::settings::{Section, SectionLink, Settings};
+use crate::pages::tokenless_address::TokenlessAddress;
 use crate::refusal::Refusal;
 use crate::viewer::Insider;
 use crate::{Console, links};
@@ -60,6 +61,8 @@ enum Notice {
     Nothing,
     /// None was ticked.
     NothingSelected,
+    /// The search was for a whole token, and is now for its last four characters.
+    SearchedForToken,
 }
 
 struct UnusedChoice {
@@ -113,9 +116,9 @@ pub(super) fn after_no_selection(organization: &Slug, asked: &Fields) -> Result<
 }
 
 /// The list as it is after keys were revoked, saying so.
-pub(super) fn after_revocation(organization: &Slug, revoked: &[ApiKeyId]) -> String {
-    let first = revoked.first().map(ToString::to_string);
-    let others = revoked.len().saturating_sub(1);
+pub(super) fn after_revocation(organization: &Slug, revoked: &RevokedKeys) -> String {
+    let first = revoked.first.map(|first| first.to_string());
+    let others = revoked.count.saturating_sub(1);
     let others = (others > 0).then(|| others.to_string());
     links::with_query(
         &links::organization_keys(organization),
@@ -130,6 +133,8 @@ pub(super) fn after_revocation(organization: &Slug, revoked: &[ApiKeyId]) -> Str
 #[handler]
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
+    // Before it is known who asks: who is not signed in takes the address along to the sign-in page.
+    TokenlessAddress: TokenlessAddress,
     insider: Insider,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
@@ -310,13 +315,16 @@ async fn notice(console: &Console, authority: &Authority, query: &Fields) -> Res
         return Ok(Some(Notice::NothingSelected));
     }
     let Some(id) = query.optional("revoked") else {
-        return Ok(None);
+        let searched = query
+            .optional(TokenlessAddress::NOTICE)
+            .and(query.optional("search"));
+        return Ok(searched.map(|_| Notice::SearchedForToken));
     };
     let Ok(id) = id.parse::<ApiKeyId>() else {
         return Ok(Some(Notice::Nothing));
     };
-    let family = console.organization_keys.family(authority, id).await?;
-    let key = family.into_iter().find(|key| key.id == id && !key.is_valid());
+    let key = console.organization_keys.find(authority, id).await?;
+    let key = key.filter(|key| !key.is_valid());
     let others = query.optional("others").and_then(|others| others.parse().ok());
     Ok(key.map(|key| Notice::Revoked {
         name: key.name.to_string(),

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use askama::Template;
-use chrono::{DateTime, Datelike, NaiveDateTime, Utc};
-use keyward_domain::administration::Authority;
-use keyward_domain::administration::ports::{KeySelection, KeysAtStake, RevokeKeysError};
+use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
+use keyward_domain::administration::ports::{KeySelection, KeysAtStake, MomentNotSettled, RevokeKeysError};
+use keyward_domain::administration::{Authority, RevocationStopped, RevokedKeys, WhyStopped};
 use keyward_domain::api_key::RevocationNote;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
-use keyward_domain::ports::DescendantKeys;
+use keyward_domain::ports::{DescendantKeys, StorageError};
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
@@ -22,13 +22,17 @@ use crate::pages::moment::{Moment, YEARS};
 use crate::pages::organization_keys::{after_no_selection, after_revocation};
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, causes};
 use crate::request_source::Source;
 use crate::viewer::Insider;
 use crate::{Console, links};
 
 /// What the name of a box for a key begins with; its identifier follows. (No form sends a name twice.)
 const KEY: &str = "key-";
+
+/// For how long one answer goes on revoking. With a portion more and the count of what is left, each of which may take two
+/// seconds, it comes before the front door's ten seconds are over.
+const PATIENCE: TimeDelta = TimeDelta::seconds(5);
 
 #[derive(Template)]
 #[template(path = "revoke_keys.html")]
@@ -54,6 +58,14 @@ struct RevokeKeysPage {
     revoke_descendants: bool,
     note: Field,
     confirmation_missing: bool,
+    /// What came of it so far, if there was no time for all of it.
+    progress: Option<Progress>,
+}
+
+/// How far a revocation came.
+struct Progress {
+    revoked: u32,
+    left: u32,
 }
 
 /// What was selected, for the page's words.
@@ -116,15 +128,51 @@ pub(crate) async fn submit(
         };
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     };
-    let selection = selected.selection(descendants);
+    let selection = selected.selection(console, descendants)?;
     let keys = &console.organization_keys;
-    match keys.revoke(&authority, selection, Some(note), source).await {
-        Ok(revoked) => Ok(redirect(&after_revocation(
-            &insider.member.organization.slug,
-            &revoked,
-        ))),
-        Err(RevokeKeysError::NotAllowed) => Err(Refusal::NotFound),
-        Err(RevokeKeysError::Storage(error)) => Err(error.into()),
+    let slug = &insider.member.organization.slug;
+    let revocation = keys.revoke(&authority, selection, Some(note), source, Some(PATIENCE));
+    let revoked = match revocation.await {
+        Ok(revoked) => return Ok(redirect(&after_revocation(slug, &revoked))),
+        Err(stopped) => some_of(stopped)?,
+    };
+    let page = page(console, &insider, &authority, &selected).await?;
+    let left = match descendants {
+        DescendantKeys::Keep => page.count,
+        DescendantKeys::Revoke => page.count.saturating_add(page.descendants),
+    };
+    if left == 0 {
+        return Ok(redirect(&after_revocation(slug, &revoked)));
+    }
+    let page = RevokeKeysPage {
+        progress: Some(Progress {
+            revoked: revoked.count,
+            left,
+        }),
+        revoke_descendants: descendants == DescendantKeys::Revoke,
+        note: field,
+        ..page
+    };
+    html(StatusCode::OK, &page)
+}
+
+/// What was revoked, if it was any, before there was no more time or patience with the store. All of it is known: an
+/// outcome that is not says so itself.
+fn some_of(RevocationStopped { revoked, why }: RevocationStopped) -> Result<RevokedKeys, Refusal> {
+    match why {
+        WhyStopped::TimeIsUp => Ok(revoked),
+        WhyStopped::Refused(RevokeKeysError::NotAllowed) => Err(Refusal::NotFound),
+        WhyStopped::Refused(RevokeKeysError::Storage(error @ StorageError::Unavailable(_)))
+            if revoked.count > 0 =>
+        {
+            tracing::warn!(
+                error = causes(&error),
+                revoked = revoked.count,
+                "a revocation of many keys stopped; whoever wants it is asked to go on"
+            );
+            Ok(revoked)
+        }
+        WhyStopped::Refused(RevokeKeysError::Storage(error)) => Err(error.into()),
     }
 }
 
@@ -147,14 +195,18 @@ impl Selected {
         Ok(Self::Keys(ids))
     }
 
-    fn selection(&self, descendants: DescendantKeys) -> KeySelection {
+    fn selection(
+        &self,
+        console: &Console,
+        descendants: DescendantKeys,
+    ) -> Result<KeySelection, MomentNotSettled> {
         match self {
-            Self::Keys(ids) => KeySelection::Keys {
+            Self::Keys(ids) => Ok(KeySelection::Keys {
                 ids: ids.clone(),
                 descendants,
-            },
-            Self::OfHolder(holder) => KeySelection::OfConsumer(*holder),
-            Self::IssuedBefore(moment) => KeySelection::IssuedBefore(*moment),
+            }),
+            Self::OfHolder(holder) => Ok(KeySelection::OfConsumer(*holder)),
+            Self::IssuedBefore(moment) => console.organization_keys.issued_before(*moment),
         }
     }
 
@@ -198,17 +250,13 @@ async fn page(
     selected: &Selected,
 ) -> Result<RevokeKeysPage, Refusal> {
     let slug = &insider.member.organization.slug;
-    let at_stake = |descendants| {
-        console
-            .organization_keys
-            .at_stake(authority, selected.selection(descendants))
-    };
+    let at_stake = |selection| console.organization_keys.at_stake(authority, selection);
     // These rows tell of nobody but the holder.
     let nobody = HashMap::new();
-    let own = at_stake(DescendantKeys::Keep).await?;
+    let own = at_stake(selected.selection(console, DescendantKeys::Keep)?).await?;
     let (descendants, shown_descendants) = match selected {
         Selected::Keys(ids) => {
-            let family = at_stake(DescendantKeys::Revoke).await?;
+            let family = at_stake(selected.selection(console, DescendantKeys::Revoke)?).await?;
             let selected: HashSet<&ApiKeyId> = ids.iter().collect();
             let KeysAtStake { keys, first, .. } = family;
             let first = first.iter().filter(|key| !selected.contains(&key.id));
@@ -239,5 +287,6 @@ async fn page(
         revoke_descendants: false,
         note: Field::default(),
         confirmation_missing: false,
+        progress: None,
     })
 }

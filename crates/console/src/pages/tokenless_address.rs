@@ -1,4 +1,4 @@
-//! Keeps whole tokens out of the addresses of the list: a browser's history, and the logs of whatever is on the way, keep
+//! Keeps whole tokens out of the addresses of lists of keys: a browser's history, and the logs of whatever is on the way, keep
 //! addresses.
 
 use keyward_domain::token::{LENGTH, PREFIX};
@@ -8,7 +8,7 @@ use crate::forms::Query;
 use crate::links;
 use crate::refusal::Refusal;
 
-/// The list's address, in which no token is searched for. One that has a token leads to the search for its last four
+/// A list's address, in which no token is searched for. One that has a token leads to the search for its last four
 /// characters, by which the list shows a key.
 pub(super) struct TokenlessAddress;
 
@@ -27,6 +27,8 @@ impl<'a> FromRequest<'a> for TokenlessAddress {
             request.uri().path(),
             [
                 ("status", query.optional("status")),
+                ("unused", query.optional("unused")),
+                ("holder", query.optional("holder")),
                 ("search", Some(last_four)),
                 (Self::NOTICE, Some("token")),
             ],

@@ -85,17 +85,10 @@ impl WhatStops {
     ) -> Result<Self, StorageError> {
         let consumer = membership.id;
         let keys = members_valid_keys(console, authority, consumer).await?;
-        let mut revoked_parents: Vec<SeenKey> = Vec::new();
+        let mut revoked_parents = Vec::new();
         for parent in parents_elsewhere(&keys) {
-            if revoked_parents.iter().all(|key| key.id != parent) {
-                let family = console.organization_keys.family(authority, parent).await?;
-                revoked_parents.extend(
-                    family
-                        .into_iter()
-                        .filter(|key| !key.is_valid())
-                        .map(SeenKey::from),
-                );
-            }
+            let key = console.organization_keys.find(authority, parent).await?;
+            revoked_parents.extend(key.map(SeenKey::from));
         }
         let projects = projects(console, consumer).await?;
         let invitations = open_invitations(console, membership).await?;

@@ -1,18 +1,25 @@
 //! All keys of an organization, for its owners.
 
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use chrono::TimeDelta;
-use keyward_domain::administration::ports::KeySelection;
+use futures_util::FutureExt;
+use keyward_domain::administration::OrganizationKeys;
+use keyward_domain::administration::ports::{KeySelection, MockOrganizationKeyStore, OrganizationKeyStore};
 use keyward_domain::api_key::LastUse;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{DescendantKeys, KeyUse, LastUses};
+use keyward_domain::ports::{DescendantKeys, KeyUse, LastUses, StorageError};
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::password::PasswordHash;
+use keyward_domain::testing::TestInstallation;
 use keyward_domain::user::DisplayName;
 
-use crate::browser::Browser;
+use crate::browser::{Browser, form};
 use crate::running::{LIST, Running};
 
 const ALL: &str = "/organizations/acme/settings/api-keys/all";
@@ -27,10 +34,21 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Self {
-        let (running, ada) = Running::with_ada().await;
-        let bob = running
-            .installation
-            .member(&ada.organization, "bob", Role::Member);
+        Self::of(Running::new().await).await
+    }
+
+    /// Of which the store takes three seconds for a portion of two keys, and fails in the portions so numbered.
+    async fn with_slow_revocations(failing: &'static [u32]) -> Self {
+        let installation = TestInstallation::new();
+        let slow = slow_revocations(&installation, failing);
+        let running = Running::with(installation, None, |console| console.organization_keys = slow);
+        Self::of(running.await).await
+    }
+
+    async fn of(running: Running) -> Self {
+        let acme = running.installation.organization("Acme");
+        let ada = running.installation.member(&acme, "ada", Role::Owner);
+        let bob = running.installation.member(&acme, "bob", Role::Member);
         let owner = running.signed_in("ada").await;
         Self {
             running,
@@ -80,6 +98,37 @@ impl Scene {
         let authenticate = self.running.installation.authenticate();
         authenticate.caller(issued.token.expose(), None).await.is_ok()
     }
+}
+
+fn slow_revocations(installation: &TestInstallation, failing: &'static [u32]) -> OrganizationKeys {
+    fn answer<T>(answer: impl Future<Output = T>) -> T {
+        answer.now_or_never().expect("memory does not wait")
+    }
+    let (make, store) = (&installation.builder, &installation.store);
+    let mut slow = MockOrganizationKeyStore::new();
+    let of = store.clone();
+    slow.expect_list().returning(move |organization, filter, page| {
+        answer(OrganizationKeyStore::list(&of, organization, filter, page))
+    });
+    let of = store.clone();
+    slow.expect_find()
+        .returning(move |organization, id| answer(OrganizationKeyStore::find(&of, organization, id)));
+    let of = store.clone();
+    slow.expect_at_stake()
+        .returning(move |organization, selection| answer(of.at_stake(organization, selection)));
+    let (of, clock, portions) = (store.clone(), Arc::clone(&make.clock), AtomicU32::new(0));
+    slow.expect_revoke()
+        .returning(move |organization, selection, at_most, reason, note, act| {
+            if failing.contains(&portions.fetch_add(1, Ordering::Relaxed)) {
+                return Err(StorageError::Unavailable("it is restarted".into()).into());
+            }
+            clock.advance(TimeDelta::seconds(3));
+            let revoking =
+                OrganizationKeyStore::revoke(&of, organization, selection, at_most, reason, note, act);
+            answer(revoking)
+        });
+    let keys = OrganizationKeys::new(Arc::new(slow), make.clock.clone(), Arc::clone(&make.ids));
+    keys.in_portions_of(NonZeroU32::new(2).unwrap())
 }
 
 fn selecting(keys: &[&IssuedKey]) -> String {
@@ -178,6 +227,55 @@ async fn keys_are_found_by_text_state_holder_and_how_long_nobody_used_them() {
     for broken in ["?unused=x", "?holder=x", "?after=x", "?status=x"] {
         assert_eq!(owner.get(&format!("{ALL}{broken}")).await.status, 400, "{broken}");
     }
+}
+
+#[tokio::test]
+async fn an_owner_who_searches_for_a_token_finds_its_key_and_leaves_no_token_in_the_address() {
+    let scene = Scene::new().await;
+    let his = scene.issue(&scene.bob, "Nightly").await;
+    scene.issue(&scene.ada, "Laptop").await;
+    let (token, four) = (his.token.expose(), his.key.hint.last_four());
+    let holder = scene.bob.membership.id;
+    for (before, after) in [
+        (String::new(), String::new()),
+        (
+            format!("&status=all&unused=30&holder={holder}"),
+            format!("status=all&unused=30&holder={holder}&"),
+        ),
+    ] {
+        let query = form(&[("search", token)]);
+        let answer = scene.owner.get(&format!("{ALL}?{query}{before}")).await;
+        assert_eq!(answer.status, 303);
+        let (path, query) = answer.location().split_once('?').unwrap();
+        assert_eq!(path, ALL);
+        let mut parts: Vec<&str> = query.split('&').collect();
+        let expected = format!("{after}search={four}&left-out=token");
+        let mut expected: Vec<&str> = expected.split('&').collect();
+        parts.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(parts, expected);
+    }
+    let answer = scene
+        .owner
+        .get(&format!("{ALL}?{}", form(&[("search", token)])))
+        .await;
+    let page = scene.owner.follow(&answer).await;
+    let text = page.text();
+    assert!(text.contains("You searched for a whole token"), "{text}");
+    assert!(
+        text.contains("Nightly") && !text.contains("Laptop") && !page.shows(token),
+        "{text}"
+    );
+
+    let visitor = scene.running.visitor();
+    let answer = visitor
+        .get(&format!("{ALL}?{}", form(&[("search", token)])))
+        .await;
+    assert!(!answer.location().contains(token), "{}", answer.location());
+
+    let hint = form(&[("search", his.key.hint.as_str())]);
+    let text = scene.owner.get(&format!("{ALL}?{hint}")).await.text();
+    assert!(text.contains("Nightly") && !text.contains("Laptop"), "{text}");
 }
 
 #[tokio::test]
@@ -311,9 +409,11 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
     for key in [&root, &child, &hers] {
         assert!(scene.works(key).await);
     }
+    let clock = &scene.running.installation.builder.clock;
+    clock.advance(TimeDelta::minutes(2));
     let many = scene
         .owner
-        .get(&format!("{REVOKE}?before=2027-01-01T00:00"))
+        .get(&format!("{REVOKE}?before=2026-01-01T00:01"))
         .await;
     assert!(
         many.text().contains("Revoke 3 keys of 2 people?"),
@@ -322,7 +422,7 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
     );
     assert!(
         many.text()
-            .contains("created before 1 January 2027, 00:00:00 UTC")
+            .contains("created before 1 January 2026, 00:01:00 UTC")
     );
     let none = scene
         .owner
@@ -372,7 +472,7 @@ async fn who_revoked_a_key_is_told_apart_from_others_of_that_name() {
     };
     let authority = augusta.as_authority().unwrap();
     let keys = installation.organization_keys();
-    keys.revoke(&authority, selection, None, RequestSource::default())
+    keys.revoke(&authority, selection, None, RequestSource::default(), None)
         .await
         .unwrap();
     let holder = scene.running.signed_in("bob").await;
@@ -466,21 +566,100 @@ async fn all_keys_of_a_user_and_all_before_a_moment_are_revoked_and_no_others() 
     assert_eq!(scene.owner.post(REVOKE, &fields).await.status, 303);
     assert!(!scene.works(&his).await && scene.works(&hers).await);
 
+    let clock = &scene.running.installation.builder.clock;
+    clock.advance(TimeDelta::minutes(2));
     let page = scene
         .owner
         .get(&format!("{REVOKE}?before=2026-01-01T00:00:01"))
         .await;
-    scene
-        .running
-        .installation
-        .builder
-        .clock
-        .advance(TimeDelta::minutes(1));
     let late = scene.issue(&scene.ada, "late").await;
     let before = page.field("before");
     let fields = [("before", before), ("note", "incident"), ("confirm", "yes")];
     assert_eq!(scene.owner.post(REVOKE, &fields).await.status, 303);
     assert!(!scene.works(&hers).await && scene.works(&late).await);
+}
+
+#[tokio::test]
+async fn whoever_revokes_more_than_there_is_time_for_reads_how_many_are_left_and_goes_on() {
+    let scene = Scene::with_slow_revocations(&[]).await;
+    let mut keys = Vec::new();
+    for number in 1..=7 {
+        keys.push(scene.issue(&scene.bob, &format!("key {number}")).await);
+    }
+    let holder = scene.bob.membership.id.to_string();
+    let fields = [
+        ("holder", holder.as_str()),
+        ("note", "incident"),
+        ("confirm", "yes"),
+    ];
+    let page = scene.owner.post(REVOKE, &fields).await;
+    assert_eq!(page.status, 200);
+    let text = page.text();
+    assert!(text.contains("4 keys were revoked, 3 are left."), "{text}");
+    assert!(
+        text.contains("Revoke 3 keys of bob?") && text.contains("Go on"),
+        "{text}"
+    );
+    assert!(page.shows("value=\"incident\""), "what was written stays");
+    assert_eq!(page.field("holder"), holder);
+    let mut works = Vec::new();
+    for key in &keys {
+        works.push(scene.works(key).await);
+    }
+    assert_eq!(works, [false, false, false, false, true, true, true]);
+
+    let answer = scene.owner.post(REVOKE, &fields).await;
+    let text = scene.owner.follow(&answer).await.text();
+    assert!(text.contains("key 5 and 2 other keys were revoked."), "{text}");
+    assert!(!scene.works(&keys[6]).await);
+    let again = scene.owner.post(REVOKE, &fields).await;
+    let text = scene.owner.follow(&again).await.text();
+    assert!(text.contains("Nothing was left to revoke"), "{text}");
+}
+
+#[tokio::test]
+async fn what_was_revoked_before_the_store_failed_is_said_and_the_rest_is_revoked_the_next_time() {
+    let scene = Scene::with_slow_revocations(&[1, 2]).await;
+    for number in 1..=5 {
+        scene.issue(&scene.bob, &format!("key {number}")).await;
+    }
+    let holder = scene.bob.membership.id.to_string();
+    let fields = [
+        ("holder", holder.as_str()),
+        ("note", "incident"),
+        ("confirm", "yes"),
+    ];
+    let text = scene.owner.post(REVOKE, &fields).await.text();
+    assert!(text.contains("2 keys were revoked, 3 are left."), "{text}");
+    let nothing_at_all = scene.owner.post(REVOKE, &fields).await;
+    assert_eq!(nothing_at_all.status, 503);
+    let answer = scene.owner.post(REVOKE, &fields).await;
+    let text = scene.owner.follow(&answer).await.text();
+    assert!(text.contains("key 3 and 2 other keys were revoked."), "{text}");
+}
+
+#[tokio::test]
+async fn by_a_moment_that_is_hardly_over_nothing_is_revoked() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "key").await;
+    for before in ["2026-01-01T00:00:00", "2027-01-01T00:00"] {
+        let page = scene.owner.get(&format!("{REVOKE}?before={before}")).await;
+        assert_eq!(page.status, 422, "{before}");
+        assert!(
+            page.text().contains("Choose an earlier moment"),
+            "{}",
+            page.text()
+        );
+        let fields = [("before", before), ("note", "incident"), ("confirm", "yes")];
+        let refused = scene.owner.post(REVOKE, &fields).await;
+        assert_eq!(refused.status, 422, "{before}");
+        assert!(
+            refused.text().contains("Nothing was changed."),
+            "{}",
+            refused.text()
+        );
+    }
+    assert!(scene.works(&key).await);
 }
 
 #[tokio::test]

@@ -79,9 +79,9 @@ impl Scene {
         let authority = self.ada.as_authority().unwrap();
         let keys = self.running.installation.organization_keys();
         let revoked = keys
-            .revoke(&authority, selection, None, RequestSource::default())
+            .revoke(&authority, selection, None, RequestSource::default(), None)
             .await;
-        assert_eq!(revoked.unwrap().len(), 1);
+        assert_eq!(revoked.unwrap().count, 1);
     }
 
     async fn project(&self, name: &str) -> String {

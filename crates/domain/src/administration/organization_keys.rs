@@ -1,12 +1,14 @@
 //! An organization's keys, as its owners see them: whose they are and where they come from, never a token.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::administration::Authority;
 use crate::administration::ports::{
-    HeldKey, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
+    FamilySize, HeldKey, KeyFamily, KeySelection, KeysAtStake, MomentNotSettled, OrganizationKeyFilter,
+    OrganizationKeyStore, RevokeKeysError, SettledMoment,
 };
 use crate::api_key::{RevocationNote, RevocationReason};
 use crate::audit::{Act, Actor, RequestSource};
@@ -21,13 +23,28 @@ pub struct OrganizationKeys {
     keys: Arc<dyn OrganizationKeyStore>,
     clock: Arc<dyn Clock>,
     ids: Arc<IdGenerator>,
+    portion: NonZeroU32,
 }
 
 impl OrganizationKeys {
+    /// The most keys that are revoked at once: few enough that nobody has to wait for it.
+    pub const PORTION: NonZeroU32 = NonZeroU32::new(2_000).unwrap();
+
     /// The use cases over a store.
     #[must_use]
     pub fn new(keys: Arc<dyn OrganizationKeyStore>, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Self {
-        Self { keys, clock, ids }
+        Self {
+            keys,
+            clock,
+            ids,
+            portion: Self::PORTION,
+        }
+    }
+
+    /// The same, with other portions than [`OrganizationKeys::PORTION`].
+    #[must_use]
+    pub fn in_portions_of(self, portion: NonZeroU32) -> Self {
+        Self { portion, ..self }
     }
 
     /// A page of the keys of all consumers of the organization, newest first.
@@ -43,12 +60,22 @@ impl OrganizationKeys {
         self.keys.list(authority.organization_id(), filter, page).await
     }
 
-    /// A key with all its ancestors and all that came from these, oldest first; nothing for an unknown key.
+    /// One key; nothing for an unknown one.
     ///
     /// # Errors
     /// Only if the store fails.
-    pub async fn family(&self, authority: &Authority, id: ApiKeyId) -> Result<Vec<HeldKey>, StorageError> {
-        self.keys.family(authority.organization_id(), id).await
+    pub async fn find(&self, authority: &Authority, id: ApiKeyId) -> Result<Option<HeldKey>, StorageError> {
+        self.keys.find(authority.organization_id(), id).await
+    }
+
+    /// A key with its ancestors and what came from these, oldest first, as far as people can look at so many; nothing for
+    /// an unknown key.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn family(&self, authority: &Authority, id: ApiKeyId) -> Result<KeyFamily, StorageError> {
+        let size = FamilySize::DEFAULT;
+        self.keys.family(authority.organization_id(), id, size).await
     }
 
     /// The moment so many days ago, for [`OrganizationKeyFilter::unused_since`].
@@ -69,25 +96,93 @@ impl OrganizationKeys {
         self.keys.at_stake(authority.organization_id(), selection).await
     }
 
-    /// Revokes keys, for good, with a word to their holders. Returns those that were valid until now.
+    /// All keys that were created before a moment.
     ///
     /// # Errors
-    /// See [`RevokeKeysError`]; then nothing was changed.
+    /// The moment is less than a minute ago.
+    pub fn issued_before(&self, moment: DateTime<Utc>) -> Result<KeySelection, MomentNotSettled> {
+        SettledMoment::new(moment, self.clock.now()).map(KeySelection::IssuedBefore)
+    }
+
+    /// Revokes keys, for good, with a word to their holders: portion by portion, until none is left or the patience is
+    /// over. Without a patience, it goes on as long as it takes.
+    ///
+    /// # Errors
+    /// See [`RevocationStopped`]. What was revoked before stays so, and whoever asks again goes on.
     pub async fn revoke(
         &self,
         authority: &Authority,
         selection: KeySelection,
         note: Option<RevocationNote>,
         source: RequestSource,
-    ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
+        patience: Option<TimeDelta>,
+    ) -> Result<RevokedKeys, RevocationStopped> {
         let reason = match authority.as_actor() {
             Actor::Administrator => RevocationReason::Administrator,
             Actor::User(_) | Actor::ApiKey(_) | Actor::Anonymous => RevocationReason::Owner,
         };
-        let act = Act::new(&self.ids, self.clock.now(), authority.as_actor(), source)
-            .within(authority.organization_id());
-        self.keys
-            .revoke(authority.organization_id(), selection, reason, note, act)
-            .await
+        let begun = self.clock.now();
+        let mut revoked = RevokedKeys::default();
+        loop {
+            let now = self.clock.now();
+            let act = Act::new(&self.ids, now, authority.as_actor(), source.clone())
+                .within(authority.organization_id());
+            let (organization, selection, note) =
+                (authority.organization_id(), selection.clone(), note.clone());
+            let portion = self
+                .keys
+                .revoke(organization, selection, self.portion, reason, note, act)
+                .await;
+            let portion = match portion {
+                Ok(portion) => portion,
+                Err(error) => return Err(revoked.stopped(error.into())),
+            };
+            let keys = u32::try_from(portion.len()).unwrap_or(u32::MAX);
+            revoked.first = revoked.first.or(portion.first().copied());
+            revoked.count = revoked.count.saturating_add(keys);
+            if keys < self.portion.get() {
+                return Ok(revoked);
+            }
+            if patience.is_some_and(|patience| self.clock.now() - begun >= patience) {
+                return Err(revoked.stopped(WhyStopped::TimeIsUp));
+            }
+        }
     }
+}
+
+/// What a revocation of many keys has revoked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RevokedKeys {
+    /// One of them.
+    pub first: Option<ApiKeyId>,
+    /// How many were valid until then.
+    pub count: u32,
+}
+
+impl RevokedKeys {
+    const fn stopped(self, why: WhyStopped) -> RevocationStopped {
+        RevocationStopped { revoked: self, why }
+    }
+}
+
+/// A revocation that ended before it was known that none of the keys is left.
+#[derive(Debug, thiserror::Error)]
+#[error("{} keys were revoked before it stopped", .revoked.count)]
+pub struct RevocationStopped {
+    /// What it came to.
+    pub revoked: RevokedKeys,
+    /// Why it went no further.
+    #[source]
+    pub why: WhyStopped,
+}
+
+/// Why a revocation went no further.
+#[derive(Debug, thiserror::Error)]
+pub enum WhyStopped {
+    /// It was to take no longer.
+    #[error("the time for it was up")]
+    TimeIsUp,
+    /// The next portion was not revoked.
+    #[error(transparent)]
+    Refused(#[from] RevokeKeysError),
 }

@@ -14,6 +14,7 @@ mod members;
 mod names;
 mod organization_keys;
 mod projects;
+mod settled_moment;
 
 pub use invitations::{
     AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
@@ -22,13 +23,15 @@ pub use invitations::{
 pub use members::{ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore};
 pub use names::Names;
 pub use organization_keys::{
-    HeldKey, HeldKeyUse, HolderFilter, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
-    OrganizationKeyStore, RevokeKeysError,
+    FamilySize, HeldKey, HeldKeyUse, HolderFilter, KeyFamily, KeyHolder, KeySelection, KeysAtStake,
+    OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
 };
 pub use projects::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
     ProjectOverview, ProjectStatus, ProjectStore,
 };
+
+pub use settled_moment::{MomentNotSettled, SettledMoment};
 
 #[cfg(feature = "testing")]
 pub use {

@@ -122,19 +122,14 @@ pub struct KeyFilter {
 }
 
 impl KeyFilter {
-    /// Keys of a status whose [search text](ApiKey::search_text) contains the folded, trimmed term. An empty term
-    /// finds all. A whole [hint](TokenHint), as people see it, is read as its last four characters, which the search
-    /// text holds.
+    /// Keys of a status whose [search text](ApiKey::search_text) contains the [term](search_term). An empty term finds
+    /// all.
     #[must_use]
     pub fn new(status: StatusFilter, search: Option<&str>) -> Self {
-        let term = search
-            .map(str::trim)
-            .map(|term| match TokenHint::parse(term) {
-                Ok(hint) => folded(hint.last_four()),
-                Err(InvalidHint) => folded(term),
-            })
-            .filter(|term| !term.is_empty());
-        Self { status, term }
+        Self {
+            status,
+            term: search.and_then(search_term),
+        }
     }
 
     /// The status.
@@ -159,6 +154,18 @@ impl KeyFilter {
         };
         status && self.term().is_none_or(|term| key.search_text().contains(term))
     }
+}
+
+/// What [`ApiKey::search_text`] must contain: what somebody typed, trimmed and folded; nothing for nothing. A whole
+/// [hint](TokenHint), as people see it, is read as its last four characters, which the search text holds.
+#[must_use]
+pub fn search_term(typed: &str) -> Option<String> {
+    let typed = typed.trim();
+    let term = match TokenHint::parse(typed) {
+        Ok(hint) => folded(hint.last_four()),
+        Err(InvalidHint) => folded(typed),
+    };
+    (!term.is_empty()).then_some(term)
 }
 
 words! {

@@ -2,15 +2,23 @@
 
 use chrono::TimeDelta;
 use keyward_domain::access::AuthenticateError;
-use keyward_domain::administration::Authority;
-use keyward_domain::administration::ports::{KeySelection, OrganizationKeyFilter};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use keyward_domain::administration::ports::{
+    KeySelection, MockOrganizationKeyStore, MomentNotSettled, OrganizationKeyFilter, OrganizationKeyStore,
+    RevokeKeysError,
+};
+use keyward_domain::administration::{
+    Authority, OrganizationKeys, RevocationStopped, RevokedKeys, WhyStopped,
+};
 use keyward_domain::api_key::{Revocation, RevocationNote, RevocationReason};
 use keyward_domain::audit::{Actor, RequestSource};
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::page::{PageRequest, PageSize};
-use keyward_domain::ports::{DescendantKeys, StatusFilter};
+use keyward_domain::ports::{DescendantKeys, StatusFilter, StorageError};
 use keyward_domain::testing::TestInstallation;
 
 struct Scene {
@@ -42,8 +50,12 @@ impl Scene {
         };
         let keys = self.installation.organization_keys();
         let source = RequestSource::default();
-        let revoked = keys.revoke(authority, selection, note, source).await;
-        assert_eq!(revoked.expect("revoked"), [self.his.key.id]);
+        let revoked = keys.revoke(authority, selection, note, source, None).await;
+        let expected = RevokedKeys {
+            first: Some(self.his.key.id),
+            count: 1,
+        };
+        assert_eq!(revoked.expect("revoked"), expected);
         let token = self.his.token.expose();
         let refused = self.installation.authenticate().caller(token, None).await;
         assert!(
@@ -106,4 +118,116 @@ async fn days_are_counted_back_from_now() {
         .advance(TimeDelta::milliseconds(1));
     assert_eq!((unused(30).await, unused(31).await), (1, 0));
     assert_eq!(unused(u16::MAX).await, 0);
+}
+
+/// The use case over a store of which the n-th revocation takes seconds, or fails.
+fn in_twos(
+    scene: &Scene,
+    portion_fails: impl Fn(u32) -> Option<RevokeKeysError> + Send + Sync + 'static,
+) -> OrganizationKeys {
+    let (store, clock) = (
+        scene.installation.store.clone(),
+        Arc::clone(&scene.installation.builder.clock),
+    );
+    let portions = std::sync::atomic::AtomicU32::new(0);
+    let mut slow = MockOrganizationKeyStore::new();
+    slow.expect_revoke()
+        .returning(move |organization, selection, at_most, reason, note, act| {
+            let number = portions.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if let Some(error) = portion_fails(number) {
+                return Err(error);
+            }
+            clock.advance(TimeDelta::seconds(3));
+            let revoking =
+                OrganizationKeyStore::revoke(&store, organization, selection, at_most, reason, note, act);
+            futures_util::FutureExt::now_or_never(revoking).expect("memory does not wait")
+        });
+    let (clock, ids) = (
+        Arc::clone(&scene.installation.builder.clock),
+        Arc::clone(&scene.installation.builder.ids),
+    );
+    OrganizationKeys::new(Arc::new(slow), clock, ids).in_portions_of(NonZeroU32::new(2).expect("two"))
+}
+
+impl Scene {
+    /// He has five keys.
+    async fn with_five() -> (Self, KeySelection) {
+        let scene = scene().await;
+        for number in 2..=5 {
+            scene
+                .installation
+                .issue(&scene.bob.as_holder(), &format!("key {number}"))
+                .await;
+        }
+        let selection = KeySelection::OfConsumer(scene.bob.membership.id);
+        (scene, selection)
+    }
+
+    async fn revoke_in_twos(
+        &self,
+        keys: &OrganizationKeys,
+        selection: &KeySelection,
+        patience: Option<TimeDelta>,
+    ) -> Result<u32, RevocationStopped> {
+        let authority = self.ada.as_authority().expect("an owner");
+        let source = RequestSource::default();
+        let revoked = keys
+            .revoke(&authority, selection.clone(), None, source, patience)
+            .await;
+        revoked.map(|revoked| revoked.count)
+    }
+}
+
+#[tokio::test]
+async fn many_keys_are_revoked_until_none_is_left() {
+    let (scene, selection) = Scene::with_five().await;
+    let keys = in_twos(&scene, |_| None);
+    let revoked = scene.revoke_in_twos(&keys, &selection, None).await;
+    assert_eq!(revoked.expect("revoked"), 5);
+    let again = scene.revoke_in_twos(&keys, &selection, None).await;
+    assert_eq!(again.expect("nothing is left"), 0);
+}
+
+#[tokio::test]
+async fn when_the_time_is_up_it_is_said_how_many_were_revoked_and_the_next_one_goes_on() {
+    let (scene, selection) = Scene::with_five().await;
+    let keys = in_twos(&scene, |_| None);
+    let patience = Some(TimeDelta::seconds(4));
+    let stopped = scene.revoke_in_twos(&keys, &selection, patience).await;
+    let stopped = stopped.expect_err("two portions take six seconds");
+    assert_eq!(
+        (stopped.revoked.count, stopped.revoked.first),
+        (4, Some(scene.his.key.id))
+    );
+    assert!(matches!(stopped.why, WhyStopped::TimeIsUp), "{stopped:?}");
+    let rest = scene.revoke_in_twos(&keys, &selection, patience).await;
+    assert_eq!(rest.expect("the rest is revoked"), 1);
+}
+
+#[tokio::test]
+async fn what_was_revoked_before_a_failure_is_counted() {
+    let (scene, selection) = Scene::with_five().await;
+    let keys = in_twos(&scene, |portion| {
+        (portion == 1).then(|| StorageError::Unavailable("it is restarted".into()).into())
+    });
+    let stopped = scene.revoke_in_twos(&keys, &selection, None).await;
+    let stopped = stopped.expect_err("the second portion fails");
+    assert_eq!(stopped.revoked.count, 2);
+    assert!(
+        matches!(stopped.why, WhyStopped::Refused(RevokeKeysError::Storage(_))),
+        "{stopped:?}"
+    );
+    let rest = scene.revoke_in_twos(&keys, &selection, None).await;
+    assert_eq!(rest.expect("the rest is revoked"), 3);
+}
+
+#[tokio::test]
+async fn keys_are_selected_by_a_moment_that_is_a_minute_ago() {
+    let scene = scene().await;
+    let keys = scene.installation.organization_keys();
+    let now = scene.installation.builder.clock.now();
+    assert!(keys.issued_before(now - TimeDelta::minutes(1)).is_ok());
+    for too_late in [now - TimeDelta::seconds(59), now, now + TimeDelta::days(1)] {
+        assert_eq!(keys.issued_before(too_late), Err(MomentNotSettled));
+    }
 }

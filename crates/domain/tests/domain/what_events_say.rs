@@ -417,7 +417,9 @@ async fn keys_that_an_owner_revokes_are_told_one_by_one() {
     scene.news();
     let selection = KeySelection::OfConsumer(scene.bob.membership.id);
     let keys = scene.installation.organization_keys();
-    let revoked = keys.revoke(&scene.authority(), selection, None, source()).await;
+    let revoked = keys
+        .revoke(&scene.authority(), selection, None, source(), None)
+        .await;
     revoked.expect("revoked");
     scene.assert_told(scene.ada(), scene.acme(), &facts);
 }

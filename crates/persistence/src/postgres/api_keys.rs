@@ -6,9 +6,9 @@
 //! other.
 
 mod add;
-mod descendants;
 mod edit;
 mod holder;
+pub(super) mod lineage;
 mod read;
 pub(super) mod revoke;
 pub(super) mod row;
@@ -52,7 +52,7 @@ impl ApiKeys for PostgresStore {
         consumer: ConsumerId,
         id: ApiKeyId,
     ) -> Result<Vec<ApiKey>, StorageError> {
-        self.read(move |connection| Box::pin(descendants::valid_descendants(connection, consumer, id)))
+        self.read(move |connection| Box::pin(lineage::valid_descendants(connection, consumer, id)))
             .await
     }
 

@@ -1,12 +1,16 @@
 //! Keys, as an organization's owners see them. Every statement names the organization.
 
+mod family;
 mod read;
 mod revoke;
 mod selection;
 
+use std::num::NonZeroU32;
+
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
-    HeldKey, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
+    FamilySize, HeldKey, KeyFamily, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore,
+    RevokeKeysError,
 };
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
@@ -28,8 +32,22 @@ impl OrganizationKeyStore for PostgresStore {
             .await
     }
 
-    async fn family(&self, organization: OrganizationId, id: ApiKeyId) -> Result<Vec<HeldKey>, StorageError> {
-        self.read(move |connection| Box::pin(read::family(connection, organization, id)))
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+    ) -> Result<Option<HeldKey>, StorageError> {
+        self.read(move |connection| Box::pin(read::find(connection, organization, id)))
+            .await
+    }
+
+    async fn family(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+        size: FamilySize,
+    ) -> Result<KeyFamily, StorageError> {
+        self.read(move |connection| Box::pin(family::family(connection, organization, id, size)))
             .await
     }
 
@@ -46,6 +64,7 @@ impl OrganizationKeyStore for PostgresStore {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        at_most: NonZeroU32,
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
@@ -55,6 +74,7 @@ impl OrganizationKeyStore for PostgresStore {
                 connection,
                 organization,
                 selection,
+                at_most,
                 reason,
                 note,
                 act,

@@ -4,9 +4,9 @@
 //! added below one that is being revoked, one key for each form) hold because changes come one after the other.
 
 mod add;
-mod descendants;
 mod edit;
 mod holder;
+pub(super) mod lineage;
 mod read;
 pub(super) mod revoke;
 pub(super) mod row;
@@ -50,7 +50,7 @@ impl ApiKeys for SqliteStore {
         consumer: ConsumerId,
         id: ApiKeyId,
     ) -> Result<Vec<ApiKey>, StorageError> {
-        self.read(move |connection| descendants::valid_descendants(connection, consumer, id))
+        self.read(move |connection| lineage::valid_descendants(connection, consumer, id))
             .await
     }
 

@@ -1,12 +1,16 @@
 //! Keys, as an organization's owners see them. Every statement names the organization.
 
+mod family;
 mod read;
 mod revoke;
 pub(super) mod selection;
 
+use std::num::NonZeroU32;
+
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
-    HeldKey, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
+    FamilySize, HeldKey, KeyFamily, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore,
+    RevokeKeysError,
 };
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
@@ -28,8 +32,22 @@ impl OrganizationKeyStore for SqliteStore {
             .await
     }
 
-    async fn family(&self, organization: OrganizationId, id: ApiKeyId) -> Result<Vec<HeldKey>, StorageError> {
-        self.read(move |connection| read::family(connection, organization, id))
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+    ) -> Result<Option<HeldKey>, StorageError> {
+        self.read(move |connection| read::find(connection, organization, id))
+            .await
+    }
+
+    async fn family(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+        size: FamilySize,
+    ) -> Result<KeyFamily, StorageError> {
+        self.read(move |connection| family::family(connection, organization, id, size))
             .await
     }
 
@@ -38,7 +56,7 @@ impl OrganizationKeyStore for SqliteStore {
         organization: OrganizationId,
         selection: KeySelection,
     ) -> Result<KeysAtStake, StorageError> {
-        self.read(move |connection| read::at_stake(connection, organization, &selection))
+        self.read(move |connection| read::at_stake(connection, organization, selection))
             .await
     }
 
@@ -46,12 +64,21 @@ impl OrganizationKeyStore for SqliteStore {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        at_most: NonZeroU32,
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
         self.change(move |connection| {
-            revoke::revoke(connection, organization, &selection, reason, note.as_ref(), &act)
+            revoke::revoke(
+                connection,
+                organization,
+                selection,
+                at_most,
+                reason,
+                note.as_ref(),
+                &act,
+            )
         })
         .await
     }

@@ -121,7 +121,6 @@ mod tests {
         assert!(asks(&store, async || keys.valid_descendants(consumer, key).await).await);
         let held = || OrganizationKeyFilter::new(all, x);
         assert!(asks(&store, async || owners.list(organization, held(), first()).await).await);
-        assert!(asks(&store, async || owners.family(organization, key).await).await);
         assert!(
             asks(&store, async || owners
                 .at_stake(organization, descendants())

@@ -247,8 +247,10 @@ impl Scene {
             }
             Change::RevokeKeysOfConsumer => self.revoke_as_owner(KeySelection::OfConsumer(bob)).await?,
             Change::RevokeKeysIssuedBefore => {
-                let moment = self.make.clock.now() + TimeDelta::seconds(1);
-                self.revoke_as_owner(KeySelection::IssuedBefore(moment)).await?;
+                self.make.clock.advance(TimeDelta::minutes(2));
+                let moment = self.make.clock.now() - TimeDelta::minutes(1);
+                let selection = self.use_cases.organization_keys.issued_before(moment)?;
+                self.revoke_as_owner(selection).await?;
             }
             Change::RemoveAuditEvents => {
                 let moment = self.make.clock.now() + TimeDelta::seconds(1);
@@ -264,7 +266,7 @@ impl Scene {
     async fn revoke_as_owner(&self, selection: KeySelection) -> Attempt {
         let note = RevocationNote::parse("Bob is on holiday").expect("a note");
         let (keys, source) = (&self.use_cases.organization_keys, RequestSource::default());
-        keys.revoke(&self.authority(), selection, Some(note), source)
+        keys.revoke(&self.authority(), selection, Some(note), source, None)
             .await?;
         Ok(())
     }

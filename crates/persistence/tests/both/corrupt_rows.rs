@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use keyward_domain::administration::ports::{
-    InvitationStore, MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore, ProjectFilter,
-    ProjectStore,
+    FamilySize, InvitationStore, MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore,
+    ProjectFilter, ProjectStore,
 };
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::page::{PageRequest, PageSize};
@@ -135,7 +135,7 @@ async fn a_corrupt_key_is_named(database: Database) {
             read(ApiKeys::find(store, consumer, key).await),
             read(ApiKeys::list(store, consumer, filter, first_page::<ApiKeyId>()).await),
             read(OrganizationKeyStore::list(store, organization, held, first_page()).await),
-            read(store.family(organization, key).await),
+            read(store.family(organization, key, FamilySize::DEFAULT).await),
         ]
     })
     .await;

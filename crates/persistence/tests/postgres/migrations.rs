@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use keyward_domain::administration::ports::OrganizationKeyStore;
+use keyward_domain::administration::ports::{FamilySize, OrganizationKeyStore};
 use keyward_persistence::postgres::{MIGRATIONS_KEY, MigrateError};
 use keyward_test_database::TestDatabase;
 use tokio_postgres::Client;
@@ -281,10 +281,10 @@ async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() 
     let organization = fixture.owner.organization.id;
     let family = fixture
         .store
-        .family(organization, parent)
+        .family(organization, parent, FamilySize::DEFAULT)
         .await
         .expect("a family");
-    assert_eq!(family.len(), 3);
+    assert_eq!(family.keys.len(), 3);
     assert!(refused().await);
     assert_eq!(count(&fixture.client, "audit_events").await, 2);
 }

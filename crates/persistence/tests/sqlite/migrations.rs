@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use diesel::connection::SimpleConnection;
-use keyward_domain::administration::ports::OrganizationKeyStore;
+use keyward_domain::administration::ports::{FamilySize, OrganizationKeyStore};
 use keyward_persistence::sqlite::{MigrateError, SqliteStore};
 
 use crate::fixture::{DataDirectory, Fixture, blob, migrated_store};
@@ -141,10 +141,10 @@ async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() 
     let organization = fixture.owner.organization.id;
     let family = fixture
         .store
-        .family(organization, parent)
+        .family(organization, parent, FamilySize::DEFAULT)
         .await
         .expect("a family");
-    assert_eq!(family.len(), 2);
+    assert_eq!(family.keys.len(), 2);
     assert!(refused());
     assert_eq!(fixture.directory.count("audit_events"), 2);
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::result::Error as QueryError;
-use keyward_domain::administration::ports::OrganizationKeyStore;
+use keyward_domain::administration::ports::{FamilySize, OrganizationKeyStore};
 use keyward_domain::api_key::RevocationReason;
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
@@ -140,8 +140,13 @@ async fn as_many_keys_go_at_once_as_those_below_them_can_be_given_to_others() {
     assert_eq!(portions.iter().sum::<u32>(), 7);
     let adopted = format!("api_keys WHERE adopted_by_key_id = {}", blob(above.as_uuid()));
     assert_eq!(fixture.directory.count(&adopted), 6 * 900 + 3_000);
-    let family = fixture.store.family(fixture.owner.organization.id, above).await;
-    assert_eq!(family.expect("a family").len(), 1 + 6 * 900 + 3_000);
+    let everything = FamilySize {
+        ancestors: 1,
+        keys: u16::MAX,
+    };
+    let organization = fixture.owner.organization.id;
+    let family = fixture.store.family(organization, above, everything).await;
+    assert_eq!(family.expect("a family").keys.len(), 1 + 6 * 900 + 3_000);
 }
 
 #[tokio::test]

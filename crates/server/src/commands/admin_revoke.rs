@@ -1,6 +1,7 @@
 //! `keyward admin revoke`: the end of other people's keys.
 
 use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
+use keyward_domain::administration::{RevocationStopped, WhyStopped};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::ports::DescendantKeys;
 
@@ -37,7 +38,7 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
             };
             KeySelection::OfConsumer(member.membership.id)
         }
-        (None, Some(moment)) => KeySelection::IssuedBefore(moment),
+        (None, Some(moment)) => composition.organization_keys().issued_before(moment)?,
         (None, None) => KeySelection::Keys {
             ids: which.keys,
             descendants: if descendants {
@@ -49,14 +50,29 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
     };
     let revoked = composition
         .organization_keys()
-        .revoke(&authority, selection, Some(reason), RequestSource::default())
+        .revoke(
+            &authority,
+            selection,
+            Some(reason),
+            RequestSource::default(),
+            None,
+        )
         .await
-        .map_err(|error| match error {
+        .map_err(|RevocationStopped { revoked, why }| match why {
             // An administrator always may, so the organization is gone.
-            RevokeKeysError::NotAllowed => Failure::OrganizationGone(slug.clone()),
-            RevokeKeysError::Storage(error) => Failure::Storage(error),
+            WhyStopped::Refused(RevokeKeysError::NotAllowed) => Failure::OrganizationGone(slug.clone()),
+            WhyStopped::Refused(RevokeKeysError::Storage(error)) if revoked.count == 0 => {
+                Failure::Storage(error)
+            }
+            why @ (WhyStopped::TimeIsUp | WhyStopped::Refused(RevokeKeysError::Storage(_))) => {
+                Failure::RevokedInPart {
+                    revoked: revoked.count,
+                    organization: slug.clone(),
+                    why,
+                }
+            }
         })?;
-    output::tell(&match revoked.len() {
+    output::tell(&match revoked.count {
         0 => format!("Nothing to revoke: {slug} has no such valid key."),
         1 => format!("Revoked 1 key of {slug}; it is refused from now on."),
         several => format!("Revoked {several} keys of {slug}; they are refused from now on."),

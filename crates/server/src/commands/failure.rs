@@ -3,6 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
+use keyward_domain::administration::WhyStopped;
+use keyward_domain::administration::ports::MomentNotSettled;
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::InvalidRetentionPeriod;
@@ -80,6 +82,18 @@ pub(crate) enum Failure {
         "{username} is the only owner of {organization}, which needs one: make somebody else an owner in the console first"
     )]
     LastOwner { username: Username, organization: Slug },
+    #[error("the moment after --issued-before is refused")]
+    IssuedBefore(#[from] MomentNotSettled),
+    #[error(
+        "{revoked} keys of {organization} were revoked, and perhaps others are left: run the same command again, and it \
+         goes on"
+    )]
+    RevokedInPart {
+        revoked: u32,
+        organization: Slug,
+        #[source]
+        why: WhyStopped,
+    },
     #[error("the organization {0} is gone")]
     OrganizationGone(Slug),
     #[error("there are several organizations: say which with --organization, one of {}", listed(.existing))]

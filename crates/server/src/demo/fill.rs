@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use keyward_domain::access::AuthenticateError;
+use keyward_domain::administration::RevocationStopped;
 use keyward_domain::administration::ports::{
     AddInvitationError, AddProjectError, ChangeProjectError, ChangeProjectMembersError, ChangeRoleError,
     EndMembershipError, RevokeInvitationError, RevokeKeysError,
@@ -72,7 +73,9 @@ pub(crate) enum FillError {
     #[error(transparent)]
     Revoke(#[from] RevokeKeyError),
     #[error(transparent)]
-    RevokeOthers(#[from] RevokeKeysError),
+    RevokeOthers(#[from] RevocationStopped),
+    #[error(transparent)]
+    RevokeLeaked(#[from] RevokeKeysError),
     #[error(transparent)]
     Authenticate(#[from] AuthenticateError),
     #[error(transparent)]

@@ -157,7 +157,7 @@ pub(crate) struct WhichKeys {
     /// All of this member
     #[arg(long, value_name = "NAME", value_parser = Username::parse)]
     pub(crate) username: Option<Username>,
-    /// All that were created before this moment, such as 2026-01-31T12:00:00Z
+    /// All that were created before this moment, at least a minute ago, such as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(crate) issued_before: Option<DateTime<Utc>>,
 }

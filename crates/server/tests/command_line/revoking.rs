@@ -2,6 +2,7 @@
 
 use keyward_test_database::TestDatabase;
 use serde_json::Value;
+use tokio_postgres::NoTls;
 
 use crate::browser::{cookie, create_key, sign_in};
 use crate::keyward::{Answer, Keyward};
@@ -29,6 +30,16 @@ impl Key {
     fn status(&self, server: &Server) -> u16 {
         server.ask("GET", "/api/v1/user", &[&self.bearer], "").status
     }
+}
+
+async fn was_created_in_2020(database: &TestDatabase, key: &Key) {
+    let (client, connection) = tokio_postgres::connect(database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let moment = format!(
+        "UPDATE api_keys SET created_at = '2020-06-01' WHERE id = '{}'",
+        key.id
+    );
+    client.batch_execute(&moment).await.unwrap();
 }
 
 fn revoke(database: &TestDatabase, which: &[&str]) -> Answer {
@@ -77,9 +88,18 @@ async fn keys_are_revoked_by_id_by_member_and_by_moment_and_the_holder_sees_why(
     );
     assert_eq!([1, 2].map(|key: usize| keys[key].status(&server)), [401, 401]);
 
+    let old = Key::create(&server, &signed_in, "old");
     let later = Key::create(&server, &signed_in, "later");
-    revoke(&database, &["--issued-before", "2999-12-31T00:00:00+01:00"]).success();
-    assert_eq!(later.status(&server), 401);
+    let too_late = revoke(&database, &["--issued-before", "2999-12-31T00:00:00+01:00"]);
+    assert_eq!(
+        too_late.refusal(),
+        "the moment after --issued-before is refused: must be at least a minute ago: a key from later may still be on its \
+         way into the database"
+    );
+    assert_eq!(old.status(&server), 200);
+    was_created_in_2020(&database, &old).await;
+    revoke(&database, &["--issued-before", "2020-12-31T00:00:00+01:00"]).success();
+    assert_eq!([&old, &later].map(|key| key.status(&server)), [401, 200]);
 
     let list = "/organizations/acme-sons/settings/api-keys?status=revoked";
     let list = server.ask("GET", list, &[&format!("Cookie: {}", cookie(&signed_in))], "");

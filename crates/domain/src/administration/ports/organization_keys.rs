@@ -1,16 +1,18 @@
 //! The store of keys, as an organization's owners see them.
 
+use std::num::NonZeroU32;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
+use crate::administration::ports::SettledMoment;
 use crate::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationNote, RevocationReason};
 use crate::audit::Act;
 use crate::id::{ApiKeyId, ConsumerId, OrganizationId};
 use crate::membership::Membership;
 use crate::page::{Page, PageRequest};
-use crate::ports::{DescendantKeys, StatusFilter, StorageError};
+use crate::ports::{DescendantKeys, StatusFilter, StorageError, search_term};
 use crate::shortened_address::ShortenedAddress;
-use crate::text::folded;
 use crate::token::TokenHint;
 use crate::user::User;
 
@@ -26,9 +28,24 @@ pub trait OrganizationKeyStore: Send + Sync {
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError>;
 
-    /// The key, all its ancestors that are kept, and all descendants of these, by rising identifier. Nothing for a key
-    /// that does not exist.
-    async fn family(&self, organization: OrganizationId, id: ApiKeyId) -> Result<Vec<HeldKey>, StorageError>;
+    /// One key, in whatever state.
+    async fn find(&self, organization: OrganizationId, id: ApiKeyId)
+    -> Result<Option<HeldKey>, StorageError>;
+
+    /// The key, its ancestors that are kept, and the descendants of these, by rising identifier. Nothing for a key that
+    /// does not exist.
+    ///
+    /// Of ancestors, only the nearest that the size has room for, and of descendants only those of the uppermost of
+    /// these. If that is more than the size has room for, it is, in this order: the key and these ancestors; valid
+    /// descendants; what these came from; other descendants, whichever the store comes upon first. MUST say whether
+    /// anything was left out, and MUST NOT take the longer the more of them there are: whoever creates and revokes keys
+    /// all day has a family without bound.
+    async fn family(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+        size: FamilySize,
+    ) -> Result<KeyFamily, StorageError>;
 
     /// What [`OrganizationKeyStore::revoke`] would revoke now, with the first [`KeysAtStake::SHOWN`] keys by
     /// [`ApiKey::search_text`], which begins with the name, and where that is the same by rising identifier.
@@ -38,8 +55,13 @@ pub trait OrganizationKeyStore: Send + Sync {
         selection: KeySelection,
     ) -> Result<KeysAtStake, StorageError>;
 
-    /// Revokes the selected keys that are valid, and returns them. Selected keys that the organization does not have are
-    /// passed over.
+    /// Revokes the first of the selected keys that are valid, by rising identifier, and returns them. Selected keys that
+    /// the organization does not have are passed over.
+    ///
+    /// There may be hundreds of thousands, more than one transaction can end before others have waited too long. So it is
+    /// at most so many at once, and whoever asks again goes on; in between, others change the organization. Each portion
+    /// is one atomic fact, with a check of its own that who acts still may, and an act and events of its own. MUST return
+    /// fewer than so many only if no other selected key is valid then.
     ///
     /// The rest is as [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) says: one event for each revoked key, the act's
     /// moment and actor, and none of them accepted once it returns.
@@ -47,6 +69,7 @@ pub trait OrganizationKeyStore: Send + Sync {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        at_most: NonZeroU32,
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
@@ -133,6 +156,32 @@ impl HeldKey {
     }
 }
 
+/// How much of a family is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FamilySize {
+    /// The most ancestors of the key that was asked for; fewer than the keys.
+    pub ancestors: u16,
+    /// The most keys in all.
+    pub keys: u16,
+}
+
+impl FamilySize {
+    /// What a person can still look at.
+    pub const DEFAULT: Self = Self {
+        ancestors: 100,
+        keys: 500,
+    };
+}
+
+/// A key among those that it came from and that came from these.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyFamily {
+    /// By rising identifier.
+    pub keys: Vec<HeldKey>,
+    /// Others are left out.
+    pub has_more: bool,
+}
+
 /// Which keys of an organization a list shows. What is absent does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OrganizationKeyFilter {
@@ -172,16 +221,13 @@ impl HolderFilter {
 }
 
 impl OrganizationKeyFilter {
-    /// Keys of which [`ApiKey::search_text`] or the holder's [`User::search_text`] contains the folded, trimmed term. An
+    /// Keys of which [`ApiKey::search_text`] or the holder's [`User::search_text`] contains the [term](search_term). An
     /// empty term finds all.
     #[must_use]
     pub fn new(status: StatusFilter, search: Option<&str>) -> Self {
-        let term = search
-            .map(|term| folded(term.trim()))
-            .filter(|term| !term.is_empty());
         Self {
             status,
-            term,
+            term: search.and_then(search_term),
             ..Self::default()
         }
     }
@@ -247,8 +293,8 @@ pub enum KeySelection {
     },
     /// All of one consumer.
     OfConsumer(ConsumerId),
-    /// All that were created before this moment.
-    IssuedBefore(DateTime<Utc>),
+    /// All that were created before this moment. It MUST be settled: a store cannot see keys that are on their way.
+    IssuedBefore(SettledMoment),
 }
 
 /// What a revocation would end.

@@ -453,12 +453,17 @@ suite! { $
             held_keys_are_found_by_name_last_four_and_holder
             valid_keys_that_nobody_used_for_long_are_found
             a_family_is_all_ancestors_and_all_that_came_from_them
+            of_many_ancestors_the_nearest_are_in_the_family
+            of_a_large_family_the_key_its_line_and_what_is_valid_come_first
             what_is_at_stake_is_what_a_revocation_ends
             of_many_keys_at_stake_the_first_by_name_are_shown
         }
         revoke_many_cases {
             revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_each
             every_selection_revokes_its_valid_keys_and_no_others
+            many_keys_are_revoked_portion_by_portion_each_with_its_act
+            every_portion_asks_anew_whether_who_acts_still_may
+            portions_that_many_revoke_at_once_leave_no_key
             keys_of_a_former_member_can_be_revoked
             another_organizations_keys_are_never_revoked
             keys_of_others_are_revoked_by_owners_and_administrators_only

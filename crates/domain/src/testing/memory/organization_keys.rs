@@ -1,11 +1,12 @@
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 
 use async_trait::async_trait;
 
 use super::{MemoryStore, State};
 use crate::administration::ports::{
-    HeldKey, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore,
-    RevokeKeysError,
+    FamilySize, HeldKey, KeyFamily, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
+    OrganizationKeyStore, RevokeKeysError,
 };
 use crate::api_key::{ApiKey, Revocation, RevocationNote, RevocationReason};
 use crate::audit::{Act, Action, Subject};
@@ -37,19 +38,51 @@ impl OrganizationKeyStore for MemoryStore {
         Ok(Page::from_one_more(keys, page.size, |key| key.id))
     }
 
-    async fn family(&self, organization: OrganizationId, id: ApiKeyId) -> Result<Vec<HeldKey>, StorageError> {
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+    ) -> Result<Option<HeldKey>, StorageError> {
+        let state = self.state()?;
+        let found = state.keys_within(organization).find(|key| key.id == id);
+        Ok(found.and_then(|key| state.held(key)))
+    }
+
+    async fn family(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+        size: FamilySize,
+    ) -> Result<KeyFamily, StorageError> {
         let state = self.state()?;
         let find = |id| state.keys_within(organization).find(|key| key.id == id);
-        let mut lineage = Vec::new();
-        let mut next = find(id);
-        while let Some(key) = next {
-            lineage.push(key.id);
-            next = key.next_above().and_then(find);
+        let upwards = |id| std::iter::successors(find(id), |key| key.next_above().and_then(find));
+        let ancestors = usize::from(size.ancestors);
+        let line: Vec<&ApiKey> = upwards(id).take(1 + ancestors).collect();
+        let top = line.last().map(|key| key.id);
+        let below = state.with_descendants(organization, top.into_iter().collect());
+        let below = || below.iter().copied().filter_map(find);
+        let paths = below()
+            .filter(|key| key.is_valid())
+            .flat_map(|key| upwards(key.id));
+        let is_below = |key: &&ApiKey| below().any(|other| other.id == key.id);
+        let by_rank = line
+            .iter()
+            .copied()
+            .chain(below().filter(|key| key.is_valid()))
+            .chain(paths.filter(is_below))
+            .chain(below());
+        let mut family: Vec<&ApiKey> = Vec::new();
+        for key in by_rank {
+            if family.len() < usize::from(size.keys) && family.iter().all(|other| other.id != key.id) {
+                family.push(key);
+            }
         }
-        let mut family = state.with_descendants(organization, lineage);
-        family.sort_unstable();
-        let keys = family.into_iter().filter_map(find);
-        Ok(keys.filter_map(|key| state.held(key)).collect())
+        family.sort_unstable_by_key(|key| key.id);
+        Ok(KeyFamily {
+            has_more: upwards(id).count() > line.len() || below().count() > family.len(),
+            keys: family.into_iter().filter_map(|key| state.held(key)).collect(),
+        })
     }
 
     async fn at_stake(
@@ -86,6 +119,7 @@ impl OrganizationKeyStore for MemoryStore {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        at_most: NonZeroU32,
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
@@ -94,7 +128,8 @@ impl OrganizationKeyStore for MemoryStore {
         if !state.may_administer(organization, act.actor) {
             return Err(RevokeKeysError::NotAllowed);
         }
-        let revoked = state.valid_of(organization, selection);
+        let mut revoked = state.valid_of(organization, selection);
+        revoked.truncate(usize::try_from(at_most.get()).unwrap_or(usize::MAX));
         let tell = |key: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*key));
         state.write(revoked.iter().map(tell).collect())?;
         let revocation = Revocation {
@@ -165,7 +200,7 @@ impl State {
                 .map(|key| key.id)
                 .collect(),
             KeySelection::IssuedBefore(moment) => valid
-                .filter(|key| key.created_at < moment)
+                .filter(|key| key.created_at < moment.get())
                 .map(|key| key.id)
                 .collect(),
         };

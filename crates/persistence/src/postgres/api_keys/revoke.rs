@@ -1,10 +1,8 @@
 //! Revoking a key, alone or with its descendants.
 
+use diesel::QueryResult;
 use diesel::dsl::exists;
-use diesel::pg::Pg;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
-use diesel::sql_types::Bool;
-use diesel::{BoxableExpression, QueryResult};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::{Act, Action, Subject};
@@ -12,8 +10,8 @@ use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
 use uuid::Uuid;
 
-use super::descendants::is_or_descends_from;
 use super::holder::lock_holder;
+use super::lineage::lineage_of_valid;
 use crate::abort::Abort;
 use crate::actor;
 use crate::postgres::audit_log::write_events;
@@ -34,15 +32,18 @@ pub(super) async fn revoke(
     if acting_key.is_some() && !is_there {
         return Err(Abort::Refused(RevokeKeyError::HolderGone));
     }
-    let targets: Box<dyn BoxableExpression<api_keys::table, Pg, SqlType = Bool>> = match descendants {
-        DescendantKeys::Keep => Box::new(api_keys::id.eq(id.as_uuid())),
-        DescendantKeys::Revoke => is_or_descends_from(consumer, id),
+    let targets: Vec<Uuid> = match descendants {
+        DescendantKeys::Keep => vec![id.as_uuid()],
+        DescendantKeys::Revoke => {
+            let lineage = lineage_of_valid(connection, &[consumer.as_uuid()]).await?;
+            lineage.valid_from([id.as_uuid()])
+        }
     };
     // The first revocation stays as it is.
     let valid: Vec<Uuid> = api_keys::table
         .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
         .filter(api_keys::revoked_at.is_null())
-        .filter(targets)
+        .filter(api_keys::id.eq_any(targets))
         .order(api_keys::id)
         .select(api_keys::id)
         .for_no_key_update()

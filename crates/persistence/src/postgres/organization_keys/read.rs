@@ -17,7 +17,7 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{StatusFilter, StorageError};
 use uuid::Uuid;
 
-use super::selection::{family_of, organization_of_key, valid_of};
+use super::selection::{Selected, organization_of_key, valid_of};
 use crate::abort::Abort;
 use crate::postgres::api_keys::row::KeyRow;
 use crate::postgres::audit_log::one_more;
@@ -82,20 +82,13 @@ pub(super) async fn list(
     Ok(Page::from_one_more(keys, page.size, |key| key.id))
 }
 
-pub(super) async fn family(
+pub(super) async fn find(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
     id: ApiKeyId,
-) -> Result<Vec<HeldKey>, Abort<Infallible>> {
-    let family: Vec<Uuid> = api_keys::table
-        .filter(organization_of_key().eq(organization.as_uuid()))
-        .filter(family_of(organization, id.as_uuid()))
-        .select(api_keys::id)
-        .load(connection)
-        .await?;
-    let mut keys = named(connection, organization, family).await?;
-    keys.sort_by_key(|key| key.id);
-    Ok(keys)
+) -> Result<Option<HeldKey>, Abort<Infallible>> {
+    let mut found = named(connection, organization, vec![id.as_uuid()]).await?;
+    Ok(found.pop())
 }
 
 pub(super) async fn at_stake(
@@ -103,8 +96,9 @@ pub(super) async fn at_stake(
     organization: OrganizationId,
     selection: KeySelection,
 ) -> Result<KeysAtStake, Abort<Infallible>> {
+    let selected = Selected::new(connection, organization, selection).await?;
     let (keys, holders): (i64, i64) = api_keys::table
-        .filter(valid_of(organization, &selection))
+        .filter(valid_of(organization, &selected))
         .select((
             count_star(),
             sql::<BigInt>("count(DISTINCT api_keys.consumer_id)"),
@@ -116,13 +110,13 @@ pub(super) async fn at_stake(
         .filter(memberships::ended_at.is_not_null())
         .select(memberships::id);
     let without_access: i64 = api_keys::table
-        .filter(valid_of(organization, &selection))
+        .filter(valid_of(organization, &selected))
         .filter(api_keys::consumer_id.eq_any(former_members))
         .count()
         .get_result(connection)
         .await?;
     let first: Vec<Uuid> = api_keys::table
-        .filter(valid_of(organization, &selection))
+        .filter(valid_of(organization, &selected))
         // By code point, as everywhere.
         .order((sql::<Text>("api_keys.search_text COLLATE \"C\""), api_keys::id))
         .limit(i64::try_from(KeysAtStake::SHOWN).unwrap_or(i64::MAX))
@@ -141,7 +135,7 @@ pub(super) async fn at_stake(
 }
 
 /// These keys of the organization.
-async fn named(
+pub(super) async fn named(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
     ids: Vec<Uuid>,

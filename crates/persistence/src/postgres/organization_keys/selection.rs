@@ -1,15 +1,18 @@
 //! Which keys an owner means.
 
-use diesel::BoxableExpression;
-use diesel::dsl::{AssumeNotNull, sql};
+use chrono::{DateTime, Utc};
+use diesel::dsl::AssumeNotNull;
 use diesel::pg::Pg;
-use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods};
-use diesel::sql_types::{Array, Bool, Uuid as SqlUuid};
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl};
+use diesel::sql_types::Bool;
+use diesel::{BoxableExpression, QueryResult};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::KeySelection;
-use keyward_domain::id::OrganizationId;
+use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::ports::DescendantKeys;
 use uuid::Uuid;
 
+use crate::postgres::api_keys::lineage::lineage_of_valid;
 use crate::postgres::schema::api_keys;
 
 type KeyCondition = Box<dyn BoxableExpression<api_keys::table, Pg, SqlType = Bool>>;
@@ -19,69 +22,75 @@ pub(super) fn organization_of_key() -> AssumeNotNull<api_keys::organization_id> 
     api_keys::organization_id.assume_not_null()
 }
 
-/// The valid keys of the organization that were selected.
-pub(super) fn valid_of(organization: OrganizationId, selection: &KeySelection) -> KeyCondition {
-    let valid = organization_of_key()
-        .eq(organization.as_uuid())
-        .and(api_keys::revoked_at.is_null());
-    match selection {
-        KeySelection::Keys { ids, descendants } => {
-            let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
-            match descendants {
-                DescendantKeys::Keep => Box::new(valid.and(api_keys::id.eq_any(ids))),
-                DescendantKeys::Revoke => Box::new(valid.and(are_or_descend_from(organization, ids))),
+/// A selection in which every key is known that came from another one.
+pub(super) enum Selected {
+    Keys(Vec<Uuid>),
+    OfConsumer(ConsumerId),
+    IssuedBefore(DateTime<Utc>),
+}
+
+impl Selected {
+    pub(super) async fn new(
+        connection: &mut AsyncPgConnection,
+        organization: OrganizationId,
+        selection: KeySelection,
+    ) -> QueryResult<Self> {
+        match selection {
+            KeySelection::Keys {
+                ids,
+                descendants: DescendantKeys::Keep,
+            } => Ok(Self::Keys(ids.iter().map(|id| id.as_uuid()).collect())),
+            KeySelection::Keys {
+                ids,
+                descendants: DescendantKeys::Revoke,
+            } => {
+                let consumers = consumers_of_keys(connection, organization, &ids).await?;
+                let lineage = lineage_of_valid(connection, &consumers).await?;
+                let roots = ids.iter().map(|id| id.as_uuid());
+                Ok(Self::Keys(lineage.valid_from(roots)))
             }
+            KeySelection::OfConsumer(consumer) => Ok(Self::OfConsumer(consumer)),
+            KeySelection::IssuedBefore(moment) => Ok(Self::IssuedBefore(moment.get())),
         }
-        KeySelection::OfConsumer(consumer) => {
-            Box::new(valid.and(api_keys::consumer_id.eq(consumer.as_uuid())))
-        }
-        KeySelection::IssuedBefore(moment) => Box::new(valid.and(api_keys::created_at.lt(*moment))),
     }
 }
 
-/// These keys and their descendants, through keys in whatever state; only such as the organization has.
-fn are_or_descend_from(organization: OrganizationId, ids: Vec<Uuid>) -> KeyCondition {
-    Box::new(
-        sql::<Bool>(
-            "api_keys.id IN (WITH RECURSIVE lineage AS (SELECT root.id FROM api_keys root WHERE root.id = ANY(",
-        )
-        .bind::<Array<SqlUuid>, _>(ids)
-        .sql(") AND root.organization_id = ")
-        .bind::<SqlUuid, _>(organization.as_uuid())
-        .sql(
-            " UNION SELECT child.id FROM api_keys child \
-                 JOIN lineage ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = lineage.id \
-                 WHERE child.organization_id = ",
-        )
-        .bind::<SqlUuid, _>(organization.as_uuid())
-        .sql(") SELECT id FROM lineage)"),
-    )
+/// Whose new keys a selection may come to have: none are born that were created before a moment that is settled.
+pub(super) async fn consumers_of(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    selection: &KeySelection,
+) -> QueryResult<Vec<Uuid>> {
+    match selection {
+        KeySelection::Keys { ids, descendants: _ } => consumers_of_keys(connection, organization, ids).await,
+        KeySelection::OfConsumer(consumer) => Ok(vec![consumer.as_uuid()]),
+        KeySelection::IssuedBefore(_) => Ok(Vec::new()),
+    }
 }
 
-/// The family of a key: itself, its ancestors that are kept, and the descendants of all of these. `UNION` ends the
-/// search even if rows pointed at each other in a circle.
-pub(super) fn family_of(organization: OrganizationId, id: Uuid) -> KeyCondition {
-    Box::new(
-        sql::<Bool>(
-            "api_keys.id IN (WITH RECURSIVE line AS (\
-                 SELECT own.id, coalesce(own.adopted_by_key_id, own.created_by_key_id) AS next_above \
-                 FROM api_keys own WHERE own.id = ",
-        )
-        .bind::<SqlUuid, _>(id)
-        .sql(" AND own.organization_id = ")
-        .bind::<SqlUuid, _>(organization.as_uuid())
-        .sql(
-            " UNION SELECT parent.id, coalesce(parent.adopted_by_key_id, parent.created_by_key_id) \
-                 FROM api_keys parent JOIN line ON parent.id = line.next_above WHERE parent.organization_id = ",
-        )
-        .bind::<SqlUuid, _>(organization.as_uuid())
-        .sql(
-            "), family AS (SELECT line.id FROM line \
-                 UNION SELECT child.id FROM api_keys child \
-                 JOIN family ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = family.id \
-                 WHERE child.organization_id = ",
-        )
-        .bind::<SqlUuid, _>(organization.as_uuid())
-        .sql(") SELECT id FROM family)"),
-    )
+async fn consumers_of_keys(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    keys: &[ApiKeyId],
+) -> QueryResult<Vec<Uuid>> {
+    let ids: Vec<Uuid> = keys.iter().map(|id| id.as_uuid()).collect();
+    api_keys::table
+        .filter(organization_of_key().eq(organization.as_uuid()))
+        .filter(api_keys::id.eq_any(ids))
+        .select(api_keys::consumer_id)
+        .distinct()
+        .load(connection)
+        .await
+}
+
+/// The valid keys of the organization that were selected.
+pub(super) fn valid_of(organization: OrganizationId, selected: &Selected) -> KeyCondition {
+    let valid = organization_of_key()
+        .eq(organization.as_uuid())
+        .and(api_keys::revoked_at.is_null());
+    match selected {
+        Selected::Keys(ids) => Box::new(valid.and(api_keys::id.eq_any(ids.clone()))),
+        Selected::OfConsumer(consumer) => Box::new(valid.and(api_keys::consumer_id.eq(consumer.as_uuid()))),
+        Selected::IssuedBefore(moment) => Box::new(valid.and(api_keys::created_at.lt(*moment))),
+    }
 }

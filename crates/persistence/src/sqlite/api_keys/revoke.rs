@@ -1,21 +1,21 @@
 //! Revoking a key, alone or with its descendants.
 
+use diesel::QueryResult;
 use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
-use diesel::sql_types::Bool;
-use diesel::sqlite::Sqlite;
-use diesel::{BoxableExpression, QueryResult};
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
+use uuid::Uuid;
 
-use super::descendants::is_or_descends_from;
 use super::holder::is_there;
+use super::lineage::lineage_of_valid;
 use crate::abort::Abort;
 use crate::actor;
 use crate::sqlite::audit_log::write_events;
 use crate::sqlite::columns::StoredId;
+use crate::sqlite::organization_keys::selection::listed;
 use crate::sqlite::schema::api_keys;
 
 pub(super) fn revoke(
@@ -32,15 +32,18 @@ pub(super) fn revoke(
     if acting_key.is_some() && !holder_is_there {
         return Err(Abort::Refused(RevokeKeyError::HolderGone));
     }
-    let targets: Box<dyn BoxableExpression<api_keys::table, Sqlite, SqlType = Bool>> = match descendants {
-        DescendantKeys::Keep => Box::new(api_keys::id.eq(StoredId(id.as_uuid()))),
-        DescendantKeys::Revoke => is_or_descends_from(consumer, id),
+    let targets: Vec<Uuid> = match descendants {
+        DescendantKeys::Keep => vec![id.as_uuid()],
+        DescendantKeys::Revoke => {
+            let lineage = lineage_of_valid(connection, &[StoredId(consumer.as_uuid())])?;
+            lineage.valid_from([id.as_uuid()])
+        }
     };
     // The first revocation stays as it is.
     let valid: Vec<StoredId> = api_keys::table
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
         .filter(api_keys::revoked_at.is_null())
-        .filter(targets)
+        .filter(listed(targets.into_iter()))
         .order(api_keys::id)
         .select(api_keys::id)
         .load(connection)?;

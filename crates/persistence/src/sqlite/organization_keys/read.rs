@@ -15,7 +15,7 @@ use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{StatusFilter, StorageError};
 
-use super::selection::{family_of, listed, valid_of};
+use super::selection::{Selected, listed, valid_of};
 use crate::abort::Abort;
 use crate::sqlite::api_keys::row::KeyRow;
 use crate::sqlite::audit_log::one_more;
@@ -79,27 +79,23 @@ pub(super) fn list(
     Ok(Page::from_one_more(keys, page.size, |key| key.id))
 }
 
-pub(super) fn family(
+pub(super) fn find(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     id: ApiKeyId,
-) -> Result<Vec<HeldKey>, Abort<Infallible>> {
-    let family: Vec<StoredId> = api_keys::table
-        .filter(family_of(organization, id))
-        .select(api_keys::id)
-        .load(connection)?;
-    let mut keys = named(connection, organization, &family)?;
-    keys.sort_by_key(|key| key.id);
-    Ok(keys)
+) -> Result<Option<HeldKey>, Abort<Infallible>> {
+    let mut found = named(connection, organization, &[StoredId(id.as_uuid())])?;
+    Ok(found.pop())
 }
 
 pub(super) fn at_stake(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
-    selection: &KeySelection,
+    selection: KeySelection,
 ) -> Result<KeysAtStake, Abort<Infallible>> {
+    let selected = Selected::new(connection, organization, selection)?;
     let (keys, holders): (i64, i64) = api_keys::table
-        .filter(valid_of(organization, selection))
+        .filter(valid_of(organization, &selected))
         .select((
             count_star(),
             sql::<BigInt>("count(DISTINCT api_keys.consumer_id)"),
@@ -110,12 +106,12 @@ pub(super) fn at_stake(
         .filter(memberships::ended_at.is_not_null())
         .select(memberships::id);
     let without_access: i64 = api_keys::table
-        .filter(valid_of(organization, selection))
+        .filter(valid_of(organization, &selected))
         .filter(api_keys::consumer_id.eq_any(former_members))
         .count()
         .get_result(connection)?;
     let first: Vec<StoredId> = api_keys::table
-        .filter(valid_of(organization, selection))
+        .filter(valid_of(organization, &selected))
         .order((api_keys::search_text, api_keys::id))
         .limit(i64::try_from(KeysAtStake::SHOWN).unwrap_or(i64::MAX))
         .select(api_keys::id)
@@ -132,7 +128,7 @@ pub(super) fn at_stake(
 }
 
 /// These keys of the organization.
-fn named(
+pub(super) fn named(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     ids: &[StoredId],

@@ -1,4 +1,6 @@
-//! Revoking many keys in one act.
+//! Revoking many keys, a portion in each act.
+
+use std::num::NonZeroU32;
 
 use diesel::prelude::{QueryDsl, RunQueryDsl, SqliteConnection};
 use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
@@ -6,7 +8,7 @@ use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 
-use super::selection::valid_of;
+use super::selection::{Selected, valid_of};
 use crate::abort::Abort;
 use crate::sqlite::api_keys::revoke::revoke_valid;
 use crate::sqlite::authority::may_administer;
@@ -16,7 +18,8 @@ use crate::sqlite::schema::api_keys;
 pub(super) fn revoke(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
-    selection: &KeySelection,
+    selection: KeySelection,
+    at_most: NonZeroU32,
     reason: RevocationReason,
     note: Option<&RevocationNote>,
     act: &Act,
@@ -24,9 +27,11 @@ pub(super) fn revoke(
     if !may_administer(connection, organization, act.actor)? {
         return Err(Abort::Refused(RevokeKeysError::NotAllowed));
     }
+    let selected = Selected::new(connection, organization, selection)?;
     let valid: Vec<StoredId> = api_keys::table
-        .filter(valid_of(organization, selection))
+        .filter(valid_of(organization, &selected))
         .order(api_keys::id)
+        .limit(i64::from(at_most.get()))
         .select(api_keys::id)
         .load(connection)?;
     Ok(revoke_valid(connection, &valid, reason, note, act)?)

@@ -1,16 +1,18 @@
 //! Which keys an owner means.
 
-use diesel::BoxableExpression;
+use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
 use diesel::expression::{AsExpression, SqlLiteral, UncheckedBind};
-use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
-use diesel::sql_types::{Binary, Bool, Text};
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
+use diesel::sql_types::{Bool, Text};
 use diesel::sqlite::Sqlite;
+use diesel::{BoxableExpression, QueryResult};
 use keyward_domain::administration::ports::KeySelection;
-use keyward_domain::id::{ApiKeyId, OrganizationId};
+use keyward_domain::id::{ConsumerId, OrganizationId};
 use keyward_domain::ports::DescendantKeys;
 use uuid::Uuid;
 
+use crate::sqlite::api_keys::lineage::lineage_of_valid;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::{api_keys, memberships};
 
@@ -26,45 +28,56 @@ pub(super) fn within(organization: OrganizationId) -> KeyCondition {
     Box::new(api_keys::consumer_id.eq_any(consumers))
 }
 
-/// The valid keys of the organization that were selected.
-pub(super) fn valid_of(organization: OrganizationId, selection: &KeySelection) -> KeyCondition {
-    let valid = within(organization).and(api_keys::revoked_at.is_null());
-    match selection {
-        KeySelection::Keys { ids, descendants } => {
-            let ids = ids.iter().map(|id| id.as_uuid());
-            match descendants {
-                DescendantKeys::Keep => Box::new(valid.and(listed(ids))),
-                DescendantKeys::Revoke => Box::new(valid.and(listed_or_descends(ids))),
+/// A selection in which every key is known that came from another one.
+pub(super) enum Selected {
+    Keys(Vec<Uuid>),
+    OfConsumer(ConsumerId),
+    IssuedBefore(DateTime<Utc>),
+}
+
+impl Selected {
+    pub(super) fn new(
+        connection: &mut SqliteConnection,
+        organization: OrganizationId,
+        selection: KeySelection,
+    ) -> QueryResult<Self> {
+        match selection {
+            KeySelection::Keys {
+                ids,
+                descendants: DescendantKeys::Keep,
+            } => Ok(Self::Keys(ids.iter().map(|id| id.as_uuid()).collect())),
+            KeySelection::Keys {
+                ids,
+                descendants: DescendantKeys::Revoke,
+            } => {
+                let roots = || ids.iter().map(|id| id.as_uuid());
+                let consumers: Vec<StoredId> = api_keys::table
+                    .filter(within(organization))
+                    .filter(listed(roots()))
+                    .select(api_keys::consumer_id)
+                    .distinct()
+                    .load(connection)?;
+                let lineage = lineage_of_valid(connection, &consumers)?;
+                Ok(Self::Keys(lineage.valid_from(roots())))
             }
-        }
-        KeySelection::OfConsumer(consumer) => {
-            Box::new(valid.and(api_keys::consumer_id.eq(StoredId(consumer.as_uuid()))))
-        }
-        KeySelection::IssuedBefore(moment) => {
-            Box::new(valid.and(api_keys::created_at.lt(moment.timestamp_millis())))
+            KeySelection::OfConsumer(consumer) => Ok(Self::OfConsumer(consumer)),
+            KeySelection::IssuedBefore(moment) => Ok(Self::IssuedBefore(moment.get())),
         }
     }
 }
 
-/// The family of a key: itself, its ancestors that are kept, and the descendants of all of these; only such as the
-/// organization has. `UNION` ends the search even if rows pointed at each other in a circle.
-pub(super) fn family_of(organization: OrganizationId, id: ApiKeyId) -> KeyCondition {
-    let family = sql::<Bool>(
-        "api_keys.id IN (WITH RECURSIVE line AS (\
-             SELECT own.id, coalesce(own.adopted_by_key_id, own.created_by_key_id) AS next_above \
-             FROM api_keys own WHERE own.id = ",
-    )
-    .bind::<Binary, _>(StoredId(id.as_uuid()))
-    .sql(
-        " UNION SELECT parent.id, coalesce(parent.adopted_by_key_id, parent.created_by_key_id) \
-             FROM api_keys parent JOIN line ON parent.id = line.next_above\
-         ), family AS (SELECT line.id FROM line \
-             UNION SELECT child.id FROM api_keys child \
-             JOIN family ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = family.id \
-             WHERE still_awaited(child.id)\
-         ) SELECT id FROM family)",
-    );
-    Box::new(within(organization).and(family))
+/// The valid keys of the organization that were selected.
+pub(super) fn valid_of(organization: OrganizationId, selected: &Selected) -> KeyCondition {
+    let valid = within(organization).and(api_keys::revoked_at.is_null());
+    match selected {
+        Selected::Keys(ids) => Box::new(valid.and(listed(ids.iter().copied()))),
+        Selected::OfConsumer(consumer) => {
+            Box::new(valid.and(api_keys::consumer_id.eq(StoredId(consumer.as_uuid()))))
+        }
+        Selected::IssuedBefore(moment) => {
+            Box::new(valid.and(api_keys::created_at.lt(moment.timestamp_millis())))
+        }
+    }
 }
 
 /// Whether a row of `api_keys` has one of these identifiers.
@@ -72,22 +85,6 @@ pub(in crate::sqlite) fn listed(ids: impl Iterator<Item = Uuid>) -> ListedIn {
     sql::<Bool>("api_keys.id IN (SELECT unhex(value) FROM json_each(")
         .bind::<Text, _>(as_json(ids))
         .sql("))")
-}
-
-/// Whether it has one of these or descends from one, through keys in whatever state. Every key of a lineage has one
-/// consumer, so the organization is asked of the result only.
-fn listed_or_descends(ids: impl Iterator<Item = Uuid>) -> ListedIn {
-    sql::<Bool>(
-        "api_keys.id IN (WITH RECURSIVE lineage AS (\
-             SELECT root.id FROM api_keys root WHERE root.id IN (SELECT unhex(value) FROM json_each(",
-    )
-    .bind::<Text, _>(as_json(ids))
-    .sql(
-        ")) UNION SELECT child.id FROM api_keys child \
-             JOIN lineage ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = lineage.id \
-             WHERE still_awaited(child.id)\
-         ) SELECT id FROM lineage)",
-    )
 }
 
 /// SQLite takes a bounded number of parameters, and no lists: this is one text.

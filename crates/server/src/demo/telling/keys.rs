@@ -1,5 +1,7 @@
 //! What they let their programs do.
 
+use std::num::NonZeroU32;
+
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName, LastUse, RevocationNote, RevocationReason};
@@ -101,7 +103,8 @@ impl Telling<'_> {
     ) -> Result<(), FillError> {
         let keys = self.past.use_cases.organization_keys();
         let (selection, note) = (self.selection(name)?, RevocationNote::parse(note)?);
-        keys.revoke(authority, selection, Some(note), source).await?;
+        keys.revoke(authority, selection, Some(note), source, None)
+            .await?;
         Ok(())
     }
 
@@ -114,6 +117,7 @@ impl Telling<'_> {
             &*self.past.store,
             organization,
             self.selection(name)?,
+            NonZeroU32::MIN,
             RevocationReason::Leak,
             Some(RevocationNote::parse(note)?),
             act.within(organization),

@@ -1,8 +1,14 @@
 //! What the cases begin with in which owners look after keys.
 
+use std::num::NonZeroU32;
+
+use chrono::{DateTime, Utc};
+
 use super::super::Stores;
 use super::super::scene::Scene;
-use crate::administration::ports::{HeldKey, KeySelection, OrganizationKeyFilter, RevokeKeysError};
+use crate::administration::ports::{
+    HeldKey, KeySelection, OrganizationKeyFilter, RevokeKeysError, SettledMoment,
+};
 use crate::api_key::{ApiKey, RevocationReason};
 use crate::audit::{Act, Actor};
 use crate::id::{ApiKeyId, OrganizationId};
@@ -73,17 +79,38 @@ impl KeyScene {
         selection: KeySelection,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
+        self.revoke_some(owner, selection, ALL, act).await
+    }
+
+    /// An owner revokes so many keys at most.
+    pub(super) async fn revoke_some(
+        &self,
+        owner: &Member,
+        selection: KeySelection,
+        at_most: NonZeroU32,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
         let store = &self.stores.organization_keys;
         store
             .revoke(
                 owner.organization.id,
                 selection,
+                at_most,
                 RevocationReason::Owner,
                 None,
                 act,
             )
             .await
     }
+}
+
+/// More keys than there are.
+pub(super) const ALL: NonZeroU32 = NonZeroU32::MAX;
+
+/// All keys from before a moment, as if it were a minute ago.
+pub(super) fn issued_before(moment: DateTime<Utc>) -> KeySelection {
+    let settled = SettledMoment::new(moment, moment + SettledMoment::SETTLES_IN);
+    KeySelection::IssuedBefore(settled.expect("it is a minute ago"))
 }
 
 /// These keys alone.

@@ -3,9 +3,9 @@
 use chrono::TimeDelta;
 
 use super::super::Stores;
-use super::key_scene::{KeyScene, only, with_descendants};
+use super::key_scene::{KeyScene, issued_before, only, with_descendants};
 use crate::administration::ports::{
-    HeldKey, HolderFilter, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
+    FamilySize, HeldKey, HolderFilter, KeyFamily, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
 };
 use crate::api_key::{ApiKey, KeyDescription, LastUse};
 use crate::id::ApiKeyId;
@@ -33,14 +33,30 @@ async fn at_stake(scene: &KeyScene, owner: &Member, selection: KeySelection) -> 
     at_stake.expect("the store answers")
 }
 
-async fn family(scene: &KeyScene, owner: &Member, key: ApiKeyId) -> Vec<ApiKeyId> {
+async fn family_of_size(
+    scene: &KeyScene,
+    owner: &Member,
+    key: ApiKeyId,
+    (ancestors, keys): (u16, u16),
+) -> (Vec<ApiKeyId>, bool) {
     let store = &scene.stores.organization_keys;
-    let family = store.family(owner.organization.id, key).await;
-    family
-        .expect("the store answers")
-        .iter()
-        .map(|key| key.id)
-        .collect()
+    let size = FamilySize { ancestors, keys };
+    let family = store.family(owner.organization.id, key, size).await;
+    let KeyFamily { keys, has_more } = family.expect("the store answers");
+    (keys.iter().map(|key| key.id).collect(), has_more)
+}
+
+/// It is whole.
+async fn family(scene: &KeyScene, owner: &Member, key: ApiKeyId) -> Vec<ApiKeyId> {
+    let (keys, has_more) = family_of_size(scene, owner, key, (10, 20)).await;
+    assert!(!has_more);
+    keys
+}
+
+async fn find(scene: &KeyScene, owner: &Member, key: ApiKeyId) -> Option<HeldKey> {
+    let store = &scene.stores.organization_keys;
+    let found = store.find(owner.organization.id, key).await;
+    found.expect("the store answers")
 }
 
 pub async fn a_held_key_is_whole_but_for_where_exactly_it_was_used(stores: Stores) {
@@ -64,6 +80,9 @@ pub async fn a_held_key_is_whole_but_for_where_exactly_it_was_used(stores: Store
         keys.push(HeldKey::new(scene.stored(&key).await, holder.clone()));
     }
     assert_eq!(held, keys);
+    for key in keys {
+        assert_eq!(find(&scene, &ada, key.id).await, Some(key));
+    }
     let from = held[0].last_use.and_then(|last| last.from).expect("it was used");
     assert_eq!(from.to_string(), "203.0.113.0/24");
 }
@@ -93,12 +112,13 @@ pub async fn another_organizations_keys_are_neither_listed_nor_found(stores: Sto
     assert_eq!(scene.held_names(&ada, &all()).await, Vec::<String>::new());
     for id in [key.id, child.id, scene.id()] {
         assert_eq!(family(&scene, &ada, id).await, []);
+        assert_eq!(find(&scene, &ada, id).await, None);
     }
     for selection in [
         only(&[&key]),
         with_descendants(&[&key, &child]),
         KeySelection::OfConsumer(elsewhere.membership.id),
-        KeySelection::IssuedBefore(scene.later(TimeDelta::days(1))),
+        issued_before(scene.later(TimeDelta::days(1))),
     ] {
         let nothing = KeysAtStake {
             keys: 0,
@@ -129,7 +149,7 @@ pub async fn keys_of_former_members_are_told_from_those_that_work(stores: Stores
         assert_eq!(scene.held_names(&ada, &filter).await, expected, "{holders:?}");
     }
 
-    let everything = KeySelection::IssuedBefore(scene.later(TimeDelta::days(1)));
+    let everything = issued_before(scene.later(TimeDelta::days(1)));
     let told = at_stake(&scene, &ada, everything).await;
     assert_eq!((told.keys, told.without_access, told.holders), (3, 1, 3));
     let told = at_stake(&scene, &ada, only(&[&his])).await;
@@ -167,7 +187,9 @@ pub async fn held_keys_are_found_by_name_last_four_and_holder(stores: Stores) {
     scene.add_key(&ada, "Ключ Сборки").await;
     scene.add_key(&ada, "100% sure").await;
     let his = scene.add_key(&bob, "nightly").await;
+    let hint = his.hint.to_string();
     for (term, expected) in [
+        (&*hint, vec!["nightly"]),
         ("ключ", vec!["Ключ Сборки"]),
         ("0%", vec!["100% sure"]),
         ("%", vec!["100% sure"]),
@@ -230,6 +252,58 @@ pub async fn a_family_is_all_ancestors_and_all_that_came_from_them(stores: Store
     }
 }
 
+pub async fn of_many_ancestors_the_nearest_are_in_the_family(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    let parent = scene.add_child(&ada, &root, "parent").await;
+    let key = scene.add_child(&ada, &parent, "key").await;
+    let child = scene.add_child(&ada, &key, "child").await;
+    let line = [&root, &parent, &key, &child].map(|key| key.id);
+    for (ancestors, shown, has_more) in [
+        (0, &line[2..], true),
+        (1, &line[1..], true),
+        (2, &line[..], false),
+        (3, &line[..], false),
+    ] {
+        let family = family_of_size(&scene, &ada, key.id, (ancestors, 10)).await;
+        assert_eq!(family, (shown.to_vec(), has_more), "{ancestors}");
+    }
+}
+
+pub async fn of_a_large_family_the_key_its_line_and_what_is_valid_come_first(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let parent = scene.add_key(&ada, "parent").await;
+    let mut siblings = Vec::new();
+    for number in 0..9 {
+        siblings.push(scene.add_child(&ada, &parent, &format!("sibling {number}")).await);
+    }
+    let key = scene.add_child(&ada, &parent, "key").await;
+    let niece = scene.add_child(&ada, &siblings[8], "niece").await;
+    let last = scene.add_child(&ada, &niece, "last").await;
+    let other = scene.add_child(&ada, &parent, "other").await;
+    for dead in siblings.iter().chain([&parent, &key, &niece]) {
+        scene.revoke(&ada, dead, DescendantKeys::Keep).await;
+    }
+    let ranks = [
+        vec![parent.id, key.id],
+        vec![last.id, other.id],
+        vec![siblings[8].id, niece.id],
+    ];
+    for room in 2..=13 {
+        let (keys, has_more) = family_of_size(&scene, &ada, key.id, (1, room)).await;
+        assert_eq!((keys.len(), has_more), (usize::from(room), true));
+        assert!(keys.is_sorted(), "{room}");
+        let mut left = keys.len();
+        for rank in &ranks {
+            let shown = rank.iter().filter(|id| keys.contains(id)).count();
+            assert_eq!(shown, rank.len().min(left), "{room}: {rank:?} of {keys:?}");
+            left -= shown;
+        }
+    }
+    let (keys, has_more) = family_of_size(&scene, &ada, key.id, (1, 14)).await;
+    assert_eq!((keys.len(), has_more), (14, false));
+}
+
 pub async fn what_is_at_stake_is_what_a_revocation_ends(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
@@ -244,9 +318,9 @@ pub async fn what_is_at_stake_is_what_a_revocation_ends(stores: Stores) {
         (with_descendants(&[&root]), vec![&root, &grandchild], 1),
         (with_descendants(&[&child]), vec![&grandchild], 1),
         (KeySelection::OfConsumer(ada.membership.id), vec![&old], 1),
-        (KeySelection::IssuedBefore(between), vec![&old], 1),
+        (issued_before(between), vec![&old], 1),
         (
-            KeySelection::IssuedBefore(scene.later(TimeDelta::seconds(1))),
+            issued_before(scene.later(TimeDelta::seconds(1))),
             vec![&old, &root, &grandchild],
             2,
         ),

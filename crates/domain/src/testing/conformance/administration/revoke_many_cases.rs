@@ -6,11 +6,14 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::AMPLE;
-use super::key_scene::{KeyScene, only, with_descendants};
+use std::num::NonZeroU32;
+
+use super::key_scene::{ALL, KeyScene, issued_before, only, with_descendants};
 use crate::administration::ports::{KeySelection, RevokeKeysError};
 use crate::api_key::{ApiKey, Revocation, RevocationNote, RevocationReason};
 use crate::audit::{Action, Actor, Subject};
 use crate::id::ApiKeyId;
+use crate::membership::Role;
 use crate::ports::{AddKeyError, DescendantKeys};
 
 fn ids(keys: &[&ApiKey]) -> Vec<ApiKeyId> {
@@ -33,6 +36,7 @@ pub async fn revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_ea
         .revoke(
             ada.organization.id,
             only(&[&hers.key, &his.key]),
+            ALL,
             RevocationReason::Owner,
             Some(note.clone()),
             act.clone(),
@@ -81,7 +85,7 @@ pub async fn every_selection_revokes_its_valid_keys_and_no_others(stores: Stores
         (only(&[&child]), vec![&child]),
         (only(&[&child]), vec![]),
         (with_descendants(&[&child]), vec![&grandchild]),
-        (KeySelection::IssuedBefore(before), vec![&hers, &root]),
+        (issued_before(before), vec![&hers, &root]),
         (KeySelection::OfConsumer(bob.membership.id), vec![&late, &third]),
     ] {
         let revoked = scene.revoke_many(&ada, selection.clone(), scene.act(&ada)).await;
@@ -90,6 +94,106 @@ pub async fn every_selection_revokes_its_valid_keys_and_no_others(stores: Stores
         assert_eq!(revoked, ids(&expected), "{selection:?}");
     }
     for key in [&hers, &root, &child, &grandchild, &late, &third] {
+        assert!(!scene.stored(key).await.is_valid());
+        assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
+    }
+}
+
+pub async fn many_keys_are_revoked_portion_by_portion_each_with_its_act(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let root = scene.add_key(&bob, "root").await;
+    let mut keys = vec![root.clone()];
+    for number in 0..4 {
+        keys.push(scene.add_child(&bob, &root, &format!("child {number}")).await);
+        let child = keys[1].clone();
+        keys.push(
+            scene
+                .add_child(&bob, &child, &format!("grandchild {number}"))
+                .await,
+        );
+    }
+    keys.sort_by_key(|key| key.id);
+    let later = scene.later(TimeDelta::seconds(1));
+    let mut left = keys.as_slice();
+    for (selection, at_most) in [
+        (issued_before(later), 2),
+        (KeySelection::OfConsumer(bob.membership.id), 1),
+        (with_descendants(&[&root]), 2),
+        (only(&left.iter().rev().collect::<Vec<_>>()), 2),
+        (with_descendants(&[&root]), 3),
+    ] {
+        let act = scene.act(&ada);
+        let at = scene.later(TimeDelta::milliseconds(1)) - TimeDelta::milliseconds(1);
+        let portion = NonZeroU32::new(at_most).expect("some");
+        let revoked = scene.revoke_some(&ada, selection.clone(), portion, act).await;
+        let (expected, rest) = left.split_at(left.len().min(at_most as usize));
+        let ids: Vec<ApiKeyId> = expected.iter().map(|key| key.id).collect();
+        assert_eq!(revoked.expect("revoked"), ids, "{selection:?}");
+        for key in expected {
+            let revocation = scene.stored(key).await.revocation;
+            assert_eq!(revocation.expect("it is revoked").at, at);
+            assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
+        }
+        for key in rest {
+            assert!(scene.stored(key).await.is_valid());
+        }
+        left = rest;
+    }
+    // There were two for the last three.
+    assert!(left.is_empty());
+    let again = scene
+        .revoke_many(&ada, issued_before(later), scene.act(&ada))
+        .await;
+    assert_eq!(again.expect("nothing is left"), []);
+}
+
+pub async fn every_portion_asks_anew_whether_who_acts_still_may(stores: Stores) {
+    const ONE: NonZeroU32 = NonZeroU32::MIN;
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let eve = scene.join_as(&ada.organization, "eve", Role::Owner).await;
+    let keys = [scene.add_key(&ada, "one").await, scene.add_key(&ada, "two").await];
+    let all = KeySelection::OfConsumer(ada.membership.id);
+    let first = scene.revoke_some(&ada, all.clone(), ONE, scene.act(&eve)).await;
+    assert_eq!(first.expect("revoked"), [keys[0].id]);
+    scene.end_membership(&eve).await;
+    let refused = scene.revoke_some(&ada, all, ONE, scene.act(&eve)).await;
+    assert!(matches!(refused, Err(RevokeKeysError::NotAllowed)), "{refused:?}");
+    assert!(scene.stored(&keys[1]).await.is_valid());
+    assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &keys[1]).await, 0);
+}
+
+/// Nobody is passed over because somebody else's revocation came between.
+pub async fn portions_that_many_revoke_at_once_leave_no_key(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let mut keys = Vec::new();
+    for number in 0..24 {
+        keys.push(scene.add_key(&bob, &format!("key {number}")).await);
+    }
+    let later = scene.later(TimeDelta::seconds(1));
+    let at_most = NonZeroU32::new(4).expect("some");
+    let mut tasks: Vec<BoxFuture<'static, ()>> = Vec::new();
+    for _ in 0..3 {
+        let (scene, ada) = (scene.clone(), ada.clone());
+        tasks.push(Box::pin(async move {
+            loop {
+                let act = scene.act(&ada);
+                let revoked = scene.revoke_some(&ada, issued_before(later), at_most, act).await;
+                if revoked.expect("revoked").len() < 4 {
+                    return;
+                }
+            }
+        }));
+    }
+    for key in keys.iter().step_by(3) {
+        let (scene, bob, key) = (scene.clone(), bob.clone(), key.clone());
+        tasks.push(Box::pin(async move {
+            scene.revoke(&bob, &key, DescendantKeys::Keep).await;
+        }));
+    }
+    scene.in_parallel(tasks).await;
+    for key in &keys {
         assert!(!scene.stored(key).await.is_valid());
         assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
     }
@@ -114,7 +218,7 @@ pub async fn another_organizations_keys_are_never_revoked(stores: Stores) {
         only(&[&key, &child]),
         with_descendants(&[&key]),
         KeySelection::OfConsumer(elsewhere.membership.id),
-        KeySelection::IssuedBefore(scene.later(TimeDelta::days(1))),
+        issued_before(scene.later(TimeDelta::days(1))),
     ] {
         let revoked = scene.revoke_many(&ada, selection, scene.act(&ada)).await;
         assert_eq!(revoked.expect("nothing is revoked"), []);
@@ -138,7 +242,7 @@ pub async fn keys_of_others_are_revoked_by_owners_and_administrators_only(stores
         for selection in [
             only(&[&key]),
             KeySelection::OfConsumer(bob.membership.id),
-            KeySelection::IssuedBefore(scene.later(TimeDelta::days(1))),
+            issued_before(scene.later(TimeDelta::days(1))),
         ] {
             let act = scene.act_as(actor, Some(ada.organization.id));
             let refused = scene.revoke_many(&ada, selection, act).await;
@@ -200,7 +304,7 @@ pub async fn concurrent_revocations_by_owner_and_holder_end_every_key_once(store
     let mut backwards: Vec<&ApiKey> = keys.iter().collect();
     backwards.reverse();
     for selection in [
-        KeySelection::IssuedBefore(later),
+        issued_before(later),
         with_descendants(&[&root]),
         KeySelection::OfConsumer(bob.membership.id),
         only(&backwards),

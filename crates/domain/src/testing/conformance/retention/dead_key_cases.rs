@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::scene::{ALL, MILLISECOND, RetentionScene};
-use crate::administration::ports::OrganizationKeyFilter;
+use crate::administration::ports::{FamilySize, KeyFamily, OrganizationKeyFilter};
 use crate::api_key::ApiKey;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{KeyFilter, StatusFilter};
@@ -112,7 +112,9 @@ pub async fn a_removed_key_is_nowhere_and_its_events_stay(stores: Stores) {
     let owners = &scene.stores.organization_keys;
     let held = owners.list(organization, filter, first_page).await;
     assert_eq!(held.expect("a page").items, []);
-    assert_eq!(owners.family(organization, key.id).await.expect("a family"), []);
+    let family = owners.family(organization, key.id, FamilySize::DEFAULT).await;
+    assert_eq!(family.expect("a family"), KeyFamily::default());
+    assert_eq!(owners.find(organization, key.id).await.expect("an answer"), None);
     assert_eq!(scene.events(Some(organization)).await, events);
     assert_eq!(
         scene.events(None).await,

@@ -1,6 +1,7 @@
 //! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys) promises of the
 //! keys that stay: whoever revokes a key with all that came from it still gets all of it.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
@@ -8,7 +9,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::scene::{ALL, MILLISECOND, RetentionScene};
-use crate::administration::ports::KeySelection;
+use crate::administration::ports::{FamilySize, KeySelection};
 use crate::api_key::{ApiKey, Origin, RevocationReason};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
@@ -41,6 +42,7 @@ pub async fn what_came_from_a_removed_key_stays_in_the_family_above_it(stores: S
         .revoke(
             ada.organization.id,
             with_descendants(&line[0]),
+            NonZeroU32::MAX,
             RevocationReason::Owner,
             None,
             act,
@@ -190,8 +192,10 @@ async fn descendants(scene: &RetentionScene, member: &Member, key: &ApiKey) -> V
 
 async fn family_of(scene: &RetentionScene, owner: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
     let store = &scene.stores.organization_keys;
-    let family = store.family(owner.organization.id, key.id).await;
-    family.expect("an answer").iter().map(|key| key.id).collect()
+    let size = FamilySize::DEFAULT;
+    let family = store.family(owner.organization.id, key.id, size).await;
+    let keys = family.expect("an answer").keys;
+    keys.iter().map(|key| key.id).collect()
 }
 
 fn with_descendants(key: &ApiKey) -> KeySelection {

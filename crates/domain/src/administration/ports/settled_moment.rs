@@ -1,0 +1,56 @@
+//! A moment of which it is known by now what happened before it.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// A moment so long ago that every key that was created before it is in the store.
+///
+/// Whoever creates a key takes the moment first and writes the key then, and the clocks of replicas differ a little. So a
+/// key from before a moment that is hardly over may come into the store after a revocation has gone through it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SettledMoment(DateTime<Utc>);
+
+/// A moment that is less than a minute ago, or still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be at least a minute ago: a key from later may still be on its way into the database")]
+pub struct MomentNotSettled;
+
+impl SettledMoment {
+    /// How long ago it must be: several times the longest that a change takes.
+    pub const SETTLES_IN: TimeDelta = TimeDelta::minutes(1);
+
+    /// Checks a moment.
+    ///
+    /// # Errors
+    /// It is less than [`SettledMoment::SETTLES_IN`] before now.
+    pub fn new(moment: DateTime<Utc>, now: DateTime<Utc>) -> Result<Self, MomentNotSettled> {
+        if now.signed_duration_since(moment) >= Self::SETTLES_IN {
+            Ok(Self(moment))
+        } else {
+            Err(MomentNotSettled)
+        }
+    }
+
+    /// The moment itself.
+    #[must_use]
+    pub const fn get(self) -> DateTime<Utc> {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_settled_a_minute_later() {
+        let moment: DateTime<Utc> = "2026-01-01T00:00:00Z".parse().unwrap();
+        let checked_after = |milliseconds| {
+            let settled = SettledMoment::new(moment, moment + TimeDelta::milliseconds(milliseconds));
+            settled.map(SettledMoment::get)
+        };
+        assert_eq!(checked_after(60_000), Ok(moment));
+        for too_early in [59_999, 0, -86_400_000] {
+            assert_eq!(checked_after(too_early), Err(MomentNotSettled));
+        }
+    }
+}

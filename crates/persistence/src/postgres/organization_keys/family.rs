@@ -1,0 +1,55 @@
+//! A key among its relatives.
+
+use std::convert::Infallible;
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::administration::ports::{FamilySize, KeyFamily};
+use keyward_domain::id::{ApiKeyId, OrganizationId};
+use uuid::Uuid;
+
+use super::read::named;
+use super::selection::organization_of_key;
+use crate::abort::Abort;
+use crate::lineage::shown_of_family;
+use crate::postgres::api_keys::lineage::{line_above, lineage_of_valid, some_below};
+use crate::postgres::schema::api_keys;
+
+pub(super) async fn family(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    id: ApiKeyId,
+    size: FamilySize,
+) -> Result<KeyFamily, Abort<Infallible>> {
+    let consumer: Option<Uuid> = api_keys::table
+        .filter(organization_of_key().eq(organization.as_uuid()))
+        .filter(api_keys::id.eq(id.as_uuid()))
+        .select(api_keys::consumer_id)
+        .first(connection)
+        .await
+        .optional()?;
+    let Some(consumer) = consumer else {
+        return Ok(KeyFamily::default());
+    };
+    // The key itself, and one more, of everything.
+    let (most_of_line, most) = (1 + usize::from(size.ancestors), usize::from(size.keys));
+    let mut line = line_above(connection, consumer, id.as_uuid(), most_of_line + 1).await?;
+    let is_cut_above = line.len() > most_of_line;
+    line.truncate(most_of_line);
+    let top = line.last().copied().unwrap_or(id.as_uuid());
+    let below = some_below(connection, consumer, top, most + 1).await?;
+    let is_cut_below = below.len() > most;
+    let shown = if is_cut_below {
+        let lineage = lineage_of_valid(connection, &[consumer]).await?;
+        shown_of_family(&line, &lineage, &below, most)
+    } else {
+        below
+    };
+    let mut keys = named(connection, organization, shown).await?;
+    keys.sort_by_key(|key| key.id);
+    Ok(KeyFamily {
+        keys,
+        has_more: is_cut_above || is_cut_below,
+    })
+}
