@@ -156,11 +156,8 @@ pub(crate) async fn open_to_serve(
 ) -> Result<(Arc<dyn Store>, Option<ServingRight>), Failure> {
     match database {
         Database::Postgres { service, migrations } => {
-            let has_role_of_its_own = migrations.is_some();
             let store = connected(*service, migrations).await?;
-            if has_role_of_its_own {
-                warn_of_excessive_rights(&store).await;
-            }
+            warn_of_excessive_rights(&store).await;
             Ok((Arc::new(store), None))
         }
         Database::Sqlite(config) => {
@@ -175,7 +172,7 @@ pub(crate) async fn open_to_serve(
 /// Between `migrate` and the `REVOKE` after it, and after a version that makes the table anew, the role that serves has
 /// the rights that new tables have by default.
 async fn warn_of_excessive_rights(store: &PostgresStore) {
-    match store.may_rewrite_audit_log().await {
+    match store.may_rewrite_audit_log_of_another().await {
         Ok(false) => {}
         Ok(true) => warn!(
             "the role that serves may change and remove audit events: as the owner, run \

@@ -26,6 +26,8 @@ pub(super) struct WhatStops {
     pub(super) keys: Vec<StoppingKey>,
     /// How many of the keys were used in the last [`LATELY`] days.
     pub(super) used_lately: usize,
+    /// How many of the keys are in sight; the others are unfolded.
+    in_sight: usize,
     pub(super) projects: Vec<String>,
     pub(super) invitations: u64,
 }
@@ -33,7 +35,7 @@ pub(super) struct WhatStops {
 /// How many days ago is lately.
 const LATELY: u16 = 7;
 
-/// So many keys are looked over at a glance; the rest is unfolded.
+/// So many keys are looked over at a glance.
 const AT_A_GLANCE: usize = 25;
 
 /// A valid key of the member.
@@ -104,9 +106,16 @@ impl WhatStops {
     ) -> Self {
         let lately = console.organization_keys.days_ago(LATELY);
         let used_lately = keys.iter().filter(|key| key.last_use() > Some(lately));
+        let used_lately = used_lately.count();
+        let keys = in_families(keys, revoked_parents);
+        // Whatever was used lately is in sight.
+        let last = keys
+            .iter()
+            .rposition(|key| key.last_used.as_ref().map(|used| used.at.0) > Some(lately));
         Self {
-            used_lately: used_lately.count(),
-            keys: in_families(keys, revoked_parents),
+            in_sight: last.map_or(AT_A_GLANCE, |last| AT_A_GLANCE.max(last + 1)),
+            used_lately,
+            keys,
             projects,
             invitations,
         }
@@ -114,12 +123,12 @@ impl WhatStops {
 
     /// The keys that are in sight.
     pub(super) fn first(&self) -> &[StoppingKey] {
-        self.keys.get(..AT_A_GLANCE).unwrap_or(&self.keys)
+        self.keys.get(..self.in_sight).unwrap_or(&self.keys)
     }
 
     /// The others.
     pub(super) fn rest(&self) -> &[StoppingKey] {
-        self.keys.get(AT_A_GLANCE..).unwrap_or_default()
+        self.keys.get(self.in_sight..).unwrap_or_default()
     }
 }
 

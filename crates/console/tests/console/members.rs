@@ -246,13 +246,47 @@ async fn what_was_used_lately_comes_first_with_its_family_and_long_lists_are_unf
         "Busy child",
         "Idle",
         "Never 29",
-        "8 more, not used as lately",
+        "8 more, not used in the last 7 days",
         "Never 0 ",
     ]
     .iter()
     .map(|words| text.find(words).expect(words))
     .collect();
     assert!(places.is_sorted(), "{text}");
+}
+
+#[tokio::test]
+async fn no_key_that_was_used_lately_is_folded_away_below_a_large_family() {
+    let (running, _, _, grace) = ada_and_grace().await;
+    let installation = &running.installation;
+    let small = installation.issue(&grace.as_holder(), "Small but busy").await;
+    let parent = installation.issue(&grace.as_holder(), "Parent of many").await;
+    let caller = installation.caller(&parent).await;
+    for number in 0..40 {
+        installation
+            .issue(&caller.as_holder(), &format!("Child {number}"))
+            .await;
+    }
+    installation.issue(&grace.as_holder(), "Never").await;
+    let now = installation.builder.clock.now();
+    let used = |key: &IssuedKey, hours| KeyUse {
+        key: key.key.id,
+        last: LastUse {
+            at: now - TimeDelta::hours(hours),
+            from: None,
+        },
+    };
+    let uses = vec![used(&parent, 1), used(&small, 2)];
+    installation.store.record(uses).await.unwrap();
+    let browser = running.signed_in("ada").await;
+    let text = browser.get(&remove_path(&grace)).await.text();
+    let (in_sight, folded) = text
+        .split_once("1 more, not used in the last 7 days")
+        .expect(&text);
+    assert!(
+        in_sight.contains("Small but busy") && folded.contains("Never"),
+        "{text}"
+    );
 }
 
 #[tokio::test]

@@ -26,27 +26,27 @@ impl Default for RetentionPeriods {
 }
 
 impl RetentionPeriods {
-    /// The shortest time that dead keys stay: longer than a session lives, since the key is also what tells that the
-    /// form which made it was sent before.
-    pub const SHORTEST_FOR_DEAD_KEYS: TimeDelta = TimeDelta::days(15);
+    /// The shortest time that dead keys and ended invitations stay: longer than a session lives, since each of them is
+    /// also what tells that the form which made it was sent before.
+    pub const SHORTEST_FOR_WHAT_FORMS_MAKE: TimeDelta = TimeDelta::days(15);
     /// The shortest time that audit events stay.
     pub const SHORTEST_FOR_AUDIT_EVENTS: TimeDelta = TimeDelta::days(30);
 
     /// The same, but that long for dead keys.
     ///
     /// # Errors
-    /// It is less than [`RetentionPeriods::SHORTEST_FOR_DEAD_KEYS`].
+    /// It is less than [`RetentionPeriods::SHORTEST_FOR_WHAT_FORMS_MAKE`].
     pub fn with_dead_keys(self, period: TimeDelta) -> Result<Self, InvalidRetentionPeriod> {
-        let dead_keys = at_least(Self::SHORTEST_FOR_DEAD_KEYS, period)?;
+        let dead_keys = at_least(Self::SHORTEST_FOR_WHAT_FORMS_MAKE, period)?;
         Ok(Self { dead_keys, ..self })
     }
 
     /// The same, but that long for ended invitations.
     ///
     /// # Errors
-    /// It is negative.
+    /// It is less than [`RetentionPeriods::SHORTEST_FOR_WHAT_FORMS_MAKE`].
     pub fn with_ended_invitations(self, period: TimeDelta) -> Result<Self, InvalidRetentionPeriod> {
-        let ended_invitations = at_least(TimeDelta::zero(), period)?;
+        let ended_invitations = at_least(Self::SHORTEST_FOR_WHAT_FORMS_MAKE, period)?;
         Ok(Self {
             ended_invitations,
             ..self
@@ -116,6 +116,6 @@ pub struct InvalidRetentionPeriod {
 }
 
 const _: () = assert!(
-    RetentionPeriods::SHORTEST_FOR_DEAD_KEYS.num_seconds() > Session::ABSOLUTE.num_seconds(),
-    "a form is never sent in a session that began after its key was removed"
+    RetentionPeriods::SHORTEST_FOR_WHAT_FORMS_MAKE.num_seconds() > Session::ABSOLUTE.num_seconds(),
+    "whoever sends a form again has had to sign in again since what it made ended"
 );

@@ -49,9 +49,9 @@ async fn dead_keys_stay_90_days_unless_told_otherwise() {
 #[tokio::test]
 async fn ended_invitations_stay_30_days_unless_told_otherwise() {
     let given = RetentionPeriods::default()
-        .with_ended_invitations(TimeDelta::zero())
+        .with_ended_invitations(TimeDelta::days(15))
         .unwrap();
-    for (periods, days) in [(RetentionPeriods::default(), 30), (given, 0)] {
+    for (periods, days) in [(RetentionPeriods::default(), 30), (given, 15)] {
         let mut store = MockRetentionStore::new();
         store
             .expect_remove_ended_invitations()
@@ -171,7 +171,7 @@ fn periods_are_not_shorter_than_they_are_safe() {
     };
     let periods = RetentionPeriods::default;
     assert_eq!(periods().with_dead_keys(almost(15)), too_short(15));
-    assert_eq!(periods().with_ended_invitations(almost(0)), too_short(0));
+    assert_eq!(periods().with_ended_invitations(almost(15)), too_short(15));
     assert_eq!(periods().with_expired_sessions(almost(0)), too_short(0));
     assert_eq!(periods().with_audit_events(almost(30)), too_short(30));
     assert_eq!(

@@ -11,16 +11,18 @@ use super::store::PostgresStore;
 use crate::abort::Abort;
 
 impl PostgresStore {
-    /// Whether this store's role may change or remove audit events, as far as the database's rights go. (Triggers refuse
-    /// it all the same.)
+    /// Whether this store's role may change or remove audit events, though they are not its own. Only triggers stand
+    /// before them then, and who may remove rows can tell these that all events are old.
     ///
     /// # Errors
     /// Only if the database does not answer.
-    pub async fn may_rewrite_audit_log(&self) -> Result<bool, StorageError> {
+    pub async fn may_rewrite_audit_log_of_another(&self) -> Result<bool, StorageError> {
         self.read(|connection| {
             Box::pin(async move {
-                let any = "has_table_privilege('audit_events', 'UPDATE, DELETE, TRUNCATE')";
-                let may = diesel::select(sql::<Bool>(any)).get_result(connection).await?;
+                let may =
+                    "has_table_privilege('audit_events', 'UPDATE, DELETE, TRUNCATE') AND NOT pg_has_role(
+                    (SELECT relowner FROM pg_class WHERE oid = 'audit_events'::regclass), 'USAGE')";
+                let may = diesel::select(sql::<Bool>(may)).get_result(connection).await?;
                 Ok::<_, Abort<Infallible>>(may)
             })
         })

@@ -45,8 +45,8 @@ mod tests {
     use diesel::connection::SimpleConnection;
     use diesel::prelude::SqliteConnection;
     use keyward_domain::administration::ports::{
-        KeySelection, MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore, ProjectFilter,
-        ProjectStatus, ProjectStore,
+        HolderFilter, KeySelection, MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore,
+        ProjectFilter, ProjectStatus, ProjectStore,
     };
     use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
     use keyward_domain::page::{PageRequest, PageSize};
@@ -111,6 +111,7 @@ mod tests {
             ids: vec![key],
             descendants: DescendantKeys::Revoke,
         };
+        let of_consumer = || KeySelection::OfConsumer(consumer);
         let (keys, owners) = (&store as &dyn ApiKeys, &store as &dyn OrganizationKeyStore);
         assert!(
             asks(&store, async || keys
@@ -119,11 +120,17 @@ mod tests {
             .await
         );
         assert!(asks(&store, async || keys.valid_descendants(consumer, key).await).await);
-        let held = || OrganizationKeyFilter::new(all, x);
+        let held = || OrganizationKeyFilter::new(all, None).held_by(HolderFilter::Members);
         assert!(asks(&store, async || owners.list(organization, held(), first()).await).await);
         assert!(
             asks(&store, async || owners
                 .at_stake(organization, descendants())
+                .await)
+            .await
+        );
+        assert!(
+            asks(&store, async || owners
+                .at_stake(organization, of_consumer())
                 .await)
             .await
         );

@@ -30,7 +30,7 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
         })?;
     }
     if !has_removed_any {
-        output::tell("There was nothing to remove.");
+        output::tell("Nothing was removed: nothing is old enough, or a server is removing it right now.");
     }
     Ok(())
 }

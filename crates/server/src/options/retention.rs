@@ -25,12 +25,12 @@ pub(crate) struct RetentionOptions {
     /// How long a key stays after it was revoked or its user left, 15 to 36500
     #[arg(long, env = "KEYWARD_KEEP_REVOKED_KEYS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().dead_keys().num_days(),
-          value_parser = days_for_dead_keys, hide_env_values = true)]
+          value_parser = days_for_what_forms_make, hide_env_values = true)]
     keep_revoked_keys: i64,
-    /// How long an invitation stays after it was used or taken back, or expired, 0 to 36500
+    /// How long an invitation stays after it was used or taken back, or expired, 15 to 36500
     #[arg(long, env = "KEYWARD_KEEP_ENDED_INVITATIONS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().ended_invitations().num_days(),
-          value_parser = any_days, hide_env_values = true)]
+          value_parser = days_for_what_forms_make, hide_env_values = true)]
     keep_ended_invitations: i64,
     /// How long a console session stays after it expired, 0 to 36500
     #[arg(long, env = "KEYWARD_KEEP_EXPIRED_SESSIONS", value_name = "DAYS",
@@ -64,12 +64,12 @@ fn any_days(text: &str) -> Result<i64, String> {
     days(text, TimeDelta::zero()).ok_or_else(|| format!("expected a number of days, 0 to {LONGEST}"))
 }
 
-fn days_for_dead_keys(text: &str) -> Result<i64, String> {
-    let shortest = RetentionPeriods::SHORTEST_FOR_DEAD_KEYS;
+fn days_for_what_forms_make(text: &str) -> Result<i64, String> {
+    let shortest = RetentionPeriods::SHORTEST_FOR_WHAT_FORMS_MAKE;
     days(text, shortest).ok_or_else(|| {
         format!(
-            "expected a number of days, {} to {LONGEST}: keys outlast every console session, so that a form which is sent \
-             twice makes no second one",
+            "expected a number of days, {} to {LONGEST}: what a form makes outlasts every console session, so that the \
+             form makes no second one if it is sent again",
             shortest.num_days()
         )
     })
@@ -117,13 +117,13 @@ mod tests {
     fn every_option_sets_its_own_period() {
         let read = read(&[
             "--keep-revoked-keys=15",
-            "--keep-ended-invitations=0",
+            "--keep-ended-invitations=15",
             "--keep-expired-sessions=36500",
             "--keep-audit-events=30",
         ]);
         let read = read.unwrap();
         assert_eq!(read.dead_keys(), TimeDelta::days(15));
-        assert_eq!(read.ended_invitations(), TimeDelta::zero());
+        assert_eq!(read.ended_invitations(), TimeDelta::days(15));
         assert_eq!(read.expired_sessions(), TimeDelta::days(36_500));
         assert_eq!(read.audit_events(), Some(TimeDelta::days(30)));
     }
@@ -132,7 +132,7 @@ mod tests {
     fn what_is_too_short_too_long_or_no_number_of_days_is_refused() {
         for (option, shortest) in [
             ("--keep-revoked-keys", 15),
-            ("--keep-ended-invitations", 0),
+            ("--keep-ended-invitations", 15),
             ("--keep-expired-sessions", 0),
             ("--keep-audit-events", 30),
         ] {

@@ -138,7 +138,10 @@ async fn old_audit_events_are_removed_as_the_owner_only_and_the_server_says_so()
     assert_eq!(removed.errors, "Removed 3 audit events.\n");
     assert_eq!(removed.success(), "");
     let nothing = as_owner(&["clean-up"]).run();
-    assert_eq!(nothing.errors, "There was nothing to remove.\n");
+    assert_eq!(
+        nothing.errors,
+        "Nothing was removed: nothing is old enough, or a server is removing it right now.\n"
+    );
     drop(server);
     let clean_up = format!("DROP OWNED BY {0}; DROP ROLE {0}", role.name);
     run(database.url(), &clean_up).await.unwrap();

@@ -9,6 +9,7 @@ use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryableByName, SelectableHelper};
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::BoxFuture;
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::StorageError;
@@ -42,7 +43,17 @@ pub(super) async fn valid_descendants(
 ///
 /// `LIMIT 1` changes nothing, and makes PostgreSQL look each of them up, whatever it believes to know about the table:
 /// where it expects many, it would read all keys at every step.
-pub(in crate::postgres) async fn lineage_of_valid(
+///
+/// The type of its future is hidden, as of all that others are built of: the compiler looks at futures within futures
+/// again and again, and takes minutes for it.
+pub(in crate::postgres) fn lineage_of_valid<'a>(
+    connection: &'a mut AsyncPgConnection,
+    consumers: &'a [Uuid],
+) -> BoxFuture<'a, QueryResult<Lineage>> {
+    Box::pin(load_lineage_of_valid(connection, consumers))
+}
+
+async fn load_lineage_of_valid(
     connection: &mut AsyncPgConnection,
     consumers: &[Uuid],
 ) -> QueryResult<Lineage> {

@@ -27,9 +27,8 @@ pub(super) async fn accept(
     membership: Membership,
     events: Vec<AuditEvent>,
 ) -> Result<(), Abort<AcceptInvitationError>> {
-    // Nobody else takes this invitation, takes it back, or becomes a member with another one, and whoever
-    // made it stays an owner or stays none, until the end of this
-    // transaction.
+    // Nobody else takes this invitation, takes it back, or becomes a member with another one, and whoever made it stays
+    // an owner or stays none, until the end of this transaction.
     lock_organization(connection, membership.organization_id).await?;
     let row: Option<InvitationRow> = invitations::table
         .filter(invitations::id.eq(id.as_uuid()))

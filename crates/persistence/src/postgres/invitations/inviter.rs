@@ -13,7 +13,6 @@ use uuid::Uuid;
 use crate::abort::Abort;
 use crate::actor;
 use crate::postgres::audit_log::write_events;
-
 use crate::postgres::schema::invitations;
 
 /// The invitations of an organization by a user that are open at a moment.

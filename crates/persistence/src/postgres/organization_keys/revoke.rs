@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::BoxFuture;
 use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
@@ -67,7 +68,14 @@ pub(super) async fn revoke(
     }
 }
 
-async fn lock_consumers(connection: &mut AsyncPgConnection, consumers: &[Uuid]) -> QueryResult<()> {
+fn lock_consumers<'a>(
+    connection: &'a mut AsyncPgConnection,
+    consumers: &'a [Uuid],
+) -> BoxFuture<'a, QueryResult<()>> {
+    Box::pin(load_locked(connection, consumers))
+}
+
+async fn load_locked(connection: &mut AsyncPgConnection, consumers: &[Uuid]) -> QueryResult<()> {
     memberships::table
         .filter(memberships::id.eq_any(consumers))
         .order(memberships::id)

@@ -7,6 +7,7 @@ use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressi
 use diesel::sql_types::Bool;
 use diesel::{BoxableExpression, QueryResult};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::BoxFuture;
 use keyward_domain::administration::ports::KeySelection;
 use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::ports::DescendantKeys;
@@ -30,7 +31,15 @@ pub(super) enum Selected {
 }
 
 impl Selected {
-    pub(super) async fn new(
+    pub(super) fn new(
+        connection: &mut AsyncPgConnection,
+        organization: OrganizationId,
+        selection: KeySelection,
+    ) -> BoxFuture<'_, QueryResult<Self>> {
+        Box::pin(Self::find(connection, organization, selection))
+    }
+
+    async fn find(
         connection: &mut AsyncPgConnection,
         organization: OrganizationId,
         selection: KeySelection,
@@ -68,7 +77,15 @@ pub(super) async fn consumers_of(
     }
 }
 
-async fn consumers_of_keys(
+fn consumers_of_keys<'a>(
+    connection: &'a mut AsyncPgConnection,
+    organization: OrganizationId,
+    keys: &'a [ApiKeyId],
+) -> BoxFuture<'a, QueryResult<Vec<Uuid>>> {
+    Box::pin(load_consumers_of_keys(connection, organization, keys))
+}
+
+async fn load_consumers_of_keys(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
     keys: &[ApiKeyId],

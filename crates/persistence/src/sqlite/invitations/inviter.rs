@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
-
 use keyward_domain::audit::{Act, Actor};
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 

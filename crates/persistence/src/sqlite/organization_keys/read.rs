@@ -37,6 +37,8 @@ pub(super) fn list(
         .inner_join(memberships::table.inner_join(users::table))
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
         .order(api_keys::id.desc())
+        // However few of them a filter lets through.
+        .filter(still_awaited(api_keys::id))
         .limit(one_more(page.size))
         .select(<HeldKeyRow as SelectableHelper<_>>::as_select())
         .into_boxed();
@@ -67,7 +69,7 @@ pub(super) fn list(
         query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
     }
     if let Some(term) = filter.term() {
-        query = query.filter(still_awaited(api_keys::id)).filter(
+        query = query.filter(
             instr(api_keys::search_text, term).gt(0).or(instr(
                 coalesce(users::search_text, users::username),
                 term,
@@ -96,6 +98,7 @@ pub(super) fn at_stake(
     let selected = Selected::new(connection, organization, selection)?;
     let (keys, holders): (i64, i64) = api_keys::table
         .filter(valid_of(organization, &selected))
+        .filter(still_awaited(api_keys::id))
         .select((
             count_star(),
             sql::<BigInt>("count(DISTINCT api_keys.consumer_id)"),
@@ -107,11 +110,13 @@ pub(super) fn at_stake(
         .select(memberships::id);
     let without_access: i64 = api_keys::table
         .filter(valid_of(organization, &selected))
+        .filter(still_awaited(api_keys::id))
         .filter(api_keys::consumer_id.eq_any(former_members))
         .count()
         .get_result(connection)?;
     let first: Vec<StoredId> = api_keys::table
         .filter(valid_of(organization, &selected))
+        .filter(still_awaited(api_keys::id))
         .order((api_keys::search_text, api_keys::id))
         .limit(i64::try_from(KeysAtStake::SHOWN).unwrap_or(i64::MAX))
         .select(api_keys::id)
