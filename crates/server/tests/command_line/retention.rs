@@ -267,7 +267,7 @@ fn a_period_that_cannot_be_is_refused_with_the_reason() {
         for (arguments, reason) in [
             (
                 "--keep-revoked-keys=14",
-                "15 to 36500: keys outlast every console session",
+                "15 to 36500: what a form makes outlasts every console session",
             ),
             (
                 "--keep-audit-events=29",
