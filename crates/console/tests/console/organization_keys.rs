@@ -323,7 +323,10 @@ async fn a_key_is_in_its_own_tree_however_large_the_family_is() {
         assert!(family.contains(name), "{name}");
     }
     assert!(!family.contains("sibling 497"));
-    assert!(family.contains("This family has more keys than are shown"), "{family}");
+    assert!(
+        family.contains("This family has more keys than are shown"),
+        "{family}"
+    );
     assert!(page.shows("aria-current=\"true\""));
 }
 

@@ -266,8 +266,10 @@ impl Scene {
     async fn revoke_as_owner(&self, selection: KeySelection) -> Attempt {
         let note = RevocationNote::parse("Bob is on holiday").expect("a note");
         let (keys, source) = (&self.use_cases.organization_keys, RequestSource::default());
-        keys.revoke(&self.authority(), selection, Some(note), source, None)
-            .await?;
+        let revoked = keys
+            .revoke(&self.authority(), selection, Some(note), source, None)
+            .await;
+        revoked.map_err(|stopped| stopped.why)?;
         Ok(())
     }
 }
