@@ -1,0 +1,97 @@
+//! The page of a key: its family.
+
+use keyward_domain::audit::RequestSource;
+use keyward_domain::ports::DescendantKeys;
+
+use super::{ALL, Scene};
+
+#[tokio::test]
+async fn a_key_is_in_its_own_tree_however_large_the_family_is() {
+    let scene = Scene::new().await;
+    let root = scene.issue(&scene.bob, "root").await;
+    for number in 0..505 {
+        let sibling = scene.issue_below(&root, &format!("sibling {number:03}")).await;
+        let (keys, source) = (scene.running.installation.keys(), RequestSource::default());
+        keys.revoke(
+            &scene.bob.as_holder(),
+            sibling.key.id,
+            DescendantKeys::Keep,
+            source,
+        )
+        .await
+        .unwrap();
+    }
+    let parent = scene.issue_below(&root, "young parent").await;
+    let young = scene.issue_below(&parent, "youngest").await;
+    let page = scene.owner.get(&format!("{ALL}/{}", young.key.id)).await;
+    let text = page.text();
+    let (_, family) = text.split_once("Family").unwrap();
+    for name in ["root", "sibling 000", "sibling 496", "young parent", "youngest"] {
+        assert!(family.contains(name), "{name}");
+    }
+    assert!(!family.contains("sibling 497"));
+    assert!(
+        family.contains("This family has more keys than are shown"),
+        "{family}"
+    );
+    assert!(page.shows("aria-current=\"true\""));
+}
+
+#[tokio::test]
+async fn a_key_leads_to_its_family_as_a_tree() {
+    let scene = Scene::new().await;
+    let root = scene.issue(&scene.bob, "root").await;
+    let child = scene.issue_below(&root, "child").await;
+    scene.issue_below(&child, "grandchild").await;
+    scene.issue_below(&root, "second child").await;
+    scene.issue(&scene.bob, "unrelated").await;
+    let page = scene.owner.get(&format!("{ALL}/{}", child.key.id)).await;
+    assert_eq!(page.status, 200);
+    let text = page.text();
+    let at = |name: &str| text.find(name).unwrap_or_else(|| panic!("{name}: {text}"));
+    let (_, family) = text.split_once("Family").unwrap();
+    assert!(
+        family.find("root").unwrap() < family.find("grandchild").unwrap(),
+        "{family}"
+    );
+    assert!(
+        family.find("grandchild").unwrap() < family.find("second child").unwrap(),
+        "{family}"
+    );
+    assert!(at("child") > 0 && !family.contains("unrelated"));
+    assert_eq!(
+        page.body.matches("<ul").count(),
+        page.body.matches("</ul>").count()
+    );
+    assert_eq!(
+        page.body.matches("<li>").count(),
+        page.body.matches("</li>").count()
+    );
+    assert_eq!(page.tokens(), Vec::<&str>::new());
+    let unknown = scene.owner.get(&format!("{ALL}/{}", scene.ada.user.id)).await;
+    assert_eq!(unknown.status, 404);
+}
+
+#[tokio::test]
+async fn a_family_stays_together_when_a_key_in_its_middle_is_not_kept_any_more() {
+    let scene = Scene::new().await;
+    let root = scene.issue(&scene.bob, "root").await;
+    let middle = scene.issue_below(&root, "middle").await;
+    let last = scene.issue_below(&middle, "last").await;
+    scene.revoke(&middle).await;
+    scene.forget_dead_keys().await;
+
+    let page = scene.owner.get(&format!("{ALL}/{}", root.key.id)).await;
+    let text = page.text();
+    let (_, family) = text.split_once("Family").unwrap();
+    assert!(!family.contains("middle"), "{family}");
+    let (_, below) = family.split_once("last").unwrap();
+    assert!(
+        below.contains("made by a key that is not kept any more"),
+        "{family}"
+    );
+    let page = scene.owner.get(&format!("{ALL}/{}", last.key.id)).await;
+    assert!(page.shows("root"));
+    let gone = scene.owner.get(&format!("{ALL}/{}", middle.key.id)).await;
+    assert_eq!(gone.status, 404);
+}

@@ -1,0 +1,286 @@
+//! What the list tells, and how keys are found in it.
+
+use chrono::TimeDelta;
+use keyward_domain::administration::ports::KeySelection;
+use keyward_domain::audit::RequestSource;
+use keyward_domain::clock::Clock;
+use keyward_domain::keys::IssuedKey;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::ports::DescendantKeys;
+use keyward_domain::sign_in::password::PasswordHash;
+use keyward_domain::user::DisplayName;
+
+use super::{ALL, REVOKE, Scene, selecting};
+use crate::browser::form;
+use crate::running::LIST;
+
+#[tokio::test]
+async fn an_owner_sees_everybodys_keys_with_their_holders_and_where_they_were_used_roughly() {
+    let scene = Scene::new().await;
+    let his = scene.issue(&scene.bob, "his").await;
+    scene.issue(&scene.ada, "hers").await;
+    scene.use_key(&his).await;
+    let page = scene.owner.get(ALL).await;
+    assert_eq!(page.status, 200);
+    let text = page.text();
+    assert!(
+        text.contains("his") && text.contains("hers") && text.contains("bob"),
+        "{text}"
+    );
+    assert!(
+        text.contains("from 203.0.113.0/24") && !page.shows("203.0.113.7"),
+        "{text}"
+    );
+    assert_eq!(page.tokens(), Vec::<&str>::new());
+    let own = scene.owner.get(LIST).await;
+    assert!(own.shows(&format!("href=\"{ALL}\"")));
+
+    let holders = scene.running.signed_in("bob").await.get(LIST).await;
+    assert!(holders.text().contains("from 203.0.113.7"), "{}", holders.text());
+}
+
+#[tokio::test]
+async fn to_everybody_but_owners_these_pages_do_not_exist() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "his").await;
+    let other = scene.running.installation.organization("Other");
+    scene.running.installation.member(&other, "eve", Role::Owner);
+    let selection = selecting(&[&key]);
+    for username in ["bob", "eve"] {
+        let browser = scene.running.signed_in(username).await;
+        for path in [ALL, &format!("{ALL}/{}", key.key.id), &selection] {
+            assert_eq!(browser.get(path).await.status, 404, "{username} {path}");
+        }
+        let name = format!("key-{}", key.key.id);
+        let fields = [(name.as_str(), "on"), ("note", "why"), ("confirm", "yes")];
+        assert_eq!(browser.post(REVOKE, &fields).await.status, 404, "{username}");
+    }
+    let own = scene.running.signed_in("bob").await.get(LIST).await;
+    assert!(!own.shows(ALL));
+    let visitor = scene.running.visitor().get(ALL).await;
+    assert_eq!(visitor.status, 303);
+    assert!(scene.works(&key).await);
+}
+
+#[tokio::test]
+async fn keys_are_found_by_text_state_holder_and_how_long_nobody_used_them() {
+    let scene = Scene::new().await;
+    let old = scene.issue(&scene.bob, "forgotten").await;
+    let busy = scene.issue(&scene.ada, "busy").await;
+    scene
+        .running
+        .installation
+        .builder
+        .clock
+        .advance(TimeDelta::days(40));
+    scene.use_key(&busy).await;
+    // A session does not last that long.
+    let owner = scene.running.signed_in("ada").await;
+    let holder = scene.bob.membership.id;
+    for (query, shown, hidden) in [
+        ("?search=FORGOT".to_owned(), "forgotten", "busy"),
+        ("?search=bob".to_owned(), "forgotten", "busy"),
+        (
+            format!("?search={}", old.key.hint.last_four()),
+            "forgotten",
+            "busy",
+        ),
+        ("?unused=30".to_owned(), "forgotten", "busy"),
+        (format!("?holder={holder}"), "Revoke all keys of bob", "busy"),
+        ("?status=revoked".to_owned(), "No such keys", "forgotten"),
+        ("?search=nothing".to_owned(), "No key matches", "forgotten"),
+    ] {
+        let page = owner.get(&format!("{ALL}{query}")).await;
+        let text = page.text();
+        assert!(text.contains(shown) && !text.contains(hidden), "{query}: {text}");
+    }
+    let unusual = owner.get(&format!("{ALL}?unused=41")).await;
+    assert!(unusual.text().contains("No such keys"));
+    for broken in ["?unused=x", "?holder=x", "?after=x", "?status=x"] {
+        assert_eq!(owner.get(&format!("{ALL}{broken}")).await.status, 400, "{broken}");
+    }
+}
+
+#[tokio::test]
+async fn an_owner_who_searches_for_a_token_finds_its_key_and_leaves_no_token_in_the_address() {
+    let scene = Scene::new().await;
+    let his = scene.issue(&scene.bob, "Nightly").await;
+    scene.issue(&scene.ada, "Laptop").await;
+    let (token, four) = (his.token.expose(), his.key.hint.last_four());
+    let holder = scene.bob.membership.id;
+    for (before, after) in [
+        (String::new(), String::new()),
+        (
+            format!("&status=all&unused=30&holder={holder}"),
+            format!("status=all&unused=30&holder={holder}&"),
+        ),
+    ] {
+        let query = form(&[("search", token)]);
+        let answer = scene.owner.get(&format!("{ALL}?{query}{before}")).await;
+        assert_eq!(answer.status, 303);
+        let (path, query) = answer.location().split_once('?').unwrap();
+        assert_eq!(path, ALL);
+        let mut parts: Vec<&str> = query.split('&').collect();
+        let expected = format!("{after}search={four}&left-out=token");
+        let mut expected: Vec<&str> = expected.split('&').collect();
+        parts.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(parts, expected);
+    }
+    let answer = scene
+        .owner
+        .get(&format!("{ALL}?{}", form(&[("search", token)])))
+        .await;
+    let page = scene.owner.follow(&answer).await;
+    let text = page.text();
+    assert!(text.contains("You searched for a whole token"), "{text}");
+    assert!(
+        text.contains("Nightly") && !text.contains("Laptop") && !page.shows(token),
+        "{text}"
+    );
+
+    let visitor = scene.running.visitor();
+    let answer = visitor
+        .get(&format!("{ALL}?{}", form(&[("search", token)])))
+        .await;
+    assert!(!answer.location().contains(token), "{}", answer.location());
+
+    let hint = form(&[("search", his.key.hint.as_str())]);
+    let text = scene.owner.get(&format!("{ALL}?{hint}")).await.text();
+    assert!(text.contains("Nightly") && !text.contains("Laptop"), "{text}");
+}
+
+#[tokio::test]
+async fn thousands_of_keys_come_page_by_page() {
+    let mut scene = Scene::new().await;
+    scene.running.installation.limit.0 = 1_000;
+    for number in 0..120 {
+        scene.issue(&scene.bob, &format!("key {number:03}")).await;
+    }
+    let first = scene.owner.get(ALL).await;
+    assert!(first.shows("key 119") && first.shows("key 070") && !first.shows("key 069"));
+    let (_, rest) = first
+        .body
+        .split_once("rel=\"next\"")
+        .map_or(("", ""), |parts| parts);
+    assert!(!rest.is_empty(), "there is a next page");
+    let (before, _) = first.body.split_once("\" rel=\"next\"").unwrap();
+    let next = before.rsplit_once("href=\"").unwrap().1.replace("&#38;", "&");
+    let second = scene.owner.get(&next).await;
+    assert!(second.shows("key 069") && second.shows("key 020") && !second.shows("key 070"));
+}
+
+#[tokio::test]
+async fn who_revoked_a_key_is_told_apart_from_others_of_that_name() {
+    let scene = Scene::new().await;
+    let installation = &scene.running.installation;
+    let mut user = installation.builder.user("augusta");
+    user.display_name = DisplayName::parse("bob").unwrap();
+    let membership = installation
+        .builder
+        .membership(&scene.ada.organization, &user, Role::Owner);
+    let hash = PasswordHash::from_phc_string("none".to_owned());
+    installation.store.put_user(user.clone(), hash);
+    installation.store.put_membership(membership.clone());
+    let augusta = Member {
+        user,
+        membership,
+        organization: scene.ada.organization.clone(),
+    };
+    let key = scene.issue(&scene.bob, "Deploy").await;
+    let selection = KeySelection::Keys {
+        ids: vec![key.key.id],
+        descendants: DescendantKeys::Keep,
+    };
+    let authority = augusta.as_authority().unwrap();
+    let keys = installation.organization_keys();
+    keys.revoke(&authority, selection, None, RequestSource::default(), None)
+        .await
+        .unwrap();
+    let holder = scene.running.signed_in("bob").await;
+    let all = holder.get(&format!("{LIST}?status=all")).await;
+    assert!(all.text().contains("by bob augusta, an owner"), "{}", all.text());
+}
+
+#[tokio::test]
+async fn script_in_names_and_reasons_stays_text() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "<script>1</script>").await;
+    let name = format!("key-{}", key.key.id);
+    for path in [
+        ALL.to_owned(),
+        format!("{ALL}/{}", key.key.id),
+        selecting(&[&key]),
+    ] {
+        assert!(!scene.owner.get(&path).await.shows("<script>1"), "{path}");
+    }
+    let fields = [(name.as_str(), "on"), ("note", "<b>no</b>"), ("confirm", "yes")];
+    scene.owner.post(REVOKE, &fields).await;
+    let list = scene.owner.get(&format!("{ALL}?status=all")).await;
+    assert!(!list.shows("<b>no") && list.shows("no"));
+}
+
+#[tokio::test]
+async fn a_key_that_another_created_or_revoked_names_it() {
+    let scene = Scene::new().await;
+    let parent = scene.issue(&scene.bob, "<i>Parent").await;
+    let child = scene.issue_below(&parent, "Child").await;
+    let through = scene.running.installation.caller(&parent).await.as_holder();
+    let (keep, source) = (DescendantKeys::Keep, RequestSource::default());
+    let keys = scene.running.installation.keys();
+    keys.revoke(&through, child.key.id, keep, source).await.unwrap();
+    let link = format!(
+        "<a href=\"{ALL}/{}\"><bdi>&#60;i&#62;Parent</bdi></a>",
+        parent.key.id
+    );
+    for path in [format!("{ALL}?status=all"), format!("{ALL}/{}", child.key.id)] {
+        let page = scene.owner.get(&path).await;
+        assert!(page.shows(&link), "{path}: {}", page.body);
+        assert!(
+            page.shows("by the key &#60;i&#62;Parent"),
+            "{path}: {}",
+            page.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn keys_of_former_members_are_told_from_those_that_work() {
+    let scene = Scene::new().await;
+    let his = scene.issue(&scene.bob, "his").await;
+    let hers = scene.issue(&scene.ada, "hers").await;
+    let now = scene.running.installation.builder.clock.now();
+    scene
+        .running
+        .installation
+        .store
+        .end_membership(scene.bob.membership.id, now);
+    for (query, shows_his, shows_hers) in [
+        ("", false, true),
+        ("?status=no-access", true, false),
+        ("?status=all", true, true),
+    ] {
+        let page = scene.owner.get(&format!("{ALL}{query}")).await;
+        let shows = |key: &IssuedKey| page.shows(&format!("{ALL}/{}", key.key.id));
+        assert_eq!((shows(&his), shows(&hers)), (shows_his, shows_hers), "{query}");
+    }
+    let (holder, all) = (
+        scene.bob.membership.id,
+        scene.owner.get(&format!("{ALL}?status=all")).await,
+    );
+    assert!(
+        all.shows(&format!("{ALL}?status=no-access&#38;holder={holder}")),
+        "{}",
+        all.body
+    );
+
+    let both = scene.owner.get(&selecting(&[&his, &hers])).await.text();
+    assert!(both.contains("1 of these 2 keys will stop"), "{both}");
+    assert!(
+        both.contains("1 more belongs to people who have left, and is refused already."),
+        "{both}"
+    );
+    let gone = scene.owner.get(&selecting(&[&his])).await.text();
+    assert!(gone.contains("This key has stopped already"), "{gone}");
+    assert!(!gone.contains("stops working at once"), "{gone}");
+}

@@ -1,0 +1,313 @@
+//! Revoking keys of others.
+
+use chrono::TimeDelta;
+use keyward_domain::audit::RequestSource;
+use keyward_domain::ports::DescendantKeys;
+
+use super::{ALL, REVOKE, Scene, boxes, selecting};
+use crate::running::LIST;
+
+#[tokio::test]
+async fn before_anything_is_revoked_the_page_says_what_will_stop() {
+    let scene = Scene::new().await;
+    let root = scene.issue(&scene.bob, "root").await;
+    let child = scene.issue_below(&root, "child").await;
+    let hers = scene.issue(&scene.ada, "hers").await;
+    scene.use_key(&root).await;
+    let page = scene.owner.get(&selecting(&[&root, &hers])).await;
+    assert_eq!(page.status, 200);
+    let text = page.text();
+    assert!(text.contains("Revoke 2 keys of 2 people?"), "{text}");
+    assert!(
+        text.contains("from 203.0.113.0/24") && text.contains("never used"),
+        "{text}"
+    );
+    assert!(
+        text.contains("1 more valid key was made from these") && text.contains("child"),
+        "{text}"
+    );
+    assert!(page.shows(">Cancel</a>"));
+    for key in [&root, &child, &hers] {
+        assert!(scene.works(key).await);
+    }
+    let clock = &scene.running.installation.builder.clock;
+    clock.advance(TimeDelta::minutes(2));
+    let many = scene
+        .owner
+        .get(&format!("{REVOKE}?before=2026-01-01T00:01"))
+        .await;
+    assert!(
+        many.text().contains("Revoke 3 keys of 2 people?"),
+        "{}",
+        many.text()
+    );
+    assert!(
+        many.text()
+            .contains("created before 1 January 2026, 00:01:00 UTC")
+    );
+    let none = scene
+        .owner
+        .get(&format!("{REVOKE}?before=2025-01-01T00:00"))
+        .await;
+    assert!(none.text().contains("Nothing to revoke"));
+    assert!(
+        none.text()
+            .contains("No valid key was created before 1 January 2025")
+    );
+    for never in [
+        "-9999-01-01T00:00",
+        "%2B262142-01-01T00:00",
+        "0000-12-31T00:00",
+        "soon",
+    ] {
+        let page = scene.owner.get(&format!("{REVOKE}?before={never}")).await;
+        assert_eq!(page.status, 400, "{never}");
+        assert!(page.text().contains("from the year 1 to 9999"), "{never}");
+    }
+    let nothing_ticked = scene.owner.get(&format!("{REVOKE}?")).await;
+    let list = format!("{ALL}?notice=nothing-selected");
+    assert_eq!((nothing_ticked.status, nothing_ticked.location()), (303, &*list));
+}
+
+#[tokio::test]
+async fn before_a_member_goes_it_is_said_when_and_from_where_their_keys_were_used() {
+    let scene = Scene::new().await;
+    let used = scene.issue(&scene.bob, "used").await;
+    scene.issue(&scene.bob, "spare").await;
+    scene.use_key(&used).await;
+    let members = "/organizations/acme/settings/members";
+    let removal = format!("{members}/{}/remove", scene.bob.membership.id);
+    let owners = scene.owner.get(&removal).await.text();
+    assert!(owners.contains(" from 203.0.113.0/24"), "{owners}");
+    assert!(owners.contains("never used") && !owners.contains("203.0.113.7"));
+
+    let holder = scene.running.signed_in("bob").await;
+    let leave = "/organizations/acme/settings/general/leave";
+    let holders = holder.get(leave).await.text();
+    assert!(holders.contains(" from 203.0.113.7"), "{holders}");
+    assert!(holders.contains("never used"), "{holders}");
+}
+
+#[tokio::test]
+async fn several_keys_are_revoked_with_a_reason_that_their_holder_reads() {
+    let scene = Scene::new().await;
+    let first = scene.issue(&scene.bob, "first").await;
+    let second = scene.issue(&scene.bob, "second").await;
+    let child = scene.issue_below(&second, "child").await;
+    let keys = [&first, &second].map(|key| (format!("key-{}", key.key.id), "on"));
+    let fields = boxes(&keys, &[("note", "the laptop was stolen"), ("confirm", "yes")]);
+    let answer = scene.owner.post(REVOKE, &fields).await;
+    let list = scene.owner.follow(&answer).await;
+    assert!(
+        list.text().contains("first and 1 other key were revoked."),
+        "{}",
+        list.text()
+    );
+    assert!(list.shows("role=\"status\""));
+    assert!(!scene.works(&first).await && !scene.works(&second).await && scene.works(&child).await);
+
+    let holders = scene.running.signed_in("bob").await;
+    let text = holders.get(&format!("{LIST}?status=revoked")).await.text();
+    assert!(
+        text.contains("by ada, an owner: “the laptop was stolen”"),
+        "{text}"
+    );
+
+    let again = scene.owner.post(REVOKE, &fields).await;
+    assert!(
+        scene
+            .owner
+            .follow(&again)
+            .await
+            .text()
+            .contains("Nothing was left to revoke")
+    );
+}
+
+#[tokio::test]
+async fn a_key_is_revoked_with_all_that_came_from_it_if_asked() {
+    let scene = Scene::new().await;
+    let root = scene.issue(&scene.bob, "root").await;
+    let child = scene.issue_below(&root, "child").await;
+    let name = format!("key-{}", root.key.id);
+    let fields = [
+        (name.as_str(), "on"),
+        ("descendants", "revoke"),
+        ("note", "leaked"),
+        ("confirm", "yes"),
+    ];
+    let answer = scene.owner.post(REVOKE, &fields).await;
+    assert_eq!(answer.status, 303);
+    assert!(!scene.works(&root).await && !scene.works(&child).await);
+}
+
+#[tokio::test]
+async fn all_keys_of_a_user_and_all_before_a_moment_are_revoked_and_no_others() {
+    let scene = Scene::new().await;
+    let his = scene.issue(&scene.bob, "his").await;
+    let hers = scene.issue(&scene.ada, "hers").await;
+    let holder = scene.bob.membership.id.to_string();
+    let fields = [
+        ("holder", holder.as_str()),
+        ("note", "left the team"),
+        ("confirm", "yes"),
+    ];
+    assert_eq!(scene.owner.post(REVOKE, &fields).await.status, 303);
+    assert!(!scene.works(&his).await && scene.works(&hers).await);
+
+    let clock = &scene.running.installation.builder.clock;
+    clock.advance(TimeDelta::minutes(2));
+    let page = scene
+        .owner
+        .get(&format!("{REVOKE}?before=2026-01-01T00:00:01"))
+        .await;
+    let late = scene.issue(&scene.ada, "late").await;
+    let before = page.field("before");
+    let fields = [("before", before), ("note", "incident"), ("confirm", "yes")];
+    assert_eq!(scene.owner.post(REVOKE, &fields).await.status, 303);
+    assert!(!scene.works(&hers).await && scene.works(&late).await);
+}
+
+#[tokio::test]
+async fn whoever_revokes_more_than_there_is_time_for_reads_how_many_are_left_and_goes_on() {
+    let scene = Scene::with_slow_revocations(&[]).await;
+    let mut keys = Vec::new();
+    for number in 1..=7 {
+        keys.push(scene.issue(&scene.bob, &format!("key {number}")).await);
+    }
+    let holder = scene.bob.membership.id.to_string();
+    let fields = [
+        ("holder", holder.as_str()),
+        ("note", "incident"),
+        ("confirm", "yes"),
+    ];
+    let page = scene.owner.post(REVOKE, &fields).await;
+    assert_eq!(page.status, 200);
+    let text = page.text();
+    assert!(text.contains("4 keys were revoked, 3 are left."), "{text}");
+    assert!(
+        text.contains("Revoke 3 keys of bob?") && text.contains("Go on"),
+        "{text}"
+    );
+    assert!(page.shows("value=\"incident\""), "what was written stays");
+    assert_eq!(page.field("holder"), holder);
+    let mut works = Vec::new();
+    for key in &keys {
+        works.push(scene.works(key).await);
+    }
+    assert_eq!(works, [false, false, false, false, true, true, true]);
+
+    let answer = scene.owner.post(REVOKE, &fields).await;
+    let text = scene.owner.follow(&answer).await.text();
+    assert!(text.contains("key 5 and 2 other keys were revoked."), "{text}");
+    assert!(!scene.works(&keys[6]).await);
+    let again = scene.owner.post(REVOKE, &fields).await;
+    let text = scene.owner.follow(&again).await.text();
+    assert!(text.contains("Nothing was left to revoke"), "{text}");
+}
+
+#[tokio::test]
+async fn what_was_revoked_before_the_store_failed_is_said_and_the_rest_is_revoked_the_next_time() {
+    let scene = Scene::with_slow_revocations(&[1, 2]).await;
+    for number in 1..=5 {
+        scene.issue(&scene.bob, &format!("key {number}")).await;
+    }
+    let holder = scene.bob.membership.id.to_string();
+    let fields = [
+        ("holder", holder.as_str()),
+        ("note", "incident"),
+        ("confirm", "yes"),
+    ];
+    let text = scene.owner.post(REVOKE, &fields).await.text();
+    assert!(text.contains("2 keys were revoked, 3 are left."), "{text}");
+    let nothing_at_all = scene.owner.post(REVOKE, &fields).await;
+    assert_eq!(nothing_at_all.status, 503);
+    let answer = scene.owner.post(REVOKE, &fields).await;
+    let text = scene.owner.follow(&answer).await.text();
+    assert!(text.contains("key 3 and 2 other keys were revoked."), "{text}");
+}
+
+#[tokio::test]
+async fn by_a_moment_that_is_hardly_over_nothing_is_revoked() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "key").await;
+    for before in ["2026-01-01T00:00:00", "2027-01-01T00:00"] {
+        let page = scene.owner.get(&format!("{REVOKE}?before={before}")).await;
+        assert_eq!(page.status, 422, "{before}");
+        assert!(
+            page.text().contains("Choose an earlier moment"),
+            "{}",
+            page.text()
+        );
+        let fields = [("before", before), ("note", "incident"), ("confirm", "yes")];
+        let refused = scene.owner.post(REVOKE, &fields).await;
+        assert_eq!(refused.status, 422, "{before}");
+        assert!(
+            refused.text().contains("Nothing was changed."),
+            "{}",
+            refused.text()
+        );
+    }
+    assert!(scene.works(&key).await);
+}
+
+#[tokio::test]
+async fn without_tick_or_reason_nothing_is_revoked_and_what_was_written_stays() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "his").await;
+    let name = format!("key-{}", key.key.id);
+    let long = "x".repeat(201);
+    for (note, confirm, said) in [
+        ("why \"not\"", None, "Tick the box to revoke."),
+        ("", Some(("confirm", "yes")), "Reason must not be empty."),
+        (
+            &*long,
+            Some(("confirm", "yes")),
+            "Reason must be at most 200 characters long",
+        ),
+        ("", None, "Tick the box to revoke."),
+    ] {
+        let mut fields = vec![(name.as_str(), "on"), ("note", note)];
+        fields.extend(confirm);
+        let page = scene.owner.post(REVOKE, &fields).await;
+        assert_eq!(page.status, 422, "{note}");
+        assert!(page.text().contains(said), "{said}: {}", page.text());
+        assert_eq!(page.field(&name), "on");
+    }
+    assert!(scene.works(&key).await);
+    for damaged in [
+        &[("note", "x"), ("holder", "x")][..],
+        &[("note", "x"), ("before", "soon")],
+    ] {
+        assert_eq!(scene.owner.post(REVOKE, damaged).await.status, 400);
+    }
+}
+
+#[tokio::test]
+async fn who_ticks_nothing_is_told_so_where_they_were() {
+    let scene = Scene::new().await;
+    scene.issue(&scene.bob, "his").await;
+    let answer = scene.owner.get(&format!("{REVOKE}?status=all&search=his")).await;
+    assert!(
+        answer.location().starts_with(&format!("{ALL}?status=all&")),
+        "{}",
+        answer.location()
+    );
+    let list = scene.owner.follow(&answer).await;
+    assert!(list.shows("role=\"alert\"") && list.text().contains("Tick the keys to revoke first."));
+    assert!(list.shows("value=\"his\"") && list.shows("autofocus"));
+}
+
+#[tokio::test]
+async fn where_no_key_can_be_revoked_nothing_can_be_ticked() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "his").await;
+    assert!(scene.owner.get(ALL).await.shows("Revoke selected keys"));
+    let (keep, source) = (DescendantKeys::Keep, RequestSource::default());
+    let keys = scene.running.installation.keys();
+    keys.revoke(&scene.bob.as_holder(), key.key.id, keep, source)
+        .await
+        .unwrap();
+    let revoked = scene.owner.get(&format!("{ALL}?status=revoked")).await;
+    assert!(revoked.shows("his") && !revoked.shows("Revoke selected keys") && !revoked.shows("checkbox"));
+}
