@@ -1,0 +1,254 @@
+//! Changes that storage refuses.
+
+use std::collections::BTreeSet;
+
+use keyward_domain::audit::RequestSource;
+use keyward_domain::ports::StorageError;
+use keyward_domain::testing::TestInstallation;
+
+use super::{CAUSE, SETTINGS, Scene, assert_says_so};
+use crate::browser::{Answer, Browser};
+use crate::invitations::invitation;
+use crate::running::Running;
+
+const ROUTES: &str = include_str!("../../../src/routes.rs");
+const NONCE: &str = "00000000000000000000000000000001";
+
+impl Scene {
+    /// Every form of the console once the first run is over, filled in, in an order in which none takes away what the
+    /// next one needs.
+    async fn forms(&self) -> Vec<Form<'_>> {
+        let (visitor, owner, member) = (&self.visitor, &self.owner, &self.member);
+        let password = TestInstallation::PASSWORD;
+        let [newcomers, users] = [
+            invitation(owner, "A newcomer", "member").await,
+            invitation(owner, "A user", "member").await,
+        ];
+        let [newcomers, users] = [&newcomers, &users].map(|link| link.split_once("token=").unwrap().1);
+        invitation(owner, "Nobody", "member").await;
+        let invitations = owner.get(&format!("{SETTINGS}/members/invitations")).await;
+        let taken_back = id_before(&invitations, "/take-back");
+        let session = id_before(&owner.get("/account").await, "/end\"");
+        let (edited, selected) = (&self.key("Laptop").await, &self.key("Phone").await);
+        let (active, archived) = (&self.project("Notes").await, &self.archived_project().await);
+        let grace = &self.grace.membership.id.to_string();
+        let confirmed = [("confirm", "yes")];
+        let settings = |path: &str| format!("/organizations/:slug/settings/{path}");
+        let form = Form::new;
+        vec![
+            form(
+                visitor,
+                "/sign-in",
+                "",
+                &[("username", "ada"), ("password", password)],
+            ),
+            form(
+                owner,
+                &settings("members/invite"),
+                "",
+                &[("nonce", NONCE), ("invitee", "Ivan"), ("role", "member")],
+            ),
+            form(
+                owner,
+                &settings("members/invitations/:id/take-back"),
+                &taken_back,
+                &[],
+            ),
+            form(
+                &self.newcomer,
+                "/join",
+                "",
+                &[
+                    ("token", newcomers),
+                    ("as", "newcomer"),
+                    ("display_name", "Judy"),
+                    ("username", "judy"),
+                    ("password", "seven lamps burn low"),
+                ],
+            ),
+            form(
+                &self.outsider,
+                "/join",
+                "",
+                &[("token", users), ("as", "user"), ("username", "dave")],
+            ),
+            form(
+                member,
+                &settings("api-keys/new"),
+                "",
+                &[("nonce", NONCE), ("name", "Deploy"), ("description", "")],
+            ),
+            form(
+                member,
+                &settings("api-keys/:id/edit"),
+                edited,
+                &[("name", "Server"), ("description", "")],
+            ),
+            form(member, &settings("api-keys/:id/revoke"), edited, &confirmed),
+            form(
+                owner,
+                &settings("api-keys/all/revoke"),
+                "",
+                &[
+                    (&format!("key-{selected}"), "on"),
+                    ("note", "leaked"),
+                    ("confirm", "yes"),
+                ],
+            ),
+            form(owner, &settings("projects/new"), "", &[("name", "Third")]),
+            form(owner, &settings("projects/:id"), active, &[("name", "Renamed")]),
+            form(
+                owner,
+                &settings("projects/:id/add-members"),
+                active,
+                &[("member", grace)],
+            ),
+            form(
+                owner,
+                &settings("projects/:id/remove-member"),
+                active,
+                &[("member", &self.ada.membership.id.to_string())],
+            ),
+            form(owner, &settings("projects/:id/archive"), active, &confirmed),
+            form(owner, &settings("projects/:id/restore"), archived, &[]),
+            form(&self.leaver, &settings("general/leave"), "", &confirmed),
+            form(
+                owner,
+                &settings("members/:id/role"),
+                grace,
+                &[("role", "owner"), ("confirm", "yes")],
+            ),
+            form(owner, &settings("members/:id/remove"), grace, &confirmed),
+            form(owner, "/account/sessions/:id/end", &session, &[]),
+            form(owner, "/account/sessions/end-others", "", &[]),
+            form(
+                owner,
+                "/account/password",
+                "",
+                &[
+                    ("current_password", password),
+                    ("new_password", "seven lamps burn low"),
+                ],
+            ),
+            form(owner, "/sign-out", "", &[]),
+        ]
+    }
+}
+
+/// A form that is filled in.
+struct Form<'a> {
+    sender: &'a Browser,
+    route: String,
+    path: String,
+    fields: Vec<(String, String)>,
+}
+
+impl<'a> Form<'a> {
+    fn new(sender: &'a Browser, route: &str, id: &str, fields: &[(&str, &str)]) -> Self {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Self {
+            sender,
+            path: route.replace(":slug", "acme").replace(":id", id),
+            route: route.to_owned(),
+            fields: fields.iter().map(owned).collect(),
+        }
+    }
+
+    async fn send(&self) -> Answer {
+        let fields: Vec<(&str, &str)> = self
+            .fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        self.sender.post(&self.path, &fields).await
+    }
+}
+
+/// How storage refuses a change, and what people are told then.
+struct Refusal {
+    error: fn() -> StorageError,
+    status: u16,
+    words: &'static str,
+}
+
+const REFUSALS: [Refusal; 3] = [
+    Refusal {
+        error: || StorageError::Unavailable(CAUSE.into()),
+        status: 503,
+        words: "Wait a few seconds, then try again.",
+    },
+    Refusal {
+        error: || StorageError::OutcomeUnknown(CAUSE.into()),
+        status: 503,
+        words: "Look whether the change is there",
+    },
+    Refusal {
+        error: || StorageError::Defect(CAUSE.into()),
+        status: 500,
+        words: "tell your administrator the request id",
+    },
+];
+
+/// The identifier that stands before this in the page's first address that ends so.
+fn id_before(page: &Answer, end: &str) -> String {
+    let (before, _) = page.body.split_once(end).expect(end);
+    before.rsplit_once('/').unwrap().1.to_owned()
+}
+
+#[tokio::test]
+async fn a_change_that_storage_refuses_is_not_made_and_says_so() {
+    let scene = Scene::new(|_| ()).await;
+    let forms = scene.forms().await;
+    let routes: BTreeSet<&str> = forms.iter().map(|form| form.route.as_str()).collect();
+    assert_eq!(
+        routes.len() + 1,
+        ROUTES.matches(".post(").count(),
+        "all but the first run's"
+    );
+
+    let store = &scene.running.installation.store;
+    let before = store.events();
+    for refusal in REFUSALS {
+        store.refuse_changes(refusal.error);
+        for form in &forms {
+            assert_says_so(&form.send().await, refusal.status, refusal.words, &form.path);
+        }
+    }
+    assert_eq!(store.events(), before);
+
+    // And nothing was half done: each of them works as if it was sent for the first time.
+    store.allow_changes();
+    for form in &forms {
+        let answer = form.send().await;
+        assert!(
+            matches!(answer.status, 200 | 303),
+            "{}: {}",
+            form.path,
+            answer.text()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_first_run_that_storage_refuses_says_so_and_can_be_completed_later() {
+    let running = Running::new().await;
+    let link = running
+        .installation
+        .setup()
+        .create_link(RequestSource::default())
+        .await;
+    let link = link.unwrap();
+    let fields = [
+        ("token", link.expose()),
+        ("organization", "Acme"),
+        ("display_name", "Ada"),
+        ("username", "ada"),
+        ("password", "seven lamps burn low"),
+    ];
+    let store = &running.installation.store;
+    store.refuse_changes(|| StorageError::Defect(CAUSE.into()));
+    let refused = running.visitor().post("/setup", &fields).await;
+    assert_says_so(&refused, 500, "tell your administrator the request id", "/setup");
+    store.allow_changes();
+    assert_eq!(running.visitor().post("/setup", &fields).await.status, 303);
+}
