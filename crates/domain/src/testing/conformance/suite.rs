@@ -246,9 +246,8 @@ suite! { $
             an_organization_whose_events_cannot_be_written_is_not_added
             an_organization_is_added_in_full_even_if_the_caller_stops_waiting
         }
-        session_cases {
+        session_start_cases {
             a_session_reads_back_as_it_was_started
-            an_unknown_session_is_not_found
             starting_a_session_writes_its_event
             a_session_ends_when_another_replaces_it
             a_session_starts_even_if_the_one_it_replaces_is_gone
@@ -256,9 +255,15 @@ suite! { $
             a_session_starts_in_full_even_if_the_caller_stops_waiting
             no_session_starts_with_a_password_that_was_replaced
             no_session_outlives_a_password_that_is_replaced_meanwhile
+        }
+        session_cases {
+            an_unknown_session_is_not_found
             the_sessions_of_a_user_are_listed_latest_first
             a_session_is_seen_forward_only
             an_expired_session_is_still_found
+            of_many_concurrent_sightings_the_last_moment_stays
+        }
+        session_end_cases {
             an_ended_session_is_gone
             a_session_ends_once
             all_other_sessions_of_a_user_end_at_once_each_with_its_event
@@ -266,7 +271,6 @@ suite! { $
             of_sessions_that_end_each_other_at_once_each_ends_at_most_once
             many_concurrent_ends_of_one_session_write_one_event
             a_session_ends_in_full_even_if_the_caller_stops_waiting
-            of_many_concurrent_sightings_the_last_moment_stays
             a_session_whose_end_cannot_be_written_goes_on
         }
         password_change_cases {

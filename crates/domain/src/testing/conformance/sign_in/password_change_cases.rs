@@ -4,7 +4,7 @@ use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::account_cases::session_exists;
 use super::scene::{SignInScene, password_hash};
-use super::session_cases::start_session;
+use super::sessions::start_session;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
 use crate::sign_in::password::PasswordHash;

@@ -1,0 +1,198 @@
+//! What [`SessionStore`](crate::sign_in::ports::SessionStore) promises of sessions that end.
+
+use futures_util::future::BoxFuture;
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::scene::SignInScene;
+use super::sessions::{find, new_session, sign_in, sign_out, start_session};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::sign_in::ports::NewSession;
+use crate::sign_in::session::Session;
+
+pub async fn an_ended_session_is_gone(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let new = start_session(&scene, &ada.user).await;
+    let bystander = start_session(&scene, &ada.user).await;
+    let event = sign_out(&scene, &new);
+    scene
+        .stores
+        .sessions
+        .end(new.session.id, event.clone())
+        .await
+        .expect("ended");
+
+    assert_eq!(find(&scene, &new.digest).await, None);
+    assert!(find(&scene, &bystander.digest).await.is_some());
+    assert_eq!(endings(&scene, &new).await, [event]);
+    scene
+        .stores
+        .sessions
+        .seen(new.session.id, scene.now())
+        .await
+        .expect("noted");
+    assert_eq!(find(&scene, &new.digest).await, None, "seeing it revives nothing");
+}
+
+pub async fn a_session_ends_once(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let ended = start_session(&scene, &ada.user).await;
+    for _ in 0..2 {
+        let event = sign_out(&scene, &ended);
+        scene
+            .stores
+            .sessions
+            .end(ended.session.id, event)
+            .await
+            .expect("ended");
+    }
+    assert_eq!(endings(&scene, &ended).await.len(), 1);
+
+    let replaced = start_session(&scene, &ada.user).await;
+    let second = new_session(&scene, &ada.user, Some(replaced.digest));
+    let event = sign_in(&scene, &second);
+    scene.stores.sessions.start(second, event).await.expect("started");
+    let event = sign_out(&scene, &replaced);
+    scene
+        .stores
+        .sessions
+        .end(replaced.session.id, event)
+        .await
+        .expect("ended");
+    assert_eq!(endings(&scene, &replaced).await, []);
+}
+
+pub async fn all_other_sessions_of_a_user_end_at_once_each_with_its_event(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let expired = start_session(&scene, &ada.user).await;
+    scene.later(Session::IDLE);
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
+    let his = start_session(&scene, &bob.user).await;
+    let keep = start_session(&scene, &ada.user).await;
+    let others = [
+        start_session(&scene, &ada.user).await,
+        start_session(&scene, &ada.user).await,
+    ];
+    let act = scene.act_as(Actor::User(ada.user.id), None);
+    let ended = scene
+        .stores
+        .sessions
+        .end_others(ada.user.id, keep.session.id, act);
+    assert_eq!(ended.await.expect("ended"), 2);
+
+    for new in [&expired, &others[0], &others[1]] {
+        assert_eq!(find(&scene, &new.digest).await, None);
+    }
+    for new in [&keep, &his] {
+        assert!(find(&scene, &new.digest).await.is_some());
+    }
+    let told = ended_by_others(&scene).await;
+    assert_eq!(
+        told,
+        [others[1].session.id, others[0].session.id].map(Subject::Session)
+    );
+    let act = scene.act_as(Actor::User(ada.user.id), None);
+    let again = scene
+        .stores
+        .sessions
+        .end_others(ada.user.id, keep.session.id, act);
+    assert_eq!(again.await.expect("nothing to do"), 0);
+    assert_eq!(ended_by_others(&scene).await, told);
+}
+
+pub async fn other_sessions_whose_end_cannot_be_written_go_on(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let keep = start_session(&scene, &ada.user).await;
+    let other = start_session(&scene, &ada.user).await;
+    let act = scene.act_as(Actor::User(ada.user.id), None);
+    let act = scene.unwritable_act(act).await;
+    let failed = scene
+        .stores
+        .sessions
+        .end_others(ada.user.id, keep.session.id, act);
+    failed.await.expect_err("not written");
+
+    assert!(find(&scene, &other.digest).await.is_some());
+}
+
+pub async fn of_sessions_that_end_each_other_at_once_each_ends_at_most_once(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let mut all = Vec::new();
+    for _ in 0..16 {
+        all.push(start_session(&scene, &ada.user).await);
+    }
+    let attempts = all.clone().into_iter().map(|keep| {
+        let (scene, user) = (scene.clone(), ada.user.id);
+        let task: BoxFuture<'static, _> = Box::pin(async move {
+            let act = scene.act_as(Actor::User(user), None);
+            let sessions = &scene.stores.sessions;
+            sessions.end_others(user, keep.session.id, act).await
+        });
+        task
+    });
+    let mut ended = 0;
+    for answer in scene.in_parallel(attempts).await {
+        ended += answer.expect("ended");
+    }
+
+    let left = scene.stores.sessions.list(ada.user.id).await.expect("a list");
+    assert!(left.len() <= 1, "{left:?}");
+    assert_eq!(ended + left.len(), all.len());
+    assert_eq!(ended_by_others(&scene).await.len(), ended);
+}
+
+pub async fn many_concurrent_ends_of_one_session_write_one_event(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let new = start_session(&scene, &ada.user).await;
+    let attempts = (0..32).map(|_| {
+        let (scene, new) = (scene.clone(), new.clone());
+        let task: BoxFuture<'static, _> = Box::pin(async move {
+            let event = sign_out(&scene, &new);
+            scene.stores.sessions.end(new.session.id, event).await
+        });
+        task
+    });
+    for ended in scene.in_parallel(attempts).await {
+        ended.expect("ended");
+    }
+
+    assert_eq!(endings(&scene, &new).await.len(), 1);
+}
+
+pub async fn a_session_ends_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let new = start_session(&scene, &ada.user).await;
+    let event = sign_out(&scene, &new);
+    abandon(scene.stores.sessions.end(new.session.id, event)).await;
+
+    eventually("the abandoned session ends", async || {
+        find(&scene, &new.digest).await.is_none()
+    })
+    .await;
+    assert_eq!(endings(&scene, &new).await.len(), 1);
+}
+
+pub async fn a_session_whose_end_cannot_be_written_goes_on(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let new = start_session(&scene, &ada.user).await;
+    let event = scene.unwritable(sign_out(&scene, &new)).await;
+    let failed = scene.stores.sessions.end(new.session.id, event).await;
+
+    assert!(failed.is_err());
+    assert!(find(&scene, &new.digest).await.is_some());
+}
+
+/// The sessions that were ended from another one, the last first.
+async fn ended_by_others(scene: &SignInScene) -> Vec<Subject> {
+    let events = scene.events(None).await.into_iter();
+    events
+        .filter(|event| event.action == Action::EndSession)
+        .map(|event| event.subject)
+        .collect()
+}
+
+async fn endings(scene: &SignInScene, new: &NewSession) -> Vec<AuditEvent> {
+    scene
+        .events_about(None, Action::SignOut, Subject::Session(new.session.id))
+        .await
+}

@@ -1,0 +1,187 @@
+//! What [`SessionStore`](crate::sign_in::ports::SessionStore) promises of sessions that start.
+
+use chrono::TimeDelta;
+use futures_util::future::BoxFuture;
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::scene::{SignInScene, password_hash};
+use super::sessions::{find, new_session, sign_in, start_session};
+use crate::audit::{Action, Actor, Subject};
+use crate::sign_in::ports::{NewSession, StartSessionError};
+use crate::sign_in::session::SignedIn;
+use crate::user::User;
+
+pub async fn a_session_reads_back_as_it_was_started(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
+    for user in [&ada.user, &bob.user] {
+        scene.later(TimeDelta::milliseconds(3));
+        let new = start_session(&scene, user).await;
+        let expected = SignedIn {
+            session: new.session,
+            user: user.clone(),
+        };
+        assert_eq!(find(&scene, &new.digest).await, Some(expected));
+    }
+}
+
+pub async fn starting_a_session_writes_its_event(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let new = new_session(&scene, &ada.user, None);
+    let event = sign_in(&scene, &new);
+    scene
+        .stores
+        .sessions
+        .start(new.clone(), event.clone())
+        .await
+        .expect("started");
+
+    let events = scene
+        .events_about(None, Action::SignIn, Subject::Session(new.session.id))
+        .await;
+    assert_eq!(events, [event]);
+}
+
+pub async fn a_session_ends_when_another_replaces_it(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let first = start_session(&scene, &ada.user).await;
+    let bystander = start_session(&scene, &ada.user).await;
+    let second = new_session(&scene, &ada.user, Some(first.digest));
+    let event = sign_in(&scene, &second);
+    scene
+        .stores
+        .sessions
+        .start(second.clone(), event)
+        .await
+        .expect("started");
+
+    assert_eq!(find(&scene, &first.digest).await, None);
+    for digest in [&bystander.digest, &second.digest] {
+        assert!(find(&scene, digest).await.is_some());
+    }
+}
+
+pub async fn a_session_starts_even_if_the_one_it_replaces_is_gone(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let never_started = new_session(&scene, &ada.user, None);
+    let new = new_session(&scene, &ada.user, Some(never_started.digest));
+    let event = sign_in(&scene, &new);
+    scene
+        .stores
+        .sessions
+        .start(new.clone(), event)
+        .await
+        .expect("started");
+
+    assert!(find(&scene, &new.digest).await.is_some());
+}
+
+pub async fn a_session_whose_event_cannot_be_written_does_not_start(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let first = start_session(&scene, &ada.user).await;
+    let second = new_session(&scene, &ada.user, Some(first.digest));
+    let event = scene.unwritable(sign_in(&scene, &second)).await;
+    let failed = scene.stores.sessions.start(second.clone(), event).await;
+
+    assert!(failed.is_err());
+    assert_eq!(find(&scene, &second.digest).await, None);
+    assert!(
+        find(&scene, &first.digest).await.is_some(),
+        "what it would replace goes on"
+    );
+}
+
+pub async fn a_session_starts_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let first = start_session(&scene, &ada.user).await;
+    let second = new_session(&scene, &ada.user, Some(first.digest));
+    let event = sign_in(&scene, &second);
+    abandon(scene.stores.sessions.start(second.clone(), event)).await;
+
+    eventually("the abandoned session starts", async || {
+        find(&scene, &second.digest).await.is_some()
+    })
+    .await;
+    assert_eq!(find(&scene, &first.digest).await, None);
+}
+
+pub async fn no_session_starts_with_a_password_that_was_replaced(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
+    let his = start_session(&scene, &bob.user).await;
+    // She signs in where he was signed in, while her password is replaced.
+    let late = new_session(&scene, &ada.user, Some(his.digest));
+    replace_password(&scene, &ada.user, "new").await;
+    let before = scene.events(None).await;
+    let refused = start(&scene, &late).await;
+
+    assert!(
+        matches!(refused, Err(StartSessionError::PasswordReplaced)),
+        "{refused:?}"
+    );
+    assert_eq!(find(&scene, &late.digest).await, None);
+    assert!(find(&scene, &his.digest).await.is_some(), "nothing is ended");
+    assert_eq!(scene.events(None).await, before, "nothing is written");
+
+    let with_the_new_one = NewSession {
+        verified_against: password_hash("new"),
+        ..late
+    };
+    start(&scene, &with_the_new_one).await.expect("started");
+    assert!(find(&scene, &with_the_new_one.digest).await.is_some());
+}
+
+pub async fn no_session_outlives_a_password_that_is_replaced_meanwhile(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    for round in 0..4 {
+        let verified_against = match round {
+            0 => password_hash("ada"),
+            _ => password_hash(&format!("password {round}")),
+        };
+        let sessions: Vec<NewSession> = (0..16)
+            .map(|_| NewSession {
+                verified_against: verified_against.clone(),
+                ..new_session(&scene, &ada.user, None)
+            })
+            .collect();
+        let mut tasks: Vec<BoxFuture<'static, Result<(), StartSessionError>>> = Vec::new();
+        for new in sessions.clone() {
+            let scene = scene.clone();
+            tasks.push(Box::pin(async move { start(&scene, &new).await }));
+        }
+        let (replacing, user) = (scene.clone(), ada.user.clone());
+        let replacement: BoxFuture<'static, _> = Box::pin(async move {
+            replace_password(&replacing, &user, &format!("password {}", round + 1)).await;
+            Ok(())
+        });
+        // In the middle of them all.
+        tasks.insert(sessions.len() / 2, replacement);
+        for outcome in scene.in_parallel(tasks).await {
+            assert!(
+                matches!(outcome, Ok(()) | Err(StartSessionError::PasswordReplaced)),
+                "{outcome:?}"
+            );
+        }
+
+        for new in &sessions {
+            assert_eq!(find(&scene, &new.digest).await, None);
+        }
+    }
+}
+
+async fn start(scene: &SignInScene, new: &NewSession) -> Result<(), StartSessionError> {
+    let event = sign_in(scene, new);
+    scene.stores.sessions.start(new.clone(), event).await
+}
+
+async fn replace_password(scene: &SignInScene, user: &User, word: &str) {
+    let act = scene.act_as(Actor::Administrator, None);
+    let event = act.event(Action::ResetPassword, Subject::User(user.id));
+    scene
+        .stores
+        .accounts
+        .replace_password(user.id, password_hash(word), event)
+        .await
+        .expect("replaced");
+}
