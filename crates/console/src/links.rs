@@ -3,6 +3,7 @@
 use keyward_domain::id::{ApiKeyId, ConsumerId, InvitationId, MembershipId, ProjectId, SessionId};
 use keyward_domain::invitation::InvitationToken;
 use keyward_domain::organization::Slug;
+use keyward_domain::user::Username;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::local_path::LocalPath;
@@ -44,6 +45,11 @@ pub(crate) fn members(organization: &Slug) -> String {
 
 pub(crate) fn member(organization: &Slug, member: MembershipId) -> String {
     format!("{}/{member}", members(organization))
+}
+
+/// Leads to the page of the member who signs in with this name.
+pub(crate) fn member_named(organization: &Slug, username: &Username) -> String {
+    format!("{}/named/{username}", members(organization))
 }
 
 pub(crate) fn change_role(organization: &Slug, member: MembershipId) -> String {

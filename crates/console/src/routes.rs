@@ -94,6 +94,10 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             action(RouteMethod::new().post(invitations::take_back)),
         )
         .at(
+            "/organizations/:slug/settings/members/named/:username",
+            page(RouteMethod::new().get(member::show_named)),
+        )
+        .at(
             "/organizations/:slug/settings/members/:id",
             page(RouteMethod::new().get(member::show)),
         )

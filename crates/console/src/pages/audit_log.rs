@@ -3,14 +3,17 @@
 mod csv;
 pub(crate) mod export;
 mod json_lines;
+mod meant;
 mod search;
 mod sentence;
+mod words_in_addresses;
 
 use std::sync::Arc;
 
 use askama::Template;
 use keyward_domain::administration::AuditPage;
-use keyward_domain::audit::{AuditEvent, Outcome};
+use keyward_domain::audit::{Actor, AuditEvent, Outcome, Subject};
+use keyward_domain::organization::Slug;
 use keyward_domain::page::{PageRequest, PageSize};
 use poem::http::StatusCode;
 use poem::web::Data;
@@ -56,59 +59,106 @@ pub(crate) async fn show(
 ) -> Result<Response, Refusal> {
     let slug = &owner.insider.member.organization.slug;
     let list = links::audit_log(slug);
-    let search = Search::read(&console.audit_trail, &owner.authority, &query).await?;
-    let settings = Settings::new(&owner.insider, Section::AuditLog);
-    let Some(filter) = search.filter() else {
-        let page = AuditLogPage {
-            settings,
-            form: search.form(&list, None),
-            rows: Vec::new(),
-            newest: None,
-            older: None,
-            csv: String::new(),
-            json_lines: String::new(),
-            list,
-        };
-        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
-    };
+    let asked = Search::read(console, &owner.authority, &query).await?;
+    // What cannot be looked for is said in the form, above what the rest of it finds.
+    let search = asked.without_errors();
     let request = PageRequest {
         size: PageSize::DEFAULT,
         after: search.after,
     };
     let found = console
         .audit_trail
-        .list(&owner.authority, filter, request)
+        .list(&owner.authority, search.filter(), request)
         .await?;
-    let row = |event| Row::new(event, &found, &search, &list);
+    let rows = Rows {
+        found: &found,
+        search: &search,
+        slug,
+        list: &list,
+    };
     let page = AuditLogPage {
-        settings,
-        form: search.form(&list, Some(&found)),
-        rows: found.events.items.iter().map(row).collect(),
+        settings: Settings::new(&owner.insider, Section::AuditLog),
+        form: asked.form(&list, Some(&found)),
+        rows: found.events.items.iter().map(|event| rows.row(event)).collect(),
         newest: search.after.map(|_| search.address(&list)),
         older: found.events.next.map(|next| search.address_after(&list, next)),
         csv: search.address(&links::audit_log_csv(slug)),
         json_lines: search.address(&links::audit_log_json_lines(slug)),
         list,
     };
-    html(StatusCode::OK, &page)
+    let status = if asked.has_errors() {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    };
+    html(status, &page)
 }
 
-impl Row {
-    fn new(event: &AuditEvent, found: &AuditPage, search: &Search, list: &str) -> Self {
-        let actor = Party::actor(event.actor, Some(found), |actor| {
-            search.of_actor(actor).address(list)
-        });
-        let party = |subject| {
-            Party::subject(subject, Some(found), |subject| {
-                search.of_subject(subject).address(list)
-            })
-        };
-        Self {
+/// What the rows of a page have in common.
+struct Rows<'a> {
+    found: &'a AuditPage,
+    search: &'a Search,
+    slug: &'a Slug,
+    list: &'a str,
+}
+
+impl Rows<'_> {
+    fn row(&self, event: &AuditEvent) -> Row {
+        let actor = self.actor(event.actor);
+        Row {
             at: Moment(event.at),
-            sentence: Sentence::new(event, actor, party),
+            sentence: Sentence::new(event, self.found, actor, |subject| self.subject(subject)),
             address: event.source.address.map(|address| address.to_string()),
             request_id: event.source.request_id.clone(),
             is_refused: event.outcome == Outcome::Refused,
         }
+    }
+
+    fn actor(&self, actor: Actor) -> Party {
+        let page = actor.as_subject().and_then(|subject| self.page_of(subject));
+        let events = self.search.of_actor(actor).address(self.list);
+        Party::actor(actor, Some(self.found)).leading_to(page, events)
+    }
+
+    fn subject(&self, subject: Subject) -> Party {
+        let party = Party::subject(subject, Some(self.found));
+        if subject == Subject::Installation {
+            return party;
+        }
+        let events = self.search.of_subject(subject).address(self.list);
+        party.leading_to(self.page_of(subject), events)
+    }
+
+    /// Where owners see it, as long as it is there.
+    fn page_of(&self, subject: Subject) -> Option<String> {
+        if !self.found.names.contains_key(&subject) {
+            return None;
+        }
+        match subject {
+            Subject::Organization(_) => Some(links::general(self.slug)),
+            Subject::User(_) => {
+                let username = self.found.usernames.get(&subject)?;
+                Some(links::member_named(self.slug, username))
+            }
+            Subject::Membership(id) => Some(links::member(self.slug, id)),
+            Subject::Project(id) => Some(links::project(self.slug, id)),
+            Subject::ApiKey(id) => Some(links::organization_key(self.slug, id)),
+            // Only those that are still open are listed.
+            Subject::Invitation(_) | Subject::Session(_) | Subject::Installation => None,
+        }
+    }
+}
+
+impl Row {
+    /// Everybody and everything in it, each once.
+    fn parties(&self) -> Vec<&Party> {
+        let Sentence {
+            actor,
+            subject,
+            object,
+            ..
+        } = &self.sentence;
+        let others = [subject, object].into_iter().filter_map(Option::as_ref);
+        std::iter::once(actor).chain(others).collect()
     }
 }

@@ -5,16 +5,20 @@ use std::sync::Arc;
 use askama::Template;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::MemberOverview;
+use keyward_domain::audit::Subject;
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
+use keyward_domain::user::Username;
 use poem::http::StatusCode;
 use poem::web::Data;
-use poem::{Response, handler};
+use poem::{Request, Response, handler};
 
 use crate::forms::Query;
-use crate::pages::html;
+use crate::pages::key_standing::Standing;
+use crate::pages::listing::ListedStatus;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
+use crate::pages::{html, redirect};
 use crate::path_id::PathId;
 use crate::refusal::Refusal;
 use crate::viewer::{Insider, Owner};
@@ -33,6 +37,8 @@ struct MemberPage {
     valid_keys: u32,
     /// Where these are listed.
     keys: String,
+    /// What they did.
+    events: String,
     projects: u32,
     /// Where the other role is given.
     change_role: String,
@@ -45,6 +51,20 @@ struct MemberPage {
     was_refused: bool,
 }
 
+/// Somebody who is no member any more.
+#[derive(Template)]
+#[template(path = "former_member.html")]
+struct FormerMemberPage {
+    settings: Settings,
+    list: String,
+    name: String,
+    username: String,
+    /// Where the keys that they left behind are listed.
+    keys: String,
+    /// What they did.
+    events: String,
+}
+
 #[handler]
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
@@ -52,13 +72,68 @@ pub(crate) async fn show(
     PathId(id): PathId<MembershipId>,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let member = find(console, &authority, id).await?;
+    let Some(member) = console.members.find(&authority, id).await? else {
+        let subject = Subject::Membership(id);
+        return former_member(console, &insider, &authority, subject).await;
+    };
     let page = MemberPage {
         // The page tells the role that they have, so no link can claim another.
         has_new_role: query.optional("role") == Some("changed"),
         ..MemberPage::new(console, &insider, &member).await?
     };
     html(StatusCode::OK, &page)
+}
+
+/// Leads from a name that somebody signs in with to their page.
+#[handler]
+pub(crate) async fn show_named(
+    Data(console): Data<&Arc<Console>>,
+    Owner { insider, authority }: Owner,
+    request: &Request,
+) -> Result<Response, Refusal> {
+    let username = request
+        .raw_path_param("username")
+        .and_then(|username| Username::parse(username).ok())
+        .ok_or(Refusal::NotFound)?;
+    if let Some(member) = console.members.find_by_username(&authority, &username).await? {
+        let slug = &insider.member.organization.slug;
+        return Ok(redirect(&links::member(slug, member.membership.id)));
+    }
+    let organization = authority.organization_id();
+    let user = console.names.find_user(organization, &username).await?;
+    let subject = Subject::User(user.ok_or(Refusal::NotFound)?);
+    former_member(console, &insider, &authority, subject).await
+}
+
+/// The page of somebody who was a member: it says that they are gone, and leads on to what they left behind.
+async fn former_member(
+    console: &Console,
+    insider: &Insider,
+    authority: &Authority,
+    subject: Subject,
+) -> Result<Response, Refusal> {
+    let organization = authority.organization_id();
+    let name = console.names.find(organization, &[subject]).await?;
+    let username = console.names.usernames(organization, &[subject]).await?;
+    let (Some(name), Some(username)) = (name.get(&subject), username.get(&subject)) else {
+        return Err(Refusal::NotFound);
+    };
+    let slug = &insider.member.organization.slug;
+    let page = FormerMemberPage {
+        settings: Settings::new(insider, Section::Members),
+        list: links::members(slug),
+        name: name.clone(),
+        username: username.to_string(),
+        keys: links::with_query(
+            &links::organization_keys(slug),
+            [
+                ("status", Some(Standing::WithoutAccess.as_str())),
+                ("search", Some(username.as_str())),
+            ],
+        ),
+        events: links::with_query(&links::audit_log(slug), [("who", Some(username.as_str()))]),
+    };
+    html(StatusCode::NOT_FOUND, &page)
 }
 
 /// The page after the last owner was to become a plain member: it says why that was refused.
@@ -102,6 +177,10 @@ impl MemberPage {
             joined: Moment(member.membership.joined_at),
             valid_keys: member.valid_keys,
             keys: links::keys_of(slug, id, None),
+            events: links::with_query(
+                &links::audit_log(slug),
+                [("who", Some(member.user.username.as_str()))],
+            ),
             projects: member.projects,
             change_role: links::change_role(slug, id),
             end: if is_viewer {

@@ -52,8 +52,11 @@ async fn download(
     request: &Request,
     format: Format,
 ) -> Result<Response, Refusal> {
-    let search = Search::read(&console.audit_trail, &owner.authority, query).await?;
-    let filter = search.filter().ok_or(Refusal::BadAddress)?;
+    let search = Search::read(console, &owner.authority, query).await?;
+    // A file is kept and handed on: it holds what was asked for, or there is none.
+    if search.has_errors() {
+        return Err(Refusal::BadAddress);
+    }
     let slug = owner.insider.member.organization.slug.clone();
     let mut download = Download {
         console: Arc::clone(console),
@@ -61,7 +64,7 @@ async fn download(
             .read(request.headers())
             .ok_or(Refusal::NotFound)?,
         slug: slug.clone(),
-        export: console.audit_trail.export(&owner.authority, filter),
+        export: console.audit_trail.export(&owner.authority, search.filter()),
         format,
     };
     // The first piece comes before the answer: if the store fails, people see a page that says so, and not a broken file.

@@ -1,11 +1,16 @@
 //! The search form of the audit log: what was asked for, as a filter, as an address and as it is shown again.
 
 use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, Utc};
-use keyward_domain::administration::{AuditPage, AuditTrail, Authority};
+use keyward_domain::administration::{AuditPage, Authority};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::{AuditFilter, AuditPosition};
 
+use super::meant::{self, Candidate, Meant};
 use super::sentence::{Party, choice};
+use super::words_in_addresses::{
+    actor_from, actor_to_text, position_from, position_to_text, subject_from, subject_to_text,
+};
+use crate::Console;
 use crate::forms::Fields;
 use crate::links;
 use crate::pages::field::Field;
@@ -29,8 +34,12 @@ pub(super) struct Search {
 enum Chosen<T> {
     Any,
     One(T),
-    /// What was typed names nothing in this organization.
-    Unknown(String),
+    /// What was typed names nothing in this organization, or several things, or only resembles their names.
+    Unclear {
+        typed: String,
+        candidates: Vec<Candidate<T>>,
+        is_shared: bool,
+    },
 }
 
 /// A day in UTC, if it is one.
@@ -56,6 +65,17 @@ pub(super) struct SearchForm {
 pub(super) struct Choice {
     pub(super) typed: Field,
     pub(super) found: Option<Found>,
+    /// What may be meant, if that is not clear.
+    pub(super) offered: Vec<Offered>,
+}
+
+/// Somebody or something that may be meant.
+pub(super) struct Offered {
+    pub(super) name: String,
+    /// What tells it apart.
+    pub(super) detail: String,
+    /// The same search with it.
+    pub(super) address: String,
 }
 
 /// Who or what was found.
@@ -78,7 +98,7 @@ impl Search {
     /// Reads what was asked for. What people type and may get wrong is kept with what is wrong with it; what only our
     /// own links send is refused.
     pub(super) async fn read(
-        trail: &AuditTrail,
+        console: &Console,
         authority: &Authority,
         query: &Fields,
     ) -> Result<Self, Refusal> {
@@ -91,18 +111,12 @@ impl Search {
         let who = match given("who") {
             None => Chosen::Any,
             Some(typed) if let Some(actor) = actor_from(typed) => Chosen::One(actor),
-            Some(typed) => match trail.find_actor(authority, typed).await? {
-                Some(actor) => Chosen::One(actor),
-                None => Chosen::Unknown(typed.to_owned()),
-            },
+            Some(typed) => Chosen::new(typed, meant::actor(console, authority, typed).await?),
         };
         let what = match given("what") {
             None => Chosen::Any,
             Some(typed) if let Some(subject) = subject_from(typed) => Chosen::One(subject),
-            Some(typed) => match trail.find_subject(authority, typed).await? {
-                Some(subject) => Chosen::One(subject),
-                None => Chosen::Unknown(typed.to_owned()),
-            },
+            Some(typed) => Chosen::new(typed, meant::subject(console, authority, typed).await?),
         };
         let action = match given("action") {
             None => None,
@@ -123,15 +137,34 @@ impl Search {
         .with_days_in_order())
     }
 
-    /// What to look for; nothing as long as something is wrong.
-    pub(super) fn filter(&self) -> Option<AuditFilter> {
-        Some(AuditFilter {
-            actor: self.who.checked()?,
+    /// What to look for, as far as it is clear.
+    pub(super) fn filter(&self) -> AuditFilter {
+        AuditFilter {
+            actor: self.who.clear(),
             action: self.action,
-            subject: self.what.checked()?,
-            from: self.from.checked()?.map(start_of),
-            until: self.until.checked()?.and_then(day_after).map(start_of),
-        })
+            subject: self.what.clear(),
+            from: self.from.readable().map(start_of),
+            until: self.until.readable().and_then(day_after).map(start_of),
+        }
+    }
+
+    /// Whether something that was typed cannot be looked for.
+    pub(super) fn has_errors(&self) -> bool {
+        self.who.is_unclear()
+            || self.what.is_unclear()
+            || self.from.is_unreadable()
+            || self.until.is_unreadable()
+    }
+
+    /// The same search without what cannot be looked for.
+    pub(super) fn without_errors(&self) -> Self {
+        Self {
+            who: self.who.clear().map_or(Chosen::Any, Chosen::One),
+            what: self.what.clear().map_or(Chosen::Any, Chosen::One),
+            from: self.from.readable().map_or(Day::Any, Day::One),
+            until: self.until.readable().map_or(Day::Any, Day::One),
+            ..self.clone()
+        }
     }
 
     /// The same search, but for what this actor did.
@@ -189,29 +222,31 @@ impl Search {
             ..self.clone()
         };
         let found_actor = |actor: Actor| Found {
-            party: Party::actor(actor, known, |_| String::new()),
+            party: Party::actor(actor, known),
             value: actor_to_text(actor),
             without: anybody.address(list),
         };
         let found_subject = |subject: Subject| Found {
-            party: Party::subject(subject, known, |_| String::new()),
+            party: Party::subject(subject, known),
             value: subject_to_text(subject),
             without: anything.address(list),
         };
         SearchForm {
             who: self.who.to_choice(
-                "Nobody here is called that. Type a username, or the id of a key.",
+                "Nobody here is called that. Type a name, a username, or the id of a key.",
                 found_actor,
+                |actor| self.of_actor(actor).address(list),
             ),
             actions: self.action_choices(),
             what: self.what.to_choice(
-                "Nothing here has this id. Type the whole id, or choose something in the list.",
+                "Nothing here is called that. Type a name, the last four characters of a token, or an id.",
                 found_subject,
+                |subject| self.of_subject(subject).address(list),
             ),
             from: self.from.to_shown(),
             until: self.until.to_shown(),
             is_filtered: self.address(list) != list,
-            has_errors: self.filter().is_none(),
+            has_errors: self.has_errors(),
         }
     }
 
@@ -242,12 +277,31 @@ impl Search {
 }
 
 impl<T: Copy> Chosen<T> {
-    /// The choice, if any; nothing at all if it names nothing.
-    fn checked(&self) -> Option<Option<T>> {
+    fn new(typed: &str, meant: Meant<T>) -> Self {
+        let (candidates, is_shared) = match meant {
+            Meant::One(one) => return Self::One(one),
+            Meant::OneOf(candidates) => (candidates, true),
+            Meant::Perhaps(candidates) => (candidates, false),
+        };
+        Self::Unclear {
+            typed: typed.to_owned(),
+            candidates,
+            is_shared,
+        }
+    }
+
+    /// The choice, if it is clear.
+    const fn clear(&self) -> Option<T> {
         match self {
-            Self::Any => Some(None),
-            Self::One(chosen) => Some(Some(*chosen)),
-            Self::Unknown(_) => None,
+            Self::One(chosen) => Some(*chosen),
+            Self::Any | Self::Unclear { .. } => None,
+        }
+    }
+
+    const fn is_unclear(&self) -> bool {
+        match self {
+            Self::Any | Self::One(_) => false,
+            Self::Unclear { .. } => true,
         }
     }
 
@@ -255,22 +309,40 @@ impl<T: Copy> Chosen<T> {
         match self {
             Self::Any => None,
             Self::One(chosen) => Some(text(*chosen)),
-            Self::Unknown(typed) => Some(typed.clone()),
+            Self::Unclear { typed, .. } => Some(typed.clone()),
         }
     }
 
-    fn to_choice(&self, problem: &str, found: impl Fn(T) -> Found) -> Choice {
-        let mut typed = Field::default();
-        let mut chosen = None;
+    fn to_choice(&self, unknown: &str, found: impl Fn(T) -> Found, instead: impl Fn(T) -> String) -> Choice {
+        let mut choice = Choice {
+            typed: Field::default(),
+            found: None,
+            offered: Vec::new(),
+        };
         match self {
             Self::Any => {}
-            Self::One(one) => chosen = Some(found(*one)),
-            Self::Unknown(text) => {
-                typed = Field::with_value(text);
-                typed.error = Some(problem.to_owned());
+            Self::One(one) => choice.found = Some(found(*one)),
+            Self::Unclear {
+                typed,
+                candidates,
+                is_shared,
+            } => {
+                choice.typed = Field::with_value(typed);
+                let problem = match (candidates.is_empty(), is_shared) {
+                    (true, _) => unknown,
+                    (false, true) => "Several are called that. Which one?",
+                    (false, false) => "None has exactly this name. Is it one of these?",
+                };
+                choice.typed.error = Some(problem.to_owned());
+                let offered = candidates.iter().map(|candidate| Offered {
+                    name: candidate.name.clone(),
+                    detail: candidate.detail.clone(),
+                    address: instead(candidate.means),
+                });
+                choice.offered = offered.collect();
             }
         }
-        Choice { typed, found: chosen }
+        choice
     }
 }
 
@@ -286,11 +358,17 @@ impl Day {
         }
     }
 
-    fn checked(&self) -> Option<Option<NaiveDate>> {
+    const fn readable(&self) -> Option<NaiveDate> {
         match self {
-            Self::Any => Some(None),
-            Self::One(day) => Some(Some(*day)),
-            Self::Unreadable { .. } => None,
+            Self::One(day) => Some(*day),
+            Self::Any | Self::Unreadable { .. } => None,
+        }
+    }
+
+    const fn is_unreadable(&self) -> bool {
+        match self {
+            Self::Any | Self::One(_) => false,
+            Self::Unreadable { .. } => true,
         }
     }
 
@@ -319,112 +397,9 @@ fn day_after(day: NaiveDate) -> Option<NaiveDate> {
     day.checked_add_days(Days::new(1))
 }
 
-/// No username has a colon, so a kind with an identifier cannot be mistaken for one.
-fn actor_to_text(actor: Actor) -> String {
-    let id = actor.as_subject().and_then(Subject::id);
-    format!(
-        "{}:{}",
-        actor.kind(),
-        id.map(|id| id.to_string()).unwrap_or_default()
-    )
-}
-
-fn actor_from(text: &str) -> Option<Actor> {
-    match text.split_once(':')? {
-        ("user", id) => Some(Actor::User(id.parse().ok()?)),
-        ("api_key", id) => Some(Actor::ApiKey(id.parse().ok()?)),
-        ("administrator", "") => Some(Actor::Administrator),
-        ("anonymous", "") => Some(Actor::Anonymous),
-        _ => None,
-    }
-}
-
-fn subject_to_text(subject: Subject) -> String {
-    let id = subject.id().map(|id| id.to_string());
-    format!("{}:{}", subject.kind(), id.unwrap_or_default())
-}
-
-fn subject_from(text: &str) -> Option<Subject> {
-    match text.split_once(':')? {
-        ("installation", "") => Some(Subject::Installation),
-        ("organization", id) => Some(Subject::Organization(id.parse().ok()?)),
-        ("user", id) => Some(Subject::User(id.parse().ok()?)),
-        ("membership", id) => Some(Subject::Membership(id.parse().ok()?)),
-        ("invitation", id) => Some(Subject::Invitation(id.parse().ok()?)),
-        ("project", id) => Some(Subject::Project(id.parse().ok()?)),
-        ("api_key", id) => Some(Subject::ApiKey(id.parse().ok()?)),
-        ("session", id) => Some(Subject::Session(id.parse().ok()?)),
-        _ => None,
-    }
-}
-
-fn position_to_text(position: AuditPosition) -> String {
-    format!("{}:{}", position.at.timestamp_millis(), position.id)
-}
-
-fn position_from(text: &str) -> Option<AuditPosition> {
-    let (milliseconds, id) = text.split_once(':')?;
-    let at = DateTime::from_timestamp_millis(milliseconds.parse().ok()?)?;
-    Some(AuditPosition {
-        at: YEARS.contains(&at.year()).then_some(at)?,
-        id: id.parse().ok()?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use keyward_domain::id::{ApiKeyId, UserId};
-    use keyward_domain::testing::Builder;
-
     use super::*;
-
-    #[test]
-    fn actors_subjects_and_positions_read_back_from_addresses() {
-        let make = Builder::new(1);
-        let (user, key): (UserId, ApiKeyId) = (make.ids.next(), make.ids.next());
-        for actor in [
-            Actor::User(user),
-            Actor::ApiKey(key),
-            Actor::Administrator,
-            Actor::Anonymous,
-        ] {
-            assert_eq!(actor_from(&actor_to_text(actor)), Some(actor));
-        }
-        for subject in [
-            Subject::Installation,
-            Subject::Organization(make.ids.next()),
-            Subject::User(user),
-            Subject::Membership(make.ids.next()),
-            Subject::Invitation(make.ids.next()),
-            Subject::Project(make.ids.next()),
-            Subject::ApiKey(key),
-            Subject::Session(make.ids.next()),
-        ] {
-            assert_eq!(subject_from(&subject_to_text(subject)), Some(subject));
-        }
-        let position = AuditPosition {
-            at: "2026-01-01T00:00:00.123Z".parse().unwrap(),
-            id: make.ids.next(),
-        };
-        assert_eq!(position_from(&position_to_text(position)), Some(position));
-    }
-
-    #[test]
-    fn damaged_addresses_name_nothing() {
-        for text in [
-            "",
-            ":",
-            "user:",
-            "user:1",
-            "king:0",
-            "administrator:1",
-            "9223372036854775807:0",
-        ] {
-            assert_eq!(actor_from(text), None, "{text}");
-            assert_eq!(subject_from(text), None, "{text}");
-            assert_eq!(position_from(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn a_day_is_read_as_browsers_and_people_write_it() {

@@ -20,8 +20,10 @@ pub(super) struct Party {
     pub(super) kind: &'static str,
     /// What it is called; or which one it was, if it has no name any more.
     pub(super) label: Label,
-    /// All that it was in.
-    pub(super) address: Option<String>,
+    /// Its own page.
+    pub(super) page: Option<String>,
+    /// All that it did, or was in.
+    pub(super) events: Option<String>,
 }
 
 pub(super) enum Label {
@@ -36,8 +38,13 @@ pub(super) enum Label {
 }
 
 impl Sentence {
-    pub(super) fn new(event: &AuditEvent, actor: Party, party: impl Fn(Subject) -> Party) -> Self {
-        let words = Words::of(event.action);
+    pub(super) fn new(
+        event: &AuditEvent,
+        known: &AuditPage,
+        actor: Party,
+        party: impl Fn(Subject) -> Party,
+    ) -> Self {
+        let words = Words::of(event, known);
         Self {
             actor,
             verb: words.verb,
@@ -49,7 +56,7 @@ impl Sentence {
 }
 
 impl Party {
-    pub(super) fn actor(actor: Actor, known: Option<&AuditPage>, address: impl Fn(Actor) -> String) -> Self {
+    pub(super) fn actor(actor: Actor, known: Option<&AuditPage>) -> Self {
         Self {
             kind: match actor {
                 Actor::User(_) => "",
@@ -60,15 +67,12 @@ impl Party {
             label: actor
                 .as_subject()
                 .map_or(Label::None, |subject| Label::of(subject, known)),
-            address: Some(address(actor)),
+            page: None,
+            events: None,
         }
     }
 
-    pub(super) fn subject(
-        subject: Subject,
-        known: Option<&AuditPage>,
-        address: impl Fn(Subject) -> String,
-    ) -> Self {
+    pub(super) fn subject(subject: Subject, known: Option<&AuditPage>) -> Self {
         let is_named = known.is_some_and(|known| known.names.contains_key(&subject));
         Self {
             kind: match subject {
@@ -85,12 +89,29 @@ impl Party {
                 | Subject::ApiKey(_) => "",
             },
             label: Label::of(subject, known),
-            address: (subject != Subject::Installation).then(|| address(subject)),
+            page: None,
+            events: None,
+        }
+    }
+
+    /// The same, leading to its own page and to its events.
+    pub(super) fn leading_to(self, page: Option<String>, events: String) -> Self {
+        Self {
+            page,
+            events: Some(events),
+            ..self
         }
     }
 }
 
 impl Label {
+    pub(super) const fn is_some(&self) -> bool {
+        match self {
+            Self::Name(_) | Self::Person { .. } | Self::Id(_) => true,
+            Self::None => false,
+        }
+    }
+
     fn of(subject: Subject, known: Option<&AuditPage>) -> Self {
         let name = known.and_then(|known| known.names.get(&subject));
         let username = known.and_then(|known| known.usernames.get(&subject));
@@ -146,7 +167,22 @@ impl Words {
         }
     }
 
-    const fn of(action: Action) -> Self {
+    /// Whoever does something to themselves is named once.
+    fn of(event: &AuditEvent, known: &AuditPage) -> Self {
+        let username = |subject| known.usernames.get(&subject);
+        let actor = event.actor.as_subject().and_then(username);
+        let is_actor = |subject| actor.is_some() && username(subject) == actor;
+        match event.action {
+            Action::CreateUser if is_actor(event.subject) => Self::alone("created their account"),
+            Action::CreateMembership if is_actor(event.subject) => Self::alone("joined the organization"),
+            Action::AcceptInvitation if event.object.is_some_and(is_actor) => {
+                Self::alone("accepted their invitation")
+            }
+            action => Self::usual(action),
+        }
+    }
+
+    const fn usual(action: Action) -> Self {
         match action {
             Action::CreateSetupLink => Self::alone("made a new setup link"),
             Action::CreateOrganization => Self::about("created the organization"),

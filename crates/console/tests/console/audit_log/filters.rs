@@ -2,10 +2,14 @@
 
 use chrono::TimeDelta;
 use keyward_domain::audit::RequestSource;
-use keyward_domain::membership::Role;
+use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::DescendantKeys;
+use keyward_domain::sign_in::password::PasswordHash;
+use keyward_domain::testing::TestInstallation;
+use keyward_domain::user::DisplayName;
 
 use super::{CSV, JSON_LINES, LOG};
+use crate::projects::project;
 use crate::running::Running;
 
 #[tokio::test]
@@ -69,7 +73,7 @@ async fn filters_narrow_the_log_and_stay_in_the_form() {
 }
 
 #[tokio::test]
-async fn names_in_a_row_lead_to_all_that_they_were_in() {
+async fn a_row_leads_to_all_that_those_in_it_did_or_were_in() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let key = installation.issue(&ada.as_holder(), "Deploy").await.key.id;
@@ -84,30 +88,31 @@ async fn names_in_a_row_lead_to_all_that_they_were_in() {
 
 #[tokio::test]
 async fn what_was_mistyped_is_told_beside_its_field() {
-    let (running, _) = Running::with_ada().await;
+    let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let other = installation.organization("Other");
     let bob = installation.member(&other, "bob", Role::Owner);
     let browser = running.signed_in("ada").await;
     let strangers = format!("what={}", bob.membership.id);
+    installation.issue(&ada.as_holder(), "Nightly").await;
     for (query, error) in [
         ("who=nobody", "Nobody here is called that."),
         ("who=bob", "Nobody here is called that."),
         ("who=%3Cscript%3Ealert(1)", "Nobody here is called that."),
-        ("what=Deploy", "Nothing here has this id."),
-        (&strangers, "Nothing here has this id."),
+        ("what=Deploy", "Nothing here is called that."),
+        (&strangers, "Nothing here is called that."),
         ("who=10:30", "Nobody here is called that."),
         ("who=king%3A1", "Nobody here is called that."),
         ("who=user%3A1", "Nobody here is called that."),
-        ("what=10:30", "Nothing here has this id."),
-        ("what=user%3A", "Nothing here has this id."),
+        ("what=10:30", "Nothing here is called that."),
+        ("what=user%3A", "Nothing here is called that."),
         ("from=-9999-01-01", "This is not a day."),
         ("from=0000-12-31", "This is not a day."),
         ("until=-200000-01-01", "This is not a day."),
         ("until=%2B10000-01-01", "This is not a day."),
         ("from=tomorrow", "This is not a day. Write it like 2026-01-31."),
         ("until=2026-02-30", "This is not a day."),
-        ("from=2026-02-02&until=2026-02-01", "Until is before From."),
+        ("from=2026-01-01&until=2025-12-31", "Until is before From."),
     ] {
         let page = browser.get(&format!("{LOG}?{query}")).await;
         assert_eq!(page.status, 422, "{query}");
@@ -115,7 +120,8 @@ async fn what_was_mistyped_is_told_beside_its_field() {
             page.shows(error) && page.shows("aria-invalid=\"true\""),
             "{query}"
         );
-        assert!(page.shows("<title>Error: ") && !page.shows("<table"), "{query}");
+        assert!(page.shows("<title>Error: ") && page.shows("<table"), "{query}");
+        assert!(!page.shows(CSV), "{query}");
         assert!(!page.shows("<script>alert"), "{query}");
         for export in [CSV, JSON_LINES] {
             assert_eq!(
@@ -146,5 +152,81 @@ async fn an_address_that_was_damaged_says_so() {
                 "{path} {query}"
             );
         }
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_only_one_has_is_enough() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = called(installation, &ada, "grace", "Grace Hopper");
+    let key = installation.issue(&grace.as_holder(), "Nightly").await.key;
+    let rover = project(&running, &ada, "Rover").await;
+    let browser = running.signed_in("ada").await;
+    for (query, name, value) in [
+        ("who=grace+HOPPER", "who", format!("user:{}", grace.user.id)),
+        ("who=nightly", "who", format!("api_key:{}", key.id)),
+        (
+            "what=Grace+Hopper",
+            "what",
+            format!("membership:{}", grace.membership.id),
+        ),
+        (
+            "what=grace",
+            "what",
+            format!("membership:{}", grace.membership.id),
+        ),
+        ("what=rover", "what", format!("project:{}", rover.id)),
+        (
+            &format!("what={}", key.hint.last_four()),
+            "what",
+            format!("api_key:{}", key.id),
+        ),
+    ] {
+        let page = browser.get(&format!("{LOG}?{query}")).await;
+        assert_eq!(page.status, 200, "{query}");
+        assert_eq!(page.field(name), value, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_several_have_is_a_choice_of_them() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = called(installation, &ada, "grace", "Grace");
+    let other = called(installation, &ada, "hopper", "Grace");
+    let browser = running.signed_in("ada").await;
+    // A username is one person's alone, whatever others call themselves.
+    let page = browser.get(&format!("{LOG}?who=grace")).await;
+    assert_eq!(page.field("who"), format!("user:{}", grace.user.id));
+    called(installation, &ada, "linus", "Ada Lovelace");
+    called(installation, &ada, "byron", "Ada Lovelace");
+    let page = browser
+        .get(&format!("{LOG}?who=Ada+Lovelace&action=session.sign_in"))
+        .await;
+    assert_eq!(page.status, 422);
+    assert!(page.shows("Several are called that. Which one?"), "{}", page.body);
+    assert!(page.text().contains("Ada Lovelace linus") && page.text().contains("Ada Lovelace byron"));
+    let page = browser.get(&format!("{LOG}?what=hopp")).await;
+    assert_eq!(page.status, 422);
+    assert!(page.shows("None has exactly this name. Is it one of these?"));
+    let choice = format!("{LOG}?what=membership%3A{}", other.membership.id);
+    assert!(page.shows(&choice), "{}", page.body);
+}
+
+/// A member with a name of their own choice.
+fn called(installation: &TestInstallation, ada: &Member, username: &str, name: &str) -> Member {
+    let mut user = installation.builder.user(username);
+    user.display_name = DisplayName::parse(name).unwrap();
+    let membership = installation
+        .builder
+        .membership(&ada.organization, &user, Role::Member);
+    let hash = PasswordHash::from_phc_string("none".to_owned());
+    installation.store.put_user(user.clone(), hash);
+    installation.store.put_membership(membership.clone());
+    Member {
+        user,
+        membership,
+        organization: ada.organization.clone(),
     }
 }

@@ -1,16 +1,18 @@
 //! How events are told.
 
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, Subject};
+use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::AuditLog;
 use keyward_domain::user::DisplayName;
 
 use super::{LOG, as_owner, events, record};
 use crate::browser::form;
+use crate::projects::project;
 use crate::running::Running;
 
 #[tokio::test]
-async fn events_are_sentences_with_time_address_request_and_outcome() {
+async fn events_are_sentences_with_time_address_and_request_and_say_if_they_were_refused() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = installation.member(&ada.organization, "grace", Role::Member);
@@ -40,7 +42,7 @@ async fn events_are_sentences_with_time_address_request_and_outcome() {
         text.contains("203.0.113.9") && text.contains("Request request-17"),
         "{text}"
     );
-    assert!(text.contains("Done") && text.contains("Refused"), "{text}");
+    assert_eq!(text.matches("Refused").count(), 1, "{text}");
     assert!(
         page.shows("<time datetime=\"2026-01-01T00:00:00.000Z\" title=\"1 January 2026, 00:00:00 UTC\">")
     );
@@ -171,5 +173,109 @@ async fn script_in_names_stays_text() {
             page.shows("&#60;script&#62;") && !page.shows("<script>alert"),
             "{path}"
         );
+    }
+}
+
+#[tokio::test]
+async fn names_lead_to_those_who_are_called_so() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = installation.member(&ada.organization, "grace", Role::Member);
+    let key = installation.issue(&grace.as_holder(), "Deploy").await.key.id;
+    let rover = project(&running, &ada, "Rover").await.id;
+    let (added, subject) = (Action::AddProjectMember, Subject::Membership(grace.membership.id));
+    let object = Some(Subject::Project(rover));
+    record(installation, &ada, as_owner(&ada), added, subject, object).await;
+    let browser = running.signed_in("ada").await;
+    let page = browser.get(LOG).await;
+    let settings = "/organizations/acme/settings";
+    for address in [
+        format!("{settings}/members/named/ada"),
+        format!("{settings}/members/{}", grace.membership.id),
+        format!("{settings}/projects/{rover}"),
+        format!("{settings}/api-keys/all/{key}"),
+    ] {
+        assert!(
+            page.shows(&format!("href=\"{address}\"")),
+            "{address}: {}",
+            page.body
+        );
+        assert!(
+            [200, 303].contains(&browser.get(&address).await.status),
+            "{address}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn whoever_was_a_member_is_said_to_be_gone_with_a_way_to_their_keys_and_events() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = installation.member(&ada.organization, "grace", Role::Member);
+    installation.issue(&grace.as_holder(), "Deploy").await;
+    let now = installation.builder.clock.now();
+    installation.store.end_membership(grace.membership.id, now);
+    let browser = running.signed_in("ada").await;
+    let settings = "/organizations/acme/settings";
+    for address in [
+        format!("{settings}/members/named/grace"),
+        format!("{settings}/members/{}", grace.membership.id),
+    ] {
+        let page = browser.get(&address).await;
+        assert_eq!(page.status, 404);
+        assert!(
+            page.text().contains("grace is no member any more"),
+            "{}",
+            page.body
+        );
+        assert!(
+            page.shows("api-keys/all?status=no-access&#38;search=grace"),
+            "{}",
+            page.body
+        );
+        assert!(page.shows("audit-log?who=grace"));
+    }
+    assert!(
+        !browser
+            .get(&format!("{settings}/members/named/nobody"))
+            .await
+            .shows("no member any more")
+    );
+}
+
+#[tokio::test]
+async fn whoever_does_something_to_themselves_is_named_once() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = installation.member(&ada.organization, "grace", Role::Member);
+    let (user, membership) = (
+        Subject::User(grace.user.id),
+        Subject::Membership(grace.membership.id),
+    );
+    let invitation = Subject::Invitation(installation.builder.ids.next());
+    for (action, subject, object) in [
+        (Action::CreateUser, user, None),
+        (Action::CreateMembership, membership, None),
+        (Action::AcceptInvitation, invitation, Some(membership)),
+    ] {
+        record(installation, &ada, as_owner(&grace), action, subject, object).await;
+    }
+    record(
+        installation,
+        &ada,
+        as_owner(&ada),
+        Action::CreateMembership,
+        membership,
+        None,
+    )
+    .await;
+    let text = events(&running.signed_in("ada").await.get(LOG).await);
+    for sentence in [
+        "grace created their account",
+        "grace joined the organization",
+        "grace accepted their invitation",
+        "ada began the membership of grace",
+    ] {
+        assert!(text.contains(sentence), "{sentence}: {text}");
     }
 }

@@ -1,0 +1,162 @@
+//! Whom or what somebody means by what they type into the search form.
+
+use keyward_domain::administration::Authority;
+use keyward_domain::administration::ports::{
+    HeldKey, MemberFilter, MemberOverview, OrganizationKeyFilter, ProjectFilter, ProjectOverview,
+    ProjectStatus,
+};
+use keyward_domain::audit::{Actor, Subject};
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::ports::StatusFilter;
+use keyward_domain::text::folded;
+
+use crate::Console;
+use crate::refusal::Refusal;
+
+/// What a text may mean.
+pub(super) enum Meant<T> {
+    One(T),
+    /// Several are called exactly that.
+    OneOf(Vec<Candidate<T>>),
+    /// These resemble it, if any.
+    Perhaps(Vec<Candidate<T>>),
+}
+
+/// Somebody or something that may be meant.
+#[derive(Clone)]
+pub(super) struct Candidate<T> {
+    pub(super) means: T,
+    pub(super) name: String,
+    /// What tells it apart from others of its name.
+    pub(super) detail: String,
+    is_called_that: bool,
+}
+
+/// How many may be offered: more than that is no choice.
+const OFFERED: usize = 8;
+
+/// A member or a key.
+pub(super) async fn actor(
+    console: &Console,
+    authority: &Authority,
+    typed: &str,
+) -> Result<Meant<Actor>, Refusal> {
+    if let Some(actor) = console.audit_trail.find_actor(authority, typed).await? {
+        return Ok(Meant::One(actor));
+    }
+    let people = members(console, authority, typed).await?;
+    let keys = keys(console, authority, typed).await?;
+    let term = folded(typed);
+    let people = people
+        .iter()
+        .map(|member| of_member(member, Actor::User(member.user.id), &term));
+    let keys = keys.iter().map(|key| of_key(key, Actor::ApiKey(key.id), &term));
+    Ok(decided(people.chain(keys).collect()))
+}
+
+/// A member, a key or a project.
+pub(super) async fn subject(
+    console: &Console,
+    authority: &Authority,
+    typed: &str,
+) -> Result<Meant<Subject>, Refusal> {
+    if let Some(subject) = console.audit_trail.find_subject(authority, typed).await? {
+        return Ok(Meant::One(subject));
+    }
+    let people = members(console, authority, typed).await?;
+    let keys = keys(console, authority, typed).await?;
+    let projects = projects(console, authority, typed).await?;
+    let term = folded(typed);
+    // A username is somebody's alone.
+    if let Some(member) = people.iter().find(|member| member.user.username.as_str() == term) {
+        return Ok(Meant::One(Subject::Membership(member.membership.id)));
+    }
+    let people = people
+        .iter()
+        .map(|member| of_member(member, Subject::Membership(member.membership.id), &term));
+    let keys = keys.iter().map(|key| of_key(key, Subject::ApiKey(key.id), &term));
+    let projects = projects
+        .iter()
+        .map(|found| of_project(found, Subject::Project(found.project.id), &term));
+    Ok(decided(people.chain(projects).chain(keys).collect()))
+}
+
+fn decided<T: Copy>(candidates: Vec<Candidate<T>>) -> Meant<T> {
+    let (mut exact, mut similar): (Vec<_>, Vec<_>) = candidates
+        .into_iter()
+        .partition(|candidate| candidate.is_called_that);
+    match exact.as_slice() {
+        [only] => Meant::One(only.means),
+        [] => {
+            similar.truncate(OFFERED);
+            Meant::Perhaps(similar)
+        }
+        [..] => {
+            exact.truncate(OFFERED);
+            Meant::OneOf(exact)
+        }
+    }
+}
+
+const fn first<Id>() -> PageRequest<Id> {
+    PageRequest {
+        size: PageSize::EXPORT,
+        after: None,
+    }
+}
+
+async fn members(
+    console: &Console,
+    authority: &Authority,
+    typed: &str,
+) -> Result<Vec<MemberOverview>, Refusal> {
+    let filter = MemberFilter::new(Some(typed));
+    Ok(console.members.list(authority, filter, first()).await?.items)
+}
+
+async fn keys(console: &Console, authority: &Authority, typed: &str) -> Result<Vec<HeldKey>, Refusal> {
+    let filter = OrganizationKeyFilter::new(StatusFilter::All, Some(typed));
+    let found = console.organization_keys.list(authority, filter, first()).await?;
+    Ok(found.items)
+}
+
+async fn projects(
+    console: &Console,
+    authority: &Authority,
+    typed: &str,
+) -> Result<Vec<ProjectOverview>, Refusal> {
+    let filter = ProjectFilter::new(ProjectStatus::All, Some(typed));
+    Ok(console.projects.list(authority, filter, first()).await?.items)
+}
+
+fn of_member<T>(member: &MemberOverview, means: T, term: &str) -> Candidate<T> {
+    let name = member.user.display_name.to_string();
+    Candidate {
+        means,
+        is_called_that: folded(&name) == term,
+        name,
+        detail: member.user.username.to_string(),
+    }
+}
+
+fn of_key<T>(key: &HeldKey, means: T, term: &str) -> Candidate<T> {
+    let name = key.name.to_string();
+    Candidate {
+        means,
+        is_called_that: folded(&name) == term
+            || folded(key.hint.last_four()) == term
+            || folded(&key.hint.to_string()) == term,
+        name,
+        detail: format!("{} of {}", key.hint, key.holder.user.username),
+    }
+}
+
+fn of_project<T>(found: &ProjectOverview, means: T, term: &str) -> Candidate<T> {
+    let name = found.project.name.to_string();
+    Candidate {
+        means,
+        is_called_that: folded(&name) == term,
+        name,
+        detail: "project".to_owned(),
+    }
+}

@@ -1,0 +1,115 @@
+//! How actors, things and positions in the log stand in addresses.
+
+use chrono::{DateTime, Datelike};
+use keyward_domain::audit::{Actor, Subject};
+use keyward_domain::ports::AuditPosition;
+
+use crate::pages::moment::YEARS;
+
+/// No username has a colon, so a kind with an identifier cannot be mistaken for one.
+pub(super) fn actor_to_text(actor: Actor) -> String {
+    let id = actor.as_subject().and_then(Subject::id);
+    format!(
+        "{}:{}",
+        actor.kind(),
+        id.map(|id| id.to_string()).unwrap_or_default()
+    )
+}
+
+pub(super) fn actor_from(text: &str) -> Option<Actor> {
+    match text.split_once(':')? {
+        ("user", id) => Some(Actor::User(id.parse().ok()?)),
+        ("api_key", id) => Some(Actor::ApiKey(id.parse().ok()?)),
+        ("administrator", "") => Some(Actor::Administrator),
+        ("anonymous", "") => Some(Actor::Anonymous),
+        _ => None,
+    }
+}
+
+pub(super) fn subject_to_text(subject: Subject) -> String {
+    let id = subject.id().map(|id| id.to_string());
+    format!("{}:{}", subject.kind(), id.unwrap_or_default())
+}
+
+pub(super) fn subject_from(text: &str) -> Option<Subject> {
+    match text.split_once(':')? {
+        ("installation", "") => Some(Subject::Installation),
+        ("organization", id) => Some(Subject::Organization(id.parse().ok()?)),
+        ("user", id) => Some(Subject::User(id.parse().ok()?)),
+        ("membership", id) => Some(Subject::Membership(id.parse().ok()?)),
+        ("invitation", id) => Some(Subject::Invitation(id.parse().ok()?)),
+        ("project", id) => Some(Subject::Project(id.parse().ok()?)),
+        ("api_key", id) => Some(Subject::ApiKey(id.parse().ok()?)),
+        ("session", id) => Some(Subject::Session(id.parse().ok()?)),
+        _ => None,
+    }
+}
+
+pub(super) fn position_to_text(position: AuditPosition) -> String {
+    format!("{}:{}", position.at.timestamp_millis(), position.id)
+}
+
+pub(super) fn position_from(text: &str) -> Option<AuditPosition> {
+    let (milliseconds, id) = text.split_once(':')?;
+    let at = DateTime::from_timestamp_millis(milliseconds.parse().ok()?)?;
+    Some(AuditPosition {
+        at: YEARS.contains(&at.year()).then_some(at)?,
+        id: id.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use keyward_domain::id::{ApiKeyId, UserId};
+    use keyward_domain::testing::Builder;
+
+    use super::*;
+
+    #[test]
+    fn actors_subjects_and_positions_read_back_from_addresses() {
+        let make = Builder::new(1);
+        let (user, key): (UserId, ApiKeyId) = (make.ids.next(), make.ids.next());
+        for actor in [
+            Actor::User(user),
+            Actor::ApiKey(key),
+            Actor::Administrator,
+            Actor::Anonymous,
+        ] {
+            assert_eq!(actor_from(&actor_to_text(actor)), Some(actor));
+        }
+        for subject in [
+            Subject::Installation,
+            Subject::Organization(make.ids.next()),
+            Subject::User(user),
+            Subject::Membership(make.ids.next()),
+            Subject::Invitation(make.ids.next()),
+            Subject::Project(make.ids.next()),
+            Subject::ApiKey(key),
+            Subject::Session(make.ids.next()),
+        ] {
+            assert_eq!(subject_from(&subject_to_text(subject)), Some(subject));
+        }
+        let position = AuditPosition {
+            at: "2026-01-01T00:00:00.123Z".parse().unwrap(),
+            id: make.ids.next(),
+        };
+        assert_eq!(position_from(&position_to_text(position)), Some(position));
+    }
+
+    #[test]
+    fn damaged_addresses_name_nothing() {
+        for text in [
+            "",
+            ":",
+            "user:",
+            "user:1",
+            "king:0",
+            "administrator:1",
+            "9223372036854775807:0",
+        ] {
+            assert_eq!(actor_from(text), None, "{text}");
+            assert_eq!(subject_from(text), None, "{text}");
+            assert_eq!(position_from(text), None, "{text}");
+        }
+    }
+}
