@@ -115,7 +115,8 @@ async fn set_up(browser: &Browser, link: &str) {
 
 /// Creates a key in the console, from the list of keys, and takes its token from the page.
 pub(crate) async fn create_key(browser: &Browser, name: &str, description: &str) -> String {
-    let keys_page = browser.address().await;
+    let address = browser.address().await;
+    let keys_page = address.split_once('?').map_or(&*address, |(page, _)| page);
     browser.go_to(&format!("{keys_page}/new")).await;
     browser.fill("name", name).await;
     browser.fill("description", description).await;

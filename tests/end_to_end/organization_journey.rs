@@ -106,7 +106,7 @@ async fn joins_as_newcomer(member: &Browser, link: &str) {
     member.fill("password", "seven lamps burn low").await;
     member.press("Create account and join").await;
     member.element(".empty").await;
-    assert!(member.address().await.ends_with(KEYS));
+    assert!(member.address().await.ends_with(&format!("{KEYS}?joined=yes")));
     member.go_to(link).await;
     assert!(member.text().await.contains("This invitation does not work"));
     member.go_to(link.split_once("/join").expect("a link").0).await;

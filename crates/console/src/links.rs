@@ -49,7 +49,7 @@ pub(crate) fn member(organization: &Slug, member: MembershipId) -> String {
 
 /// Leads to the page of the member who signs in with this name.
 pub(crate) fn member_named(organization: &Slug, username: &Username) -> String {
-    format!("{}/named/{username}", members(organization))
+    format!("{}/@{username}", members(organization))
 }
 
 pub(crate) fn change_role(organization: &Slug, member: MembershipId) -> String {
@@ -162,6 +162,10 @@ pub(crate) enum SignInNotice {
     SignedOut,
     /// They sent a form when their session had ended.
     FormNotSent,
+    /// They asked for a page when their session had ended.
+    SessionEnded,
+    /// They come from an invitation.
+    ToJoin,
 }
 
 impl SignInNotice {
@@ -171,13 +175,22 @@ impl SignInNotice {
             Self::Joined => "joined",
             Self::SignedOut => "signed-out",
             Self::FormNotSent => "form-not-sent",
+            Self::SessionEnded => "session-ended",
+            Self::ToJoin => "to-join",
         }
     }
 
     pub(crate) fn from_word(word: &str) -> Option<Self> {
-        [Self::SetUp, Self::Joined, Self::SignedOut, Self::FormNotSent]
-            .into_iter()
-            .find(|notice| notice.as_str() == word)
+        [
+            Self::SetUp,
+            Self::Joined,
+            Self::SignedOut,
+            Self::FormNotSent,
+            Self::SessionEnded,
+            Self::ToJoin,
+        ]
+        .into_iter()
+        .find(|notice| notice.as_str() == word)
     }
 }
 

@@ -41,6 +41,7 @@ mod settings;
 pub(crate) mod setup;
 pub(crate) mod sign_in;
 pub(crate) mod sign_out;
+pub(crate) mod take_back_invitation;
 mod tokenless_address;
 mod user_menu;
 mod what_stops;

@@ -2,17 +2,23 @@
 
 use std::sync::Arc;
 
+use keyward_domain::organization::Organization;
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::session::SessionToken;
 use poem::error::MethodNotAllowedError;
+use poem::http::StatusCode;
 use poem::{Endpoint, EndpointExt, Request, Response, Route, RouteMethod};
 
-use crate::pages::error::error_page;
+use crate::pages::error::{ErrorPage, error_page};
 use crate::pages::{
     account, api_keys, archive_project, audit_log, change_role, edit_api_key, general, home, invitations,
     invite, join, leave, member, members, new_api_key, new_project, organization_key, organization_keys,
     project, project_members, projects, remove_member, revoke_api_key, revoke_keys, setup, sign_in, sign_out,
+    take_back_invitation,
 };
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
+use crate::session_cookie::SessionCookie;
 use crate::{Console, assets, headers, links, same_origin};
 
 /// The whole console.
@@ -91,11 +97,11 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
         )
         .at(
             "/organizations/:slug/settings/members/invitations/:id/take-back",
-            action(RouteMethod::new().post(invitations::take_back)),
-        )
-        .at(
-            "/organizations/:slug/settings/members/named/:username",
-            page(RouteMethod::new().get(member::show_named)),
+            form(
+                RouteMethod::new()
+                    .get(take_back_invitation::show)
+                    .post(take_back_invitation::submit),
+            ),
         )
         .at(
             "/organizations/:slug/settings/members/:id",
@@ -213,6 +219,8 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
 /// Answers every request, whatever happens to it.
 async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -> Response {
     let id = request_id(&request).to_owned();
+    let session = SessionCookie::of(&console.public_url).read(request.headers());
+    let is_in_organization = request.uri().path().starts_with("/organizations/");
     let answered = if same_origin::is_allowed(&request, &console.public_url) {
         endpoint
             .call(request)
@@ -221,12 +229,45 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
     } else {
         Err(Refusal::CrossSite.into())
     };
-    let mut response = answered.unwrap_or_else(|error| match error.downcast::<Refusal>() {
-        Ok(refusal) => refusal.into_response(&id),
-        Err(other) => error_page(other.status(), &id),
-    });
+    let mut response = match answered {
+        Ok(response) => response,
+        Err(error) if is_in_organization && error.status() == StatusCode::NOT_FOUND => {
+            nothing_here(console, session, &id).await
+        }
+        Err(error) => match error.downcast::<Refusal>() {
+            Ok(refusal) => refusal.into_response(&id),
+            Err(other) => error_page(other.status(), &id),
+        },
+    };
     headers::set(response.headers_mut());
     response
+}
+
+/// One answer for what is in no organization, in one that the visitor does not belong to, or only for its owners. It
+/// leads to those that they do belong to.
+async fn nothing_here(console: &Console, session: Option<SessionToken>, request_id: &str) -> Response {
+    let organizations = match session {
+        Some(token) => organizations_of(console, &token).await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    ErrorPage::new(StatusCode::NOT_FOUND)
+        .saying(
+            "There is nothing here",
+            "The page does not exist, or you do not have access to it, or not any more. If you sent a form, nothing was \
+             changed.",
+        )
+        .leading_to(&organizations)
+        .into_response(request_id)
+}
+
+async fn organizations_of(
+    console: &Console,
+    token: &SessionToken,
+) -> Result<Vec<Organization>, StorageError> {
+    match console.sign_in.signed_in(token).await? {
+        Some(viewer) => console.memberships.organizations_of(viewer.user.id).await,
+        None => Ok(Vec::new()),
+    }
 }
 
 fn page(methods: RouteMethod) -> impl Endpoint {

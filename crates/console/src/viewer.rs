@@ -43,13 +43,22 @@ impl<'a> FromRequest<'a> for Viewer {
 }
 
 fn signed_out(request: &Request) -> Refusal {
-    let sent_a_form = *request.method() == Method::POST;
+    let had_session = console(request).is_ok_and(|console| {
+        SessionCookie::of(&console.public_url)
+            .read(request.headers())
+            .is_some()
+    });
+    let notice = if *request.method() == Method::POST {
+        Some(SignInNotice::FormNotSent)
+    } else {
+        had_session.then_some(SignInNotice::SessionEnded)
+    };
     Refusal::SignedOut {
         next: request
             .uri()
             .path_and_query()
             .and_then(|path| LocalPath::parse(path.as_str())),
-        notice: sent_a_form.then_some(SignInNotice::FormNotSent),
+        notice,
     }
 }
 

@@ -214,6 +214,7 @@ pub(super) const CONSOLE: &[Row] = &[
     post("/organizations/:slug/settings/members/invite", Nothing,
         &[("nonce", "{nonce}"), ("invitee", "Somebody"), ("role", "owner")], OWNERS),
     get("/organizations/:slug/settings/members/invitations", Nothing, OWNERS),
+    get("/organizations/:slug/settings/members/invitations/:id/take-back", Invitation, OWNERS),
     post("/organizations/:slug/settings/members/invitations/:id/take-back", Invitation, &[], OWNERS),
     get("/organizations/:slug/settings/members/:id", Bystander, OWNERS),
     get("/organizations/:slug/settings/members/:id/role", Bystander, OWNERS),

@@ -72,13 +72,15 @@ enum Notice {
     },
     /// The search was for a whole token, and is now for its last four characters.
     SearchedForToken,
+    /// They are a member, as nobody without being one sees this page.
+    Joined,
 }
 
 impl Notice {
     const fn is_about_the_search(&self) -> bool {
         match self {
             Self::SearchedForToken => true,
-            Self::Revoked { .. } | Self::Edited { .. } | Self::AlreadyCreated { .. } => false,
+            Self::Revoked { .. } | Self::Edited { .. } | Self::AlreadyCreated { .. } | Self::Joined => false,
         }
     }
 }
@@ -136,17 +138,29 @@ struct OwnerWords {
     username: Option<String>,
 }
 
-/// The list as it is after a key was revoked, saying so.
-pub(super) fn after_revocation(organization: &Slug, key: ApiKeyId, others: usize) -> String {
+/// The list for somebody who has just joined, saying so.
+pub(super) fn after_joining(organization: &Slug) -> String {
+    links::with_query(&links::api_keys(organization), [("joined", Some("yes"))])
+}
+
+/// Which keys the list shows, and how that stands in the addresses of what is done to one of them.
+pub(super) type KeyListing<'a> = StatusListing<'a, ApiKeyId, StatusFilter>;
+
+/// The list as it was before a key was revoked, saying so.
+pub(super) fn after_revocation(
+    organization: &Slug,
+    listing: &KeyListing<'_>,
+    key: ApiKeyId,
+    others: usize,
+) -> String {
     let others = (others > 0).then(|| others.to_string());
-    links::with_query(
-        &links::api_keys(organization),
-        [
-            ("status", Some(StatusFilter::All.as_str())),
-            ("revoked", Some(&*key.to_string())),
-            ("others", others.as_deref()),
-        ],
-    )
+    let more = [
+        listing.field(),
+        ("revoked", Some(&*key.to_string())),
+        ("others", others.as_deref()),
+    ];
+    let part = listing.part;
+    part.address(&links::api_keys(organization), part.after, more)
 }
 
 /// The list as it is after a key was edited, saying so.
@@ -173,7 +187,7 @@ pub(crate) async fn show(
     insider: Insider,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let listing = StatusListing::<ApiKeyId, StatusFilter>::parse(&query)?;
+    let listing = KeyListing::parse(&query)?;
     let part = listing.part;
     let holder = insider.member.as_holder();
     let slug = &insider.member.organization.slug;
@@ -197,7 +211,7 @@ pub(crate) async fn show(
         caption: part.caption(found.items.len(), found.next.is_some(), called(listing.status)),
         newest: listing.newest(&list),
         older: found.next.map(|next| listing.address(&list, Some(next))),
-        rows: rows(console, &holder, slug, found).await?,
+        rows: rows(console, &holder, slug, &listing, found).await?,
         list,
     };
     html(StatusCode::OK, &page)
@@ -230,6 +244,9 @@ async fn notice(keys: &PersonalKeys, holder: &Holder, query: &Fields) -> Result<
     if query.optional(TokenlessAddress::NOTICE).is_some() && query.optional("search").is_some() {
         return Ok(Some(Notice::SearchedForToken));
     }
+    if query.optional("joined").is_some() {
+        return Ok(Some(Notice::Joined));
+    }
     let key = named_key(keys, holder, query.optional("already-created")).await?;
     Ok(key.map(|key| Notice::AlreadyCreated {
         name: key.name.to_string(),
@@ -260,6 +277,7 @@ async fn rows(
     console: &Console,
     holder: &Holder,
     slug: &Slug,
+    listing: &KeyListing<'_>,
     page: Page<ApiKey, ApiKeyId>,
 ) -> Result<Vec<Row>, Refusal> {
     let mut known: HashMap<ApiKeyId, KeyWords> = page
@@ -279,7 +297,10 @@ async fn rows(
         }
     }
     let owners = revoking_owners(console, holder, &page.items).await?;
-    let rows = page.items.iter().map(|key| row(key, slug, &known, &owners));
+    let rows = page.items.iter().map(|key| Row {
+        revoke: listing.address(&links::revoke_api_key(slug, key.id), listing.part.after),
+        ..row(key, slug, &known, &owners)
+    });
     Ok(rows.collect())
 }
 

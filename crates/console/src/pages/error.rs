@@ -1,10 +1,12 @@
 //! What people see when something is not there, not allowed or not working.
 
 use askama::Template;
+use keyward_domain::organization::Organization;
 use poem::Response;
 use poem::http::{HeaderValue, StatusCode, header};
 
-use crate::headers;
+use crate::pages::user_menu::Link;
+use crate::{headers, links};
 
 /// Seconds after which another try may succeed.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
@@ -16,6 +18,7 @@ struct ErrorTemplate<'a> {
     title: &'a str,
     text: &'a str,
     request_id: &'a str,
+    organizations: Vec<Link>,
 }
 
 /// A page that says in plain words what a status means, with the request's id and a way on. It needs nothing that could
@@ -30,17 +33,36 @@ pub(crate) struct ErrorPage<'a> {
     status: StatusCode,
     title: &'a str,
     text: &'a str,
+    /// Where whoever asked can go instead.
+    organizations: Vec<Link>,
 }
 
 impl<'a> ErrorPage<'a> {
     /// The usual words for a status.
     pub(crate) fn new(status: StatusCode) -> Self {
         let (title, text) = usual_words(status);
-        Self { status, title, text }
+        Self {
+            status,
+            title,
+            text,
+            organizations: Vec::new(),
+        }
     }
 
     pub(crate) fn saying(self, title: &'a str, text: &'a str) -> Self {
         Self { title, text, ..self }
+    }
+
+    /// Offers the way to these.
+    pub(crate) fn leading_to(self, organizations: &[Organization]) -> Self {
+        let organizations = organizations.iter().map(|organization| Link {
+            label: organization.name.to_string(),
+            address: links::api_keys(&organization.slug),
+        });
+        Self {
+            organizations: organizations.collect(),
+            ..self
+        }
     }
 
     pub(crate) fn into_response(self, request_id: &str) -> Response {
@@ -49,6 +71,7 @@ impl<'a> ErrorPage<'a> {
             title: self.title,
             text: self.text,
             request_id,
+            organizations: self.organizations,
         };
         let page = Response::builder().status(self.status);
         let mut response = match template.render() {

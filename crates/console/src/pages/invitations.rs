@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use askama::Template;
 use keyward_domain::administration::Invitations;
-use keyward_domain::administration::ports::RevokeInvitationError;
 use keyward_domain::audit::Subject;
 use keyward_domain::id::InvitationId;
 use keyward_domain::invitation::Invitation;
@@ -15,15 +14,13 @@ use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
 
-use crate::forms::{Form, Query};
+use crate::forms::Query;
+use crate::pages::html;
 use crate::pages::listing::Listing;
 use crate::pages::members::tabs;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, SectionLink, Settings};
-use crate::pages::{html, redirect};
-use crate::path_id::PathId;
 use crate::refusal::Refusal;
-use crate::request_source::Source;
 use crate::viewer::Owner;
 use crate::{Console, links};
 
@@ -93,24 +90,14 @@ pub(crate) async fn show(
     html(StatusCode::OK, &page)
 }
 
-#[handler]
-pub(crate) async fn take_back(
-    Data(console): Data<&Arc<Console>>,
-    PathId(id): PathId<InvitationId>,
-    Source(source): Source,
-    Form(_): Form,
-    // After the form, which may be long on its way: who sends it must still run the organization when it is here.
-    Owner { insider, authority }: Owner,
-) -> Result<Response, Refusal> {
-    let notice = match console.invitations.revoke(&authority, id, source).await {
-        Ok(()) => Notice::TakenBack,
-        Err(RevokeInvitationError::Accepted) => Notice::Used,
-        Err(RevokeInvitationError::NotAllowed | RevokeInvitationError::NotFound) => {
-            return Err(Refusal::NotFound);
-        }
-        Err(RevokeInvitationError::Storage(error)) => return Err(error.into()),
-    };
-    Ok(redirect(&saying(notice, &insider.member.organization.slug)))
+/// The list after an invitation was taken back.
+pub(super) fn after_taking_back(organization: &Slug) -> String {
+    saying(Notice::TakenBack, organization)
+}
+
+/// The list after an invitation was to be taken back that somebody had used.
+pub(super) fn after_being_late(organization: &Slug) -> String {
+    saying(Notice::Used, organization)
 }
 
 /// The list after the form that invites was sent again.

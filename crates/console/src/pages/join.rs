@@ -7,6 +7,7 @@ use keyward_domain::administration::ports::OpenInvitation;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::invitation::{Invitation, InvitationToken};
 use keyward_domain::membership::{Member, Role};
+use keyward_domain::organization::Organization;
 use keyward_domain::sign_in::joining::JoinError;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::session::{SignInAttempt, SignedIn};
@@ -18,6 +19,7 @@ use crate::forms::{Fields, Form, Query};
 use crate::invitation_cookie::InvitationCookie;
 use crate::links::SignInNotice;
 use crate::local_path::LocalPath;
+use crate::pages::api_keys::after_joining;
 use crate::pages::moment::Moment;
 use crate::pages::newcomer_fields::NewcomerFields;
 use crate::pages::sign_in::{sign_in_newcomer, too_many, user_agent};
@@ -65,10 +67,21 @@ struct AlreadyMemberPage {
 #[template(path = "join_link_dead.html")]
 struct LinkDead {
     lifetime_days: i64,
+    /// Who is signed in, if anybody.
+    username: Option<String>,
+}
+
+/// An invitation that can be used, and who made it.
+struct Opened {
+    invitation: Invitation,
+    organization: Organization,
+    /// What they are called; the command line is called nothing.
+    inviter: Option<String>,
 }
 
 /// What an invitation offers, as its page tells.
 struct Offer {
+    inviter: Option<String>,
     token: String,
     organization: String,
     invitee: String,
@@ -89,10 +102,10 @@ pub(crate) async fn show(
         None => InvitationCookie::of(&console.public_url).read(request.headers()),
     };
     let Some(token) = token else {
-        return dead_link();
+        return dead_link(visitor.as_ref());
     };
-    let Some(open) = console.joining.invitation(&token).await? else {
-        return dead_link();
+    let Some(open) = Opened::find(console, &token).await? else {
+        return dead_link(visitor.as_ref());
     };
     match visitor {
         None => {
@@ -106,7 +119,7 @@ pub(crate) async fn show(
 /// The page for somebody who is signed in; anew, if it was sent as the page of another user.
 async fn offer_to_user(
     console: &Console,
-    open: &OpenInvitation,
+    open: &Opened,
     token: &InvitationToken,
     viewer: &SignedIn,
     stale: Option<&str>,
@@ -137,10 +150,10 @@ pub(crate) async fn submit(
     Visitor(visitor): Visitor,
 ) -> Result<Response, Refusal> {
     let Some(token) = InvitationToken::parse(form.required("token")?) else {
-        return dead_link();
+        return dead_link(visitor.as_ref());
     };
-    let Some(open) = console.joining.invitation(&token).await? else {
-        return dead_link();
+    let Some(open) = Opened::find(console, &token).await? else {
+        return dead_link(visitor.as_ref());
     };
     match (form.required("as")?, visitor) {
         ("user", Some(viewer)) => {
@@ -166,7 +179,7 @@ pub(crate) async fn submit(
 
 async fn join_as_user(
     console: &Console,
-    open: &OpenInvitation,
+    open: &Opened,
     token: &InvitationToken,
     viewer: &SignedIn,
     source: RequestSource,
@@ -175,7 +188,7 @@ async fn join_as_user(
         Ok(member) => Ok(forgetting(console, redirect(&first_page(&member)))),
         Err(JoinError::AlreadyMember) => already_member(StatusCode::CONFLICT, open, token, viewer),
         // A user who joins chooses no username.
-        Err(JoinError::InvitationInvalid | JoinError::UsernameTaken) => dead_link(),
+        Err(JoinError::InvitationInvalid | JoinError::UsernameTaken) => dead_link(Some(viewer)),
         // Who is signed in tries no usernames, so their attempts are not counted.
         Err(JoinError::Throttled(throttled)) => {
             too_many(&JoinPage::new(open, token, NewcomerFields::default()), throttled)
@@ -187,7 +200,7 @@ async fn join_as_user(
 
 async fn join_as_newcomer(
     console: &Console,
-    open: &OpenInvitation,
+    open: &Opened,
     token: &InvitationToken,
     form: &Fields,
     request: &Request,
@@ -222,7 +235,7 @@ async fn join_as_newcomer(
             too_many(&JoinPage::new(open, token, fields), throttled)
         }
         // Nobody new is a member.
-        Err(JoinError::InvitationInvalid | JoinError::AlreadyMember) => dead_link(),
+        Err(JoinError::InvitationInvalid | JoinError::AlreadyMember) => dead_link(None),
         Err(JoinError::Hashing(error)) => Err(error.into()),
         Err(JoinError::Storage(error)) => Err(error.into()),
     }
@@ -244,10 +257,10 @@ fn with_cookie(mut response: Response, cookie: HeaderValue) -> Response {
 }
 
 fn first_page(member: &Member) -> String {
-    links::api_keys(&member.organization.slug)
+    after_joining(&member.organization.slug)
 }
 
-async fn is_member(console: &Console, viewer: &SignedIn, open: &OpenInvitation) -> Result<bool, Refusal> {
+async fn is_member(console: &Console, viewer: &SignedIn, open: &Opened) -> Result<bool, Refusal> {
     let slug = &open.organization.slug;
     Ok(console
         .memberships
@@ -258,7 +271,7 @@ async fn is_member(console: &Console, viewer: &SignedIn, open: &OpenInvitation) 
 
 fn already_member(
     status: StatusCode,
-    open: &OpenInvitation,
+    open: &Opened,
     token: &InvitationToken,
     viewer: &SignedIn,
 ) -> Result<Response, Refusal> {
@@ -271,22 +284,48 @@ fn already_member(
 }
 
 /// One answer for links that are used, taken back, expired, damaged or made up.
-fn dead_link() -> Result<Response, Refusal> {
+fn dead_link(visitor: Option<&SignedIn>) -> Result<Response, Refusal> {
     let page = LinkDead {
+        username: visitor.map(|viewer| viewer.user.username.to_string()),
         lifetime_days: Invitation::LIFETIME.num_days(),
     };
     html(StatusCode::NOT_FOUND, &page)
 }
 
+impl Opened {
+    async fn find(console: &Console, token: &InvitationToken) -> Result<Option<Self>, Refusal> {
+        let Some(open) = console.joining.invitation(token).await? else {
+            return Ok(None);
+        };
+        let OpenInvitation {
+            invitation,
+            organization,
+        } = open;
+        let inviter = match invitation.invited_by.as_subject() {
+            Some(inviter) => console
+                .names
+                .find(organization.id, &[inviter])
+                .await?
+                .remove(&inviter),
+            None => None,
+        };
+        Ok(Some(Self {
+            invitation,
+            organization,
+            inviter,
+        }))
+    }
+}
+
 impl JoinPage {
-    fn new(open: &OpenInvitation, token: &InvitationToken, mut fields: NewcomerFields) -> Self {
+    fn new(open: &Opened, token: &InvitationToken, mut fields: NewcomerFields) -> Self {
         if fields.has_errors {
             fields.focus();
         }
         let here = LocalPath::parse(links::JOIN);
         Self {
             offer: Offer::new(open, token),
-            sign_in: links::sign_in(here.as_ref(), None),
+            sign_in: links::sign_in(here.as_ref(), Some(SignInNotice::ToJoin)),
             fields,
             was_signed_out: false,
         }
@@ -294,8 +333,9 @@ impl JoinPage {
 }
 
 impl Offer {
-    fn new(open: &OpenInvitation, token: &InvitationToken) -> Self {
+    fn new(open: &Opened, token: &InvitationToken) -> Self {
         Self {
+            inviter: open.inviter.clone(),
             token: token.expose().to_owned(),
             organization: open.organization.name.to_string(),
             invitee: open.invitation.invitee.to_string(),

@@ -11,7 +11,7 @@ use keyward_domain::membership::Role;
 use keyward_domain::user::Username;
 use poem::http::StatusCode;
 use poem::web::Data;
-use poem::{Request, Response, handler};
+use poem::{FromRequest, Request, RequestBody, Response, handler};
 
 use crate::forms::Query;
 use crate::pages::key_standing::Standing;
@@ -19,7 +19,6 @@ use crate::pages::listing::ListedStatus;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
-use crate::path_id::PathId;
 use crate::refusal::Refusal;
 use crate::viewer::{Insider, Owner};
 use crate::{Console, links};
@@ -69,9 +68,15 @@ struct FormerMemberPage {
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
     Owner { insider, authority }: Owner,
-    PathId(id): PathId<MembershipId>,
+    named: NamedMember,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
+    let id = match named {
+        NamedMember::Id(id) => id,
+        NamedMember::Username(username) => {
+            return show_named(console, &insider, &authority, &username).await;
+        }
+    };
     let Some(member) = console.members.find(&authority, id).await? else {
         let subject = Subject::Membership(id);
         return former_member(console, &insider, &authority, subject).await;
@@ -84,25 +89,38 @@ pub(crate) async fn show(
     html(StatusCode::OK, &page)
 }
 
-/// Leads from a name that somebody signs in with to their page.
-#[handler]
-pub(crate) async fn show_named(
-    Data(console): Data<&Arc<Console>>,
-    Owner { insider, authority }: Owner,
-    request: &Request,
+/// A member as the path names them: by identifier or, with an at sign before it, by username.
+pub(crate) enum NamedMember {
+    Id(MembershipId),
+    Username(Username),
+}
+
+impl<'a> FromRequest<'a> for NamedMember {
+    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        let text = request.raw_path_param("id").unwrap_or_default();
+        let named = match text.strip_prefix('@') {
+            Some(username) => Username::parse(username).ok().map(Self::Username),
+            None => text.parse().ok().map(Self::Id),
+        };
+        Ok(named.ok_or(Refusal::NotFound)?)
+    }
+}
+
+/// Leads to the page of whoever signs in with this name.
+async fn show_named(
+    console: &Console,
+    insider: &Insider,
+    authority: &Authority,
+    username: &Username,
 ) -> Result<Response, Refusal> {
-    let username = request
-        .raw_path_param("username")
-        .and_then(|username| Username::parse(username).ok())
-        .ok_or(Refusal::NotFound)?;
-    if let Some(member) = console.members.find_by_username(&authority, &username).await? {
+    if let Some(member) = console.members.find_by_username(authority, username).await? {
         let slug = &insider.member.organization.slug;
         return Ok(redirect(&links::member(slug, member.membership.id)));
     }
     let organization = authority.organization_id();
-    let user = console.names.find_user(organization, &username).await?;
+    let user = console.names.find_user(organization, username).await?;
     let subject = Subject::User(user.ok_or(Refusal::NotFound)?);
-    former_member(console, &insider, &authority, subject).await
+    former_member(console, insider, authority, subject).await
 }
 
 /// The page of somebody who was a member: it says that they are gone, and leads on to what they left behind.

@@ -62,7 +62,7 @@ enum Notice {
     Archived,
     Restored,
     Added { name: String },
-    Removed { name: String },
+    Removed { name: String, id: String },
 }
 
 /// A member of the project in the table.
@@ -252,7 +252,10 @@ async fn notice(
             return Ok(Some(if is_in {
                 Notice::Added { name }
             } else {
-                Notice::Removed { name }
+                Notice::Removed {
+                    name,
+                    id: id.to_string(),
+                }
             }));
         }
     }

@@ -11,8 +11,8 @@ use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
 
-use crate::forms::Form;
-use crate::pages::api_keys::after_revocation;
+use crate::forms::{Form, Query};
+use crate::pages::api_keys::{KeyListing, after_revocation};
 use crate::pages::last_used::LastUsed;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
@@ -27,6 +27,7 @@ use crate::{Console, links};
 #[template(path = "revoke_api_key.html")]
 struct RevokeApiKeyPage {
     settings: Settings,
+    /// The list as it was.
     list: String,
     address: String,
     key: KeyInQuestion,
@@ -50,8 +51,9 @@ pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
     insider: Insider,
     PathId(id): PathId<ApiKeyId>,
+    Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let page = page(console, &insider, id).await?;
+    let page = page(console, &insider, id, &KeyListing::parse(&query)?).await?;
     html(StatusCode::OK, &page)
 }
 
@@ -60,10 +62,12 @@ pub(crate) async fn submit(
     Data(console): Data<&Arc<Console>>,
     PathId(id): PathId<ApiKeyId>,
     Source(source): Source,
+    Query(query): Query,
     Form(form): Form,
     // After the form, which may be long on its way: who sends it must still be signed in when it is here.
     insider: Insider,
 ) -> Result<Response, Refusal> {
+    let listing = KeyListing::parse(&query)?;
     let descendants = match form.optional("descendants") {
         Some("revoke") => DescendantKeys::Revoke,
         None => DescendantKeys::Keep,
@@ -73,7 +77,7 @@ pub(crate) async fn submit(
         let page = RevokeApiKeyPage {
             revoke_descendants: descendants == DescendantKeys::Revoke,
             confirmation_missing: true,
-            ..page(console, &insider, id).await?
+            ..page(console, &insider, id, &listing).await?
         };
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     }
@@ -83,6 +87,7 @@ pub(crate) async fn submit(
             let others = revoked.iter().filter(|revoked| **revoked != id).count();
             Ok(redirect(&after_revocation(
                 &insider.member.organization.slug,
+                &listing,
                 id,
                 others,
             )))
@@ -92,7 +97,12 @@ pub(crate) async fn submit(
     }
 }
 
-async fn page(console: &Console, insider: &Insider, id: ApiKeyId) -> Result<RevokeApiKeyPage, Refusal> {
+async fn page(
+    console: &Console,
+    insider: &Insider,
+    id: ApiKeyId,
+    listing: &KeyListing<'_>,
+) -> Result<RevokeApiKeyPage, Refusal> {
     let holder = insider.member.as_holder();
     let key = match console.keys.read(&holder, id).await {
         Ok(key) => key,
@@ -103,8 +113,8 @@ async fn page(console: &Console, insider: &Insider, id: ApiKeyId) -> Result<Revo
     let slug = &insider.member.organization.slug;
     Ok(RevokeApiKeyPage {
         settings: Settings::new(insider, Section::ApiKeys),
-        list: links::api_keys(slug),
-        address: links::revoke_api_key(slug, id),
+        list: listing.address(&links::api_keys(slug), listing.part.after),
+        address: listing.address(&links::revoke_api_key(slug, id), listing.part.after),
         key: KeyInQuestion::from(&key),
         descendants: descendants.iter().map(KeyInQuestion::from).collect(),
         revoke_descendants: false,

@@ -33,8 +33,8 @@ pub(crate) async fn invitation(owner: &Browser, invitee: &str, role: &str) -> St
 }
 
 fn take_back_path(list: &Answer) -> String {
-    let (_, path) = list.body.split_once(&format!("action=\"{INVITATIONS}")).unwrap();
-    format!("{INVITATIONS}{}", path.split_once('"').unwrap().0)
+    let (_, path) = list.body.split_once(&format!("href=\"{INVITATIONS}/")).unwrap();
+    format!("{INVITATIONS}/{}", path.split_once('"').unwrap().0)
 }
 
 #[tokio::test]
@@ -109,10 +109,23 @@ async fn what_waits_is_listed_until_it_is_taken_back_and_then_its_link_is_dead()
     assert!(list.text().contains("Grace") && list.shows("badge on"));
     assert_eq!(running.visitor().get(&link).await.status, 200);
     let path = take_back_path(&list);
+    let page = owner.get(&path).await;
+    assert!(
+        page.text().contains("Take back the invitation for “Grace”?"),
+        "{}",
+        page.body
+    );
+    assert!(page.shows("stops working at once and for good") && page.shows("data-close>Cancel"));
+    assert_eq!(
+        running.visitor().get(&link).await.status,
+        200,
+        "asking changes nothing"
+    );
     let answer = owner.post(&path, &[]).await;
     let list = owner.follow(&answer).await;
     assert!(list.shows("Its link does not work any more") && list.shows("Nobody is invited"));
     assert_eq!(running.visitor().get(&link).await.status, 404);
+    assert_eq!(owner.get(&path).await.status, 404, "there is nothing to ask");
     let events = running.installation.store.events().len();
     assert_eq!(owner.post(&path, &[]).await.status, 303, "twice is no mistake");
     assert_eq!(running.installation.store.events().len(), events);
@@ -127,6 +140,9 @@ async fn an_expired_invitation_is_marked() {
     let owner = running.signed_in("ada").await;
     let list = owner.get(INVITATIONS).await;
     assert!(list.shows("Expired") && !list.shows("badge on"));
+    assert!(list.shows("Delete<") && !list.shows("Take back"));
+    let page = owner.get(&take_back_path(&list)).await;
+    assert!(page.text().contains("Delete the invitation for “Grace”?") && page.shows("has expired"));
 }
 
 #[tokio::test]

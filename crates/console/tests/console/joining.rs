@@ -45,12 +45,22 @@ async fn somebody_new_sees_the_offer_makes_an_account_and_is_signed_in() {
     let page = browser.get(&link).await;
     assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
     assert_eq!(page.header("referrer-policy"), "same-origin");
-    for word in ["Join Acme", "The new colleague", "member", "Create your account"] {
+    for word in [
+        "Join Acme",
+        "ada invites you to Acme",
+        "The new colleague",
+        "member",
+        "Create your account",
+    ] {
         assert!(page.text().contains(word), "{word}: {}", page.text());
     }
     let answer = join_as_newcomer(&browser, &link, "grace").await;
-    assert_eq!((answer.status, answer.location()), (303, LIST));
+    assert_eq!(
+        (answer.status, answer.location()),
+        (303, &*format!("{LIST}?joined=yes"))
+    );
     let list = browser.follow(&answer).await;
+    assert!(list.text().contains("You have joined Acme."), "{}", list.body);
     assert!(list.shows("Grace Hopper") && list.shows("Create your first key"));
     assert_eq!(browser.get(MEMBERS).await.status, 404, "a member is no owner");
     assert!(owner.get(MEMBERS).await.shows("Grace Hopper"));
@@ -140,7 +150,10 @@ async fn who_has_an_account_signs_in_and_comes_back_to_join_as_themselves() {
     assert_eq!(page.field("token"), token(&link));
     assert_eq!(page.field("username"), "grace");
     let answer = join_as_user(&browser, &link, "grace").await;
-    assert_eq!((answer.status, answer.location()), (303, LIST));
+    assert_eq!(
+        (answer.status, answer.location()),
+        (303, &*format!("{LIST}?joined=yes"))
+    );
     assert_eq!(
         browser.get("/join").await.status,
         404,
@@ -175,8 +188,8 @@ async fn links_that_are_used_expired_taken_back_damaged_or_made_up_look_alike() 
     join_as_newcomer(&running.visitor(), &used, "grace").await;
     let taken_back = invitation(&owner, "Somebody", "member").await;
     let list = owner.get(INVITATIONS).await;
-    let (_, path) = list.body.split_once(&format!("action=\"{INVITATIONS}")).unwrap();
-    let path = format!("{INVITATIONS}{}", path.split_once('"').unwrap().0);
+    let (_, path) = list.body.split_once(&format!("href=\"{INVITATIONS}/")).unwrap();
+    let path = format!("{INVITATIONS}/{}", path.split_once('"').unwrap().0);
     owner.post(&path, &[]).await;
     let expired = invitation(&owner, "Somebody", "member").await;
     running.installation.builder.clock.advance(Invitation::LIFETIME);
@@ -201,7 +214,7 @@ async fn links_that_are_used_expired_taken_back_damaged_or_made_up_look_alike() 
         }
     }
     pages.push(visitor.get("/join").await.body);
-    assert!(pages[0].contains("Ask whoever sent it to you for a new one"));
+    assert!(pages[0].contains("ask an owner of the organization for a new one"));
     assert!(pages.iter().all(|page| *page == pages[0]));
 }
 
@@ -283,4 +296,33 @@ async fn a_page_that_offers_to_join_as_somebody_joins_as_nobody_else() {
     assert!(page.shows("You are a member already"));
     let answer = join_as_user(&dan, &link, "dan").await;
     assert_eq!(answer.status, 303, "the invitation was not used up");
+}
+
+#[tokio::test]
+async fn who_is_signed_in_and_opens_a_dead_link_is_told_what_to_do_and_not_to_sign_in() {
+    let (running, _, link) = invited("member").await;
+    let grace = running.visitor();
+    join_as_newcomer(&grace, &link, "grace").await;
+    let page = grace.get(&link).await;
+    assert_eq!(page.status, 404);
+    assert!(
+        page.text().contains("You are signed in as grace"),
+        "{}",
+        page.text()
+    );
+    assert!(page.shows("ask an owner of the organization for a new one") && !page.shows("/sign-in"));
+}
+
+#[tokio::test]
+async fn the_way_through_sign_in_says_what_for() {
+    let (running, _, link) = invited("member").await;
+    let visitor = running.visitor();
+    let page = visitor.get(&link).await;
+    assert!(
+        page.shows("/sign-in?next=%2Fjoin&#38;notice=to-join"),
+        "{}",
+        page.body
+    );
+    let sign_in = visitor.get("/sign-in?next=%2Fjoin&notice=to-join").await;
+    assert!(sign_in.shows("Sign in to join."), "{}", sign_in.body);
 }

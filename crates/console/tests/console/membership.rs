@@ -50,7 +50,15 @@ async fn an_ended_membership_ends_its_organizations_pages_at_once_and_nothing_el
     let nonce = browser.get(NEW).await.field("nonce").to_owned();
     let now = installation.builder.clock.now();
     installation.store.end_membership(ada.membership.id, now);
-    assert_eq!(browser.get(LIST).await.status, 404);
+    let gone = browser.get(LIST).await;
+    assert_eq!(gone.status, 404);
+    assert!(gone.text().contains("or not any more"), "{}", gone.text());
+    assert!(
+        gone.text().contains("Your organizations Other") && !gone.shows("Acme"),
+        "{}",
+        gone.text()
+    );
+    assert!(gone.shows("href=\"/organizations/other/settings/api-keys\""));
     let fields = [("nonce", nonce.as_str()), ("name", "Deploy"), ("description", "")];
     assert_eq!(browser.post(NEW, &fields).await.status, 404);
     let list = browser.get("/organizations/other/settings/api-keys").await;

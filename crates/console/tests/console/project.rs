@@ -163,6 +163,22 @@ async fn who_is_removed_from_a_project_stays_in_the_organization_and_reaches_it_
     );
     assert!(!reaches(&running, &key, &robots).await);
     assert!(
+        page.shows("Add again") && page.field("member") == id(&grace),
+        "{}",
+        page.body
+    );
+    let again = browser
+        .post(
+            &path(&robots, "/add-members?then=project"),
+            &[("member", &id(&grace))],
+        )
+        .await;
+    assert!(browser.follow(&again).await.text().contains("was added."));
+    assert!(reaches(&running, &key, &robots).await);
+    browser
+        .post(&path(&robots, "/remove-member"), &[("member", &id(&grace))])
+        .await;
+    assert!(
         browser
             .get(&path(&robots, "/add-members"))
             .await

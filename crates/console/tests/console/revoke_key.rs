@@ -59,7 +59,10 @@ async fn revoking_ends_the_key_and_leaves_those_made_from_it_alone_unless_asked(
         "{}",
         list.text()
     );
-    assert!(list.shows("role=\"status\"") && list.shows("badge off"));
+    assert!(
+        list.shows("role=\"status\"") && !list.shows("badge off"),
+        "the valid ones, as before"
+    );
     assert!(!works(&running, &parent).await);
     assert!(works(&running, &child).await && works(&running, &grandchild).await);
 }
@@ -164,4 +167,36 @@ async fn a_link_cannot_claim_that_a_key_was_revoked() {
     let strange = browser.get(&format!("{LIST}?revoked=x&already-created=y")).await;
     assert_eq!(strange.status, 200);
     assert!(works(&running, &parent).await);
+}
+
+#[tokio::test]
+async fn revoking_leads_back_to_the_list_as_it_was() {
+    let (_, browser, [parent, ..]) = ada_with_family().await;
+    let query = "status=all&search=parent";
+    let list = browser.get(&format!("{LIST}?{query}")).await;
+    let path = format!("{}?{query}", revoke_path(&parent.key));
+    assert!(
+        list.shows(&format!("href=\"{}\"", path.replace('&', "&#38;"))),
+        "{}",
+        list.body
+    );
+    let page = browser.get(&path).await;
+    let back = format!("href=\"{LIST}?status=all&#38;search=parent\"");
+    assert_eq!(
+        page.body.matches(&back).count(),
+        2,
+        "back and cancel: {}",
+        page.body
+    );
+    assert!(page.shows(&format!("action=\"{}\"", path.replace('&', "&#38;"))));
+    let answer = browser.post(&path, &[("confirm", "yes")]).await;
+    let expected = format!("{LIST}?status=all&revoked={}&search=parent", parent.key.id);
+    assert_eq!(answer.location(), expected);
+    assert!(
+        browser
+            .follow(&answer)
+            .await
+            .text()
+            .contains("Parent was revoked")
+    );
 }

@@ -190,7 +190,7 @@ async fn names_lead_to_those_who_are_called_so() {
     let page = browser.get(LOG).await;
     let settings = "/organizations/acme/settings";
     for address in [
-        format!("{settings}/members/named/ada"),
+        format!("{settings}/members/@ada"),
         format!("{settings}/members/{}", grace.membership.id),
         format!("{settings}/projects/{rover}"),
         format!("{settings}/api-keys/all/{key}"),
@@ -218,7 +218,7 @@ async fn whoever_was_a_member_is_said_to_be_gone_with_a_way_to_their_keys_and_ev
     let browser = running.signed_in("ada").await;
     let settings = "/organizations/acme/settings";
     for address in [
-        format!("{settings}/members/named/grace"),
+        format!("{settings}/members/@grace"),
         format!("{settings}/members/{}", grace.membership.id),
     ] {
         let page = browser.get(&address).await;
@@ -237,7 +237,7 @@ async fn whoever_was_a_member_is_said_to_be_gone_with_a_way_to_their_keys_and_ev
     }
     assert!(
         !browser
-            .get(&format!("{settings}/members/named/nobody"))
+            .get(&format!("{settings}/members/@nobody"))
             .await
             .shows("no member any more")
     );
