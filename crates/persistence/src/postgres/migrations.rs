@@ -61,6 +61,15 @@ pub enum MigrateError {
         /// The newest version that is unknown here.
         version: String,
     },
+    /// Most names could not be kept.
+    #[error(
+        "the database keeps text as {encoding}, and Keyward needs UTF8: create a database with ENCODING 'UTF8' TEMPLATE \
+         template0"
+    )]
+    Encoding {
+        /// As PostgreSQL calls it.
+        encoding: String,
+    },
     /// The user may not do what a migration does.
     #[error(
         "the database's user lacks a right that migrations need (make it the owner of the database, or migrate as the \
@@ -112,6 +121,7 @@ impl PostgresStore {
         if up_to_date {
             return Ok(());
         }
+        refuse_other_encodings(&mut connection).await?;
         // Held until the connection closes.
         let lock = format!(
             "SELECT pg_advisory_lock({ADVISORY_LOCK}); SET lock_timeout = {}",
@@ -168,6 +178,18 @@ async fn is_up_to_date(connection: &mut AsyncPgConnection) -> Result<bool, Migra
             version: version.clone(),
         }),
         None => Ok(applied == known),
+    }
+}
+
+async fn refuse_other_encodings(connection: &mut AsyncPgConnection) -> Result<(), MigrateError> {
+    let encoding: String = diesel::select(diesel::dsl::sql::<Text>("current_setting('server_encoding')"))
+        .get_result(connection)
+        .await
+        .map_err(query_failed)?;
+    if encoding == "UTF8" {
+        Ok(())
+    } else {
+        Err(MigrateError::Encoding { encoding })
     }
 }
 

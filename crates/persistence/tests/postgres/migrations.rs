@@ -288,3 +288,31 @@ async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() 
     assert!(refused().await);
     assert_eq!(count(&fixture.client, "audit_events").await, 2);
 }
+
+#[tokio::test]
+async fn a_database_that_cannot_keep_every_name_is_refused_before_anything_is_made() {
+    let database = empty_database().await;
+    let client = connect(database.url()).await;
+    for encoding in ["LATIN1", "SQL_ASCII"] {
+        let name = format!("{}_{}", database.name(), encoding.to_lowercase());
+        client
+            .batch_execute(&format!(
+                "CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
+            ))
+            .await
+            .expect("a database in another encoding");
+        let url = database.url().replace(database.name(), &name);
+        let refused = store(patient(&url)).migrate().await;
+        let tables = count(&connect(&url).await, "pg_tables WHERE schemaname = 'public'").await;
+        client
+            .batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)"))
+            .await
+            .expect("a database that can go");
+        let refused = refused.expect_err("a database in another encoding");
+        assert!(
+            matches!(&refused, MigrateError::Encoding { encoding: said } if said == encoding),
+            "{refused:?}"
+        );
+        assert_eq!(tables, 0, "{encoding}");
+    }
+}
