@@ -27,8 +27,8 @@ pub enum OpenError {
         /// The directory.
         directory: PathBuf,
     },
-    /// The file is not there and cannot be made.
-    #[error("the database file {} cannot be created", .file.display())]
+    /// The file cannot be made, or even be looked at.
+    #[error("the database file {} cannot be opened or created", .file.display())]
     File {
         /// The file.
         file: PathBuf,

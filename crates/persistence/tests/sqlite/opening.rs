@@ -152,7 +152,7 @@ async fn a_file_or_directory_that_may_not_be_written_is_told() {
         (0o555, 0o666, "cannot be read and written: check who owns it"),
         (0o777, 0o444, "cannot be read and written: check who owns it"),
         (0o777, 0o000, "cannot be read and written: check who owns it"),
-        (0o000, 0o666, "cannot be created"),
+        (0o000, 0o666, "cannot be opened or created"),
     ] {
         set(&folder, folder_mode);
         if folder_mode != 0 {
@@ -170,6 +170,6 @@ async fn a_file_or_directory_that_may_not_be_written_is_told() {
     let said = Running::start_as(&executable, nobody, TEST, &folder, 1)
         .end()
         .join("\n");
-    assert!(said.contains("keyward.db cannot be created"), "{said}");
+    assert!(said.contains("keyward.db cannot be opened or created"), "{said}");
     set(&folder, 0o700);
 }

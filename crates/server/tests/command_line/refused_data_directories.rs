@@ -81,7 +81,7 @@ fn a_data_directory_without_permission_to_write_is_told_by_every_command() {
         (
             &empty,
             format!(
-                "the database file {} cannot be created: Permission denied (os error 13)",
+                "the database file {} cannot be opened or created: Permission denied (os error 13)",
                 empty.join("keyward.db").display()
             ),
         ),
