@@ -1,8 +1,10 @@
 //! `keyward admin revoke`: the end of other people's keys.
 
 use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
-use keyward_domain::administration::{RevocationStopped, WhyStopped};
+use keyward_domain::administration::{Authority, RevocationStopped, WhyStopped};
 use keyward_domain::audit::RequestSource;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::organization::Slug;
 use keyward_domain::ports::DescendantKeys;
 
 use super::Failure;
@@ -39,14 +41,17 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
             KeySelection::OfConsumer(member.membership.id)
         }
         (None, Some(moment)) => composition.organization_keys().issued_before(moment)?,
-        (None, None) => KeySelection::Keys {
-            ids: which.keys,
-            descendants: if descendants {
-                DescendantKeys::Revoke
-            } else {
-                DescendantKeys::Keep
-            },
-        },
+        (None, None) => {
+            refuse_unknown(&composition, &authority, &slug, &which.keys).await?;
+            KeySelection::Keys {
+                ids: which.keys,
+                descendants: if descendants {
+                    DescendantKeys::Revoke
+                } else {
+                    DescendantKeys::Keep
+                },
+            }
+        }
     };
     let revoked = composition
         .organization_keys()
@@ -77,5 +82,28 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
         1 => format!("Revoked 1 key of {slug}; it is refused from now on."),
         several => format!("Revoked {several} keys of {slug}; they are refused from now on."),
     });
+    Ok(())
+}
+
+/// Whoever types an identifier must not take a slip for a key that was dead already.
+async fn refuse_unknown(
+    composition: &Composition,
+    authority: &Authority,
+    organization: &Slug,
+    keys: &[ApiKeyId],
+) -> Result<(), Failure> {
+    for &key in keys {
+        if composition
+            .organization_keys()
+            .find(authority, key)
+            .await?
+            .is_none()
+        {
+            return Err(Failure::KeyUnknown {
+                key,
+                organization: organization.clone(),
+            });
+        }
+    }
     Ok(())
 }

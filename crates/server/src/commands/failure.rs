@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use keyward_domain::administration::WhyStopped;
 use keyward_domain::administration::ports::MomentNotSettled;
+use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::InvalidRetentionPeriod;
@@ -82,6 +83,8 @@ pub(crate) enum Failure {
         "{username} is the only owner of {organization}, which needs one: make somebody else an owner in the console first"
     )]
     LastOwner { username: Username, organization: Slug },
+    #[error("{organization} has no key {key}: no key was revoked")]
+    KeyUnknown { key: ApiKeyId, organization: Slug },
     #[error("the moment after --issued-before is refused")]
     IssuedBefore(#[from] MomentNotSettled),
     #[error(

@@ -73,6 +73,13 @@ async fn keys_are_revoked_by_id_by_member_and_by_moment_and_the_holder_sees_why(
         [401, 200, 200]
     );
 
+    let again = revoke(&database, &["--key", &keys[0].id]);
+    assert_eq!(
+        again.errors,
+        "Nothing to revoke: acme-sons has no such valid key.\n"
+    );
+    assert_eq!(again.success(), "");
+
     let before_all = revoke(&database, &["--issued-before", "2020-01-01T00:00:00Z"]);
     assert_eq!(
         before_all.errors,
@@ -105,6 +112,20 @@ async fn keys_are_revoked_by_id_by_member_and_by_moment_and_the_holder_sees_why(
     let list = server.ask("GET", list, &[&format!("Cookie: {}", cookie(&signed_in))], "");
     assert_eq!(list.body.matches("by an administrator").count(), 4);
     assert_eq!(list.body.matches("found in a log").count(), 4);
+}
+
+#[tokio::test]
+async fn an_identifier_that_is_no_key_of_the_organization_is_told_before_anything_is_revoked() {
+    let database = set_up().await;
+    let server = Server::start(database.url(), &[]);
+    let key = Key::create(&server, &sign_in(&server, "ada", PASSWORD), "one");
+    let unknown = "0190163d-8694-739b-aea5-966c26f8ad90";
+    let answer = revoke(&database, &["--key", &key.id, "--key", unknown]);
+    assert_eq!(
+        answer.refusal(),
+        format!("acme-sons has no key {unknown}: no key was revoked")
+    );
+    assert_eq!(key.status(&server), 200);
 }
 
 #[tokio::test]
