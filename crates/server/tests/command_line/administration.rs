@@ -28,7 +28,7 @@ async fn migrating_twice_is_migrating_once() {
 #[tokio::test]
 async fn bootstrap_works_once() {
     let database = empty().await;
-    let first = bootstrap(&database);
+    let first = bootstrap(database.url());
     assert_eq!(
         first.errors,
         "Created the organization acme-sons and its owner ada, who can sign in to the console now.\n"

@@ -11,7 +11,7 @@ use crate::setup::{PASSWORD, bootstrap};
 #[tokio::test]
 async fn the_last_use_before_sigterm_is_kept() {
     let database = TestDatabase::empty().await.unwrap();
-    bootstrap(&database).success();
+    bootstrap(database.url()).success();
     let mut server = Server::start(database.url(), &[]);
     let signed_in = sign_in(&server, "ada", PASSWORD);
     let page = create_key(&server, cookie(&signed_in), "laptop");

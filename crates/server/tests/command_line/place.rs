@@ -33,7 +33,7 @@ impl Place {
     pub(crate) fn bootstrap(&self) {
         match self {
             Self::File(directory) => directory.bootstrap(),
-            Self::Server(database) => bootstrap(database),
+            Self::Server(database) => bootstrap(database.url()),
         }
         .success();
     }

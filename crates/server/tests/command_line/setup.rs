@@ -8,7 +8,7 @@ use crate::keyward::{Answer, Keyward};
 pub(crate) const PASSWORD: &str = "quiet otters read maps";
 
 /// Creates the organization `acme-sons` with its owner `ada`.
-pub(crate) fn bootstrap(database: &TestDatabase) -> Answer {
+pub(crate) fn bootstrap(database_url: &str) -> Answer {
     let arguments = [
         "admin",
         "bootstrap",
@@ -17,7 +17,7 @@ pub(crate) fn bootstrap(database: &TestDatabase) -> Answer {
         "--password-stdin",
     ];
     Keyward::new(&arguments)
-        .database(database.url())
+        .database(database_url)
         .input(PASSWORD)
         .run()
 }
@@ -25,6 +25,6 @@ pub(crate) fn bootstrap(database: &TestDatabase) -> Answer {
 /// A database that is set up.
 pub(crate) async fn set_up() -> TestDatabase {
     let database = TestDatabase::empty().await.unwrap();
-    bootstrap(&database).success();
+    bootstrap(database.url()).success();
     database
 }

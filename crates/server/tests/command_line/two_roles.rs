@@ -13,29 +13,80 @@ use crate::setup::{PASSWORD, bootstrap};
 
 const MIGRATION_URL: &str = "KEYWARD_MIGRATION_DATABASE_URL";
 
-/// A role beside the owner's, and the database as it sees it. The role is the whole server's, so its name is its own.
-struct ServingRole {
-    name: String,
-    url: String,
+/// A database whose owner is no superuser, with a role beside it that serves. Roles are the whole server's, so their names
+/// are their own.
+struct TwoRoles {
+    database: TestDatabase,
+    owner: String,
+    server: String,
 }
 
-impl ServingRole {
-    fn of(database: &TestDatabase) -> Self {
-        let name = format!("{}_serve", database.name());
-        let (_, server_and_name) = database.url().rsplit_once('@').unwrap();
-        let url = format!("postgres://{name}:s3cret@{server_and_name}");
-        Self { name, url }
+/// What `docs/choosing-a-database.md` says is to be run about the role that serves, in this order.
+struct Guide {
+    /// By whoever may create roles.
+    create_role: String,
+    /// By the owner, in the empty database.
+    grant: String,
+    /// By the owner, once there are tables.
+    revoke: String,
+}
+
+impl TwoRoles {
+    async fn new() -> Self {
+        let database = TestDatabase::empty().await.unwrap();
+        let [owner, server] = ["owner", "serve"].map(|role| format!("{}_{role}", database.name()));
+        let statements = format!(
+            "CREATE ROLE {owner} LOGIN PASSWORD 's3cret'; ALTER DATABASE {} OWNER TO {owner}",
+            database.name()
+        );
+        run(database.url(), &statements).await.unwrap();
+        Self {
+            database,
+            owner,
+            server,
+        }
     }
 
-    /// The blocks of SQL that `docs/choosing-a-database.md` tells the owner to run about this role, in their order.
-    fn statements(&self) -> Vec<String> {
+    fn guide(&self) -> Guide {
         let guide = include_str!("../../../../docs/choosing-a-database.md");
         let blocks = guide.split("```sql\n").skip(1);
         let blocks = blocks.filter_map(|rest| rest.split_once("```"));
-        blocks
-            .map(|(block, _)| block.replace("keyward_serve", &self.name))
-            .filter(|block| block.contains(&self.name))
-            .collect()
+        let blocks: Vec<String> = blocks
+            .map(|(block, _)| block.replace("keyward_serve", &self.server))
+            .filter(|block| block.contains(&self.server))
+            .collect();
+        let [create_role, grant, revoke] = blocks.try_into().unwrap();
+        Guide {
+            create_role,
+            grant,
+            revoke,
+        }
+    }
+
+    fn url_of(&self, role: &str) -> String {
+        let (_, server_and_name) = self.database.url().rsplit_once('@').unwrap();
+        format!("postgres://{role}:s3cret@{server_and_name}")
+    }
+
+    fn owner_url(&self) -> String {
+        self.url_of(&self.owner)
+    }
+
+    fn server_url(&self) -> String {
+        self.url_of(&self.server)
+    }
+
+    async fn remove_roles(self) {
+        let Self {
+            database,
+            owner,
+            server,
+        } = self;
+        let statements = format!(
+            "DROP OWNED BY {server}; DROP ROLE {server};
+             REASSIGN OWNED BY {owner} TO CURRENT_USER; DROP OWNED BY {owner}; DROP ROLE {owner}"
+        );
+        run(database.url(), &statements).await.unwrap();
     }
 }
 
@@ -50,17 +101,18 @@ async fn run(url: &str, statements: &str) -> Result<(), tokio_postgres::Error> {
 
 #[tokio::test]
 async fn the_owner_migrates_and_the_role_that_serves_cannot_rewrite_the_audit_log() {
-    let database = TestDatabase::empty().await.unwrap();
-    let role = ServingRole::of(&database);
-    let [before, after] = role.statements().try_into().unwrap();
-    run(database.url(), &before).await.unwrap();
+    let roles = TwoRoles::new().await;
+    let guide = roles.guide();
+    let (owner, server) = (roles.owner_url(), roles.server_url());
+    run(roles.database.url(), &guide.create_role).await.unwrap();
+    run(&owner, &guide.grant).await.unwrap();
 
-    let alone = Keyward::new(&["migrate"]).database(&role.url).run();
+    let alone = Keyward::new(&["migrate"]).database(&server).run();
     assert_eq!(alone.code, Some(1), "the role alone may not migrate: {alone:?}");
     let keyward = |command: &[&str]| {
         Keyward::new(command)
-            .database(&role.url)
-            .variable(MIGRATION_URL, database.url())
+            .database(&server)
+            .variable(MIGRATION_URL, &owner)
     };
     keyward(&["migrate"]).run().success();
     let serve = ["serve", "--listen", "127.0.0.1:0"];
@@ -68,7 +120,7 @@ async fn the_owner_migrates_and_the_role_that_serves_cannot_rewrite_the_audit_lo
                    `REVOKE UPDATE, DELETE, TRUNCATE ON audit_events FROM …`";
     let warned = Server::spawn(keyward(&serve)).event(warning);
     assert_eq!(warned["level"], "WARN");
-    run(database.url(), &after).await.unwrap();
+    run(&owner, &guide.revoke).await.unwrap();
     let bootstrap = [
         "admin",
         "bootstrap",
@@ -77,12 +129,12 @@ async fn the_owner_migrates_and_the_role_that_serves_cannot_rewrite_the_audit_lo
         "--password-stdin",
     ];
     keyward(&bootstrap).input(PASSWORD).run().success();
-    let mut server = Server::listening_as(keyward(&serve));
-    let signed_in = sign_in(&server, "ada", PASSWORD);
-    let created = create_key(&server, cookie(&signed_in), "nightly");
+    let mut served = Server::listening_as(keyward(&serve));
+    let signed_in = sign_in(&served, "ada", PASSWORD);
+    let created = create_key(&served, cookie(&signed_in), "nightly");
     assert_eq!(created.status, 200, "{}", created.body);
-    server.signal(Signal::TERM);
-    let (_, log) = server.ended();
+    served.signal(Signal::TERM);
+    let (_, log) = served.ended();
     assert!(!log.contains("the role that serves"), "{log}");
 
     for forbidden in [
@@ -93,36 +145,36 @@ async fn the_owner_migrates_and_the_role_that_serves_cannot_rewrite_the_audit_lo
         "DROP TABLE audit_events",
         "CREATE TABLE mine (id int)",
     ] {
-        let refused = run(&role.url, forbidden).await.unwrap_err();
+        let refused = run(&server, forbidden).await.unwrap_err();
         assert_eq!(
             refused.code(),
             Some(&SqlState::INSUFFICIENT_PRIVILEGE),
             "{forbidden}"
         );
     }
-    let clean_up = format!("DROP OWNED BY {0}; DROP ROLE {0}", role.name);
-    run(database.url(), &clean_up).await.unwrap();
+    roles.remove_roles().await;
 }
 
 #[tokio::test]
 async fn old_audit_events_are_removed_as_the_owner_only_and_the_server_says_so() {
-    let database = TestDatabase::empty().await.unwrap();
-    let role = ServingRole::of(&database);
-    let [before, after] = role.statements().try_into().unwrap();
-    run(database.url(), &before).await.unwrap();
-    bootstrap(&database).success();
-    run(database.url(), &after).await.unwrap();
-    run(database.url(), OVER).await.unwrap();
+    let roles = TwoRoles::new().await;
+    let guide = roles.guide();
+    let (owner, server) = (roles.owner_url(), roles.server_url());
+    run(roles.database.url(), &guide.create_role).await.unwrap();
+    run(&owner, &guide.grant).await.unwrap();
+    bootstrap(&owner).success();
+    run(&owner, &guide.revoke).await.unwrap();
+    run(&owner, OVER).await.unwrap();
     let as_server = |arguments: &[&str]| {
         Keyward::new(arguments)
-            .database(&role.url)
+            .database(&server)
             .variable("KEYWARD_KEEP_AUDIT_EVENTS", "365")
     };
-    let as_owner = |arguments: &[&str]| as_server(arguments).variable(MIGRATION_URL, database.url());
+    let as_owner = |arguments: &[&str]| as_server(arguments).variable(MIGRATION_URL, &owner);
 
     // That the server knows the owner changes nothing: it acts as its own role.
-    let mut server = Server::listening_as(as_owner(&["serve", "--listen", "127.0.0.1:0"]));
-    let warning = server.event(
+    let mut served = Server::listening_as(as_owner(&["serve", "--listen", "127.0.0.1:0"]));
+    let warning = served.event(
         "old audit events stay, since the database lets this server's role only add events: run `keyward clean-up` \
          regularly, with the same options, and with the URL of the role that owns the tables in \
          KEYWARD_MIGRATION_DATABASE_URL",
@@ -142,9 +194,8 @@ async fn old_audit_events_are_removed_as_the_owner_only_and_the_server_says_so()
         nothing.errors,
         "Nothing was removed: nothing is old enough, or a server is removing it right now.\n"
     );
-    drop(server);
-    let clean_up = format!("DROP OWNED BY {0}; DROP ROLE {0}", role.name);
-    run(database.url(), &clean_up).await.unwrap();
+    drop(served);
+    roles.remove_roles().await;
 }
 
 #[test]
