@@ -1,12 +1,15 @@
 //! The data directory of the embedded database, which one server at a time may serve.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Where the embedded database is unless the options say otherwise: below the directory in which the command is run.
-pub(crate) const DEFAULT: &str = "keyward-data";
+const DEFAULT: &str = "keyward-data";
+/// The variable that names another.
+pub(crate) const VARIABLE: &str = "KEYWARD_DATA_DIR";
 const LOCK_FILE: &str = "serve.lock";
 
 /// Why a data directory cannot be served.
@@ -20,6 +23,18 @@ pub(crate) enum DataDirectoryError {
     Served(PathBuf),
     #[error("the file {} cannot be locked (check who owns it, and who may write there)", .file.display())]
     Lock { file: PathBuf, source: io::Error },
+}
+
+/// The data directory that a variable names, if it does.
+pub(crate) fn from_variable(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    variable(VARIABLE)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+}
+
+/// The data directory that a variable names, or else the one that is used if nobody names any.
+pub(crate) fn from_variable_or_default(variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+    from_variable(variable).unwrap_or_else(|| DEFAULT.into())
 }
 
 /// The right to serve a data directory. It ends with this value, or with the process, however that ends. Commands need

@@ -28,6 +28,7 @@ use keyward_persistence::sqlite::SqliteConfig;
 
 use crate::commands::Failure;
 use crate::composition::Sources;
+use crate::data_directory;
 use crate::database_url;
 use crate::options::ServeOptions;
 use crate::output;
@@ -76,7 +77,9 @@ impl Demo {
         if database_url::resolve(options.database.url.as_ref(), |name| std::env::var_os(name))?.is_some() {
             return Err(DemoError::DatabaseUrl.into());
         }
-        if options.database.data_directory.is_some() {
+        if options.database.data_directory.is_some()
+            || data_directory::from_variable(|name| std::env::var_os(name)).is_some()
+        {
             return Err(DemoError::DataDirectory.into());
         }
         let directory = TemporaryDirectory::create(&OsRandom).map_err(DemoError::TemporaryDirectory)?;

@@ -1,7 +1,7 @@
 //! The command line: what can be asked, and by which flag or variable.
 //!
-//! Each option has a flag and, where it makes sense, a variable `KEYWARD_…`; the flag wins. Secrets have no clap
-//! variable, see [`crate::database_url`]. An empty variable counts as unset, since Compose files and unit files pass
+//! Each option has a flag and, where it makes sense, a variable `KEYWARD_…`; the flag wins. Where the database is
+//! has no clap variable, see [`crate::database_url`] and [`crate::data_directory`]. An empty variable counts as unset, since Compose files and unit files pass
 //! such on.
 
 mod admin;
@@ -38,7 +38,7 @@ pub(crate) use serve::{LimitOptions, ProxyOptions, ServeOptions};
     after_help = "What the help of a command marks with [env: …] may come by that variable instead; the flag wins, and an \
                   empty variable counts as unset. No secret comes by flag.\n\nIt ends with 0 when it has done what it \
                   was asked; with 1 when it could not, and a sentence on standard error says why and what to do; with 2 \
-                  when the command line or a variable makes no sense."
+                  when a command or an option is unknown, or its value cannot be one."
 )]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
@@ -73,7 +73,7 @@ pub(crate) enum Command {
     ///
     /// What `keyward serve` does every hour, with the same options: for a database that nobody serves, and for one whose
     /// server may only add audit events. There, KEYWARD_MIGRATION_DATABASE_URL has to name the role that owns the tables,
-    /// which this then acts as. A server may run meanwhile.
+    /// which this then acts as. A server may run meanwhile: what it is removing is left to it.
     CleanUp(CleanUpOptions),
     /// Print the OpenAPI document of the HTTP API
     Openapi,
@@ -118,17 +118,13 @@ pub(crate) struct DatabaseOptions {
     /// brought up to date by it.
     #[arg(long = "database-url", value_name = "URL")]
     pub(crate) url: Option<Secret>,
-    /// The directory of the embedded database, which is used unless a database URL is given
+    /// The directory of the embedded database, which is used unless a database URL is given [env: KEYWARD_DATA_DIR]
     ///
     /// It must be on a local disk. If it has no database, `serve`, `migrate`, `import`, `admin bootstrap` and `admin
     /// setup-link` make one, for its owner alone, and say where; every other command refuses. Default: keyward-data,
     /// where the command is run.
-    #[arg(
-        long = "data-dir",
-        env = "KEYWARD_DATA_DIR",
-        value_name = "DIRECTORY",
-        hide_env_values = true
-    )]
+    // The variable is not clap's: this flag wins over the variables of the URL, and they win over its variable.
+    #[arg(long = "data-dir", value_name = "DIRECTORY", conflicts_with = "url")]
     pub(crate) data_directory: Option<PathBuf>,
 }
 

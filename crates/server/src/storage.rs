@@ -55,8 +55,12 @@ pub(crate) enum Database {
     Sqlite(SqliteConfig),
 }
 
-/// What the options say about the database.
+/// What the options say about the database. A flag wins over every variable, so that a shell in which a URL is exported
+/// cannot turn a command that names a directory to another database.
 pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, Failure> {
+    if let Some(directory) = &options.data_directory {
+        return Ok(Database::Sqlite(SqliteConfig::in_directory(directory)));
+    }
     let url = database_url::resolve(options.url.as_ref(), |name| std::env::var_os(name))?;
     let migration_url = database_url::of_migrations(|name| std::env::var_os(name))?;
     let postgres = |url: &Secret| {
@@ -70,9 +74,8 @@ pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, Failure>
         }),
         (None, Some(_)) => Err(DatabaseUrlError::MigrationsAlone.into()),
         (None, None) => {
-            let directory = options.data_directory.as_deref();
-            let directory = directory.unwrap_or(Path::new(data_directory::DEFAULT));
-            Ok(Database::Sqlite(SqliteConfig::in_directory(directory)))
+            let directory = data_directory::from_variable_or_default(|name| std::env::var_os(name));
+            Ok(Database::Sqlite(SqliteConfig::in_directory(&directory)))
         }
     }
 }

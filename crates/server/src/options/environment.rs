@@ -7,6 +7,7 @@ use clap::builder::Resettable;
 use clap::{Command, CommandFactory};
 
 use super::CommandLine;
+use crate::data_directory;
 use crate::database_url::{FILE_VARIABLE, MIGRATION_FILE_VARIABLE, MIGRATION_VARIABLE, VARIABLE};
 
 const PREFIX: &str = "KEYWARD_";
@@ -36,6 +37,7 @@ pub(crate) fn unknown_variables(names: impl IntoIterator<Item = OsString>) -> Ve
             FILE_VARIABLE,
             MIGRATION_VARIABLE,
             MIGRATION_FILE_VARIABLE,
+            data_directory::VARIABLE,
         ]
         .map(OsString::from),
     );
@@ -79,6 +81,7 @@ mod tests {
             "KEYWARD_LOG",
             "KEYWARD_DATABASE_URL",
             "KEYWARD_DATABASE_URL_FILE",
+            "KEYWARD_DATA_DIR",
             "PATH",
         ];
         assert_eq!(unknown(&known), Vec::<String>::new());

@@ -3,6 +3,7 @@
 use keyward_test_database::TestDatabase;
 
 use crate::browser::{cookie, create_key, sign_in};
+use crate::data_directory::DataDirectory;
 use crate::keyward::Keyward;
 use crate::server::Server;
 use crate::setup::{PASSWORD, set_up};
@@ -68,6 +69,28 @@ async fn only_a_trusted_proxy_is_believed_about_the_client() {
             "{arguments:?}"
         );
     }
+}
+
+#[test]
+fn a_directory_named_on_the_command_line_wins_over_a_url_in_the_environment() {
+    let directory = DataDirectory::new("flag-wins");
+    let path = directory.path().to_str().unwrap();
+    let nowhere = "postgres://keyward@127.0.0.1:1/keyward";
+    let migrated = Keyward::new(&["migrate", "--data-dir", path])
+        .variable("KEYWARD_DATABASE_URL", nowhere)
+        .variable("KEYWARD_MIGRATION_DATABASE_URL", nowhere)
+        .variable("KEYWARD_DATA_DIR", "/dev/null")
+        .run();
+    assert_eq!(migrated.code, Some(0), "{migrated:?}");
+    assert!(directory.path().join("keyward.db").exists(), "{migrated:?}");
+}
+
+#[test]
+fn a_command_line_names_one_database() {
+    let url = "postgres://keyward@127.0.0.1:1/keyward";
+    let answer = Keyward::new(&["migrate", "--data-dir=here", "--database-url", url]).run();
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    assert!(answer.errors.contains("cannot be used with"), "{answer:?}");
 }
 
 #[tokio::test]
