@@ -117,6 +117,21 @@ impl Subject {
         }
     }
 
+    /// The same as somebody who acts; nothing for what others act on only.
+    #[must_use]
+    pub const fn as_actor(self) -> Option<Actor> {
+        match self {
+            Self::User(id) => Some(Actor::User(id)),
+            Self::ApiKey(id) => Some(Actor::ApiKey(id)),
+            Self::Installation
+            | Self::Organization(_)
+            | Self::Membership(_)
+            | Self::Invitation(_)
+            | Self::Project(_)
+            | Self::Session(_) => None,
+        }
+    }
+
     /// Which one it is; nothing for the installation, of which there is one.
     #[must_use]
     pub const fn id(self) -> Option<Uuid> {

@@ -60,7 +60,7 @@ impl AuditTrail {
         }
     }
 
-    /// Whom the owner means by a username, or by the identifier of a user or a key.
+    /// Whom the owner means by a username, or by the identifier of a user or a key, also of one that is gone.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -79,19 +79,12 @@ impl AuditTrail {
         let (Ok(user), Ok(key)) = (typed.parse(), typed.parse()) else {
             return Ok(None);
         };
-        let (user, key): (UserId, ApiKeyId) = (user, key);
         let candidates = [Subject::User(user), Subject::ApiKey(key)];
-        let found = self.names.find(organization, &candidates).await?;
-        let actors = [Actor::User(user), Actor::ApiKey(key)];
-        let is_found = |actor: &Actor| {
-            actor
-                .as_subject()
-                .is_some_and(|subject| found.contains_key(&subject))
-        };
-        Ok(actors.into_iter().find(is_found))
+        let found = self.first_of(organization, &candidates).await?;
+        Ok(found.and_then(Subject::as_actor))
     }
 
-    /// What the owner means by an identifier, whatever it identifies.
+    /// What the owner means by an identifier, whatever it identifies, and even if that is gone.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -100,9 +93,49 @@ impl AuditTrail {
         authority: &Authority,
         typed: &str,
     ) -> Result<Option<Subject>, StorageError> {
-        let candidates = possible_subjects(typed);
-        let found = self.names.find(authority.organization_id(), &candidates).await?;
-        Ok(candidates.into_iter().find(|subject| found.contains_key(subject)))
+        self.first_of(authority.organization_id(), &possible_subjects(typed))
+            .await
+    }
+
+    /// The first of these that the organization has, or that its log tells of: what is gone stays there.
+    async fn first_of(
+        &self,
+        organization: OrganizationId,
+        candidates: &[Subject],
+    ) -> Result<Option<Subject>, StorageError> {
+        let names = self.names.find(organization, candidates).await?;
+        if let Some(named) = candidates.iter().find(|subject| names.contains_key(subject)) {
+            return Ok(Some(*named));
+        }
+        for subject in candidates {
+            if self.tells_of(organization, *subject).await? {
+                return Ok(Some(*subject));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether an event of the organization has this in it.
+    async fn tells_of(&self, organization: OrganizationId, subject: Subject) -> Result<bool, StorageError> {
+        let concerning = AuditFilter {
+            subject: Some(subject),
+            ..AuditFilter::default()
+        };
+        let by_it = subject.as_actor().map(|actor| AuditFilter {
+            actor: Some(actor),
+            ..AuditFilter::default()
+        });
+        for filter in [Some(concerning), by_it].into_iter().flatten() {
+            let first = PageRequest {
+                size: PageSize::ONE,
+                after: None,
+            };
+            let found = self.audit_log.list(Some(organization), filter, first).await?;
+            if !found.items.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn page(

@@ -1,11 +1,12 @@
 //! What an organization's owners see of what happened in it.
 
 use keyward_domain::administration::Authority;
-use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
+use keyward_domain::audit::{Action, Actor, AuditEvent, RequestSource, Subject};
+use keyward_domain::id::{ApiKeyId, InvitationId};
 use keyward_domain::invitation::{Invitation, InvitationToken, Invitee};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::page::{PageRequest, PageSize};
-use keyward_domain::ports::{AuditFilter, DescendantKeys};
+use keyward_domain::ports::{AuditFilter, AuditLog, DescendantKeys};
 use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::testing::TestInstallation;
 
@@ -189,6 +190,58 @@ async fn owners_name_what_it_was_about_by_identifier() {
     }
 }
 
+#[tokio::test]
+async fn owners_name_what_is_gone_by_the_identifier_that_their_log_keeps() {
+    let (installation, ada) = installation_with_ada();
+    let other = installation.organization("Other");
+    let stranger = installation.member(&other, "grace", Role::Owner);
+    let [subject, object, actor]: [ApiKeyId; 3] = [(); 3].map(|()| installation.builder.ids.next());
+    let invitation: InvitationId = installation.builder.ids.next();
+    for (actor, subject, object) in [
+        (Actor::Administrator, Subject::ApiKey(subject), None),
+        (
+            Actor::Administrator,
+            Subject::Membership(ada.membership.id),
+            Some(Subject::ApiKey(object)),
+        ),
+        (Actor::ApiKey(actor), Subject::Membership(ada.membership.id), None),
+        (Actor::Administrator, Subject::Invitation(invitation), None),
+    ] {
+        let act = installation.builder.act(Actor::Administrator);
+        let event = AuditEvent {
+            actor,
+            object,
+            organization_id: Some(ada.organization.id),
+            ..act.event(Action::RevokeApiKey, subject)
+        };
+        installation.store.record(event).await.expect("recorded");
+    }
+    let trail = installation.audit_trail();
+    let (ours, theirs) = (authority(&ada), authority(&stranger));
+    for key in [subject, object, actor] {
+        let typed = key.to_string();
+        let found = trail.find_subject(&ours, &typed).await.expect("an answer");
+        assert_eq!(found, Some(Subject::ApiKey(key)));
+        let found = trail.find_actor(&ours, &typed).await.expect("an answer");
+        assert_eq!(found, Some(Actor::ApiKey(key)));
+    }
+    let found = trail.find_subject(&ours, &invitation.to_string()).await;
+    assert_eq!(found.expect("an answer"), Some(Subject::Invitation(invitation)));
+    for id in [
+        subject.as_uuid(),
+        object.as_uuid(),
+        actor.as_uuid(),
+        invitation.as_uuid(),
+    ] {
+        let typed = id.to_string();
+        assert_eq!(
+            trail.find_subject(&theirs, &typed).await.expect("an answer"),
+            None
+        );
+        assert_eq!(trail.find_actor(&theirs, &typed).await.expect("an answer"), None);
+    }
+}
+
 fn installation_with_ada() -> (TestInstallation, Member) {
     let mut installation = TestInstallation::new();
     installation.limit = keyward_domain::ports::KeyLimit(1_000);
@@ -220,7 +273,7 @@ fn project(installation: &TestInstallation, owner: &Member) -> keyward_domain::i
     id
 }
 
-fn invitation(installation: &TestInstallation, owner: &Member) -> keyward_domain::id::InvitationId {
+fn invitation(installation: &TestInstallation, owner: &Member) -> InvitationId {
     let id = installation.builder.ids.next();
     let invitation = Invitation {
         id,

@@ -1,14 +1,15 @@
 //! Looking for some of the events.
 
 use chrono::TimeDelta;
-use keyward_domain::audit::RequestSource;
+use keyward_domain::audit::{Action, RequestSource, Subject};
+use keyward_domain::id::ApiKeyId;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::DescendantKeys;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::user::DisplayName;
 
-use super::{CSV, JSON_LINES, LOG};
+use super::{CSV, JSON_LINES, LOG, as_owner, events, record};
 use crate::projects::project;
 use crate::running::Running;
 
@@ -131,6 +132,44 @@ async fn what_was_mistyped_is_told_beside_its_field() {
             );
         }
     }
+}
+
+#[tokio::test]
+async fn what_is_gone_is_found_by_the_identifier_that_the_log_shows() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let gone: ApiKeyId = installation.builder.ids.next();
+    record(
+        installation,
+        &ada,
+        as_owner(&ada),
+        Action::RevokeApiKey,
+        Subject::ApiKey(gone),
+        None,
+    )
+    .await;
+    let other = installation.organization("Other");
+    let bob = installation.member(&other, "bob", Role::Owner);
+    let theirs: ApiKeyId = installation.builder.ids.next();
+    record(
+        installation,
+        &bob,
+        as_owner(&bob),
+        Action::RevokeApiKey,
+        Subject::ApiKey(theirs),
+        None,
+    )
+    .await;
+    let browser = running.signed_in("ada").await;
+    for field in ["who", "what"] {
+        let page = browser.get(&format!("{LOG}?{field}={gone}")).await;
+        assert_eq!(page.status, 200, "{field}");
+        assert_eq!(page.field(field), format!("api_key:{gone}"));
+        let page = browser.get(&format!("{LOG}?{field}={theirs}")).await;
+        assert_eq!(page.status, 422, "{field}");
+    }
+    let page = browser.get(&format!("{LOG}?what={gone}")).await;
+    assert!(events(&page).contains(&format!("ada revoked the API key {gone}")));
 }
 
 #[tokio::test]
