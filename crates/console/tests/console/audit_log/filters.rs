@@ -106,6 +106,7 @@ async fn what_was_mistyped_is_told_beside_its_field() {
         ("who=king%3A1", "Nobody here is called that."),
         ("who=user%3A1", "Nobody here is called that."),
         ("what=10:30", "Nothing here is called that."),
+        ("what=installation%3A", "Nothing here is called that."),
         ("what=user%3A", "Nothing here is called that."),
         ("from=-9999-01-01", "This is not a day."),
         ("from=0000-12-31", "This is not a day."),
