@@ -6,9 +6,11 @@ mod readers;
 mod sentences;
 
 use keyward_domain::audit::{Action, Actor, AuditEvent, RequestSource, Subject};
-use keyward_domain::membership::Member;
+use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::AuditLog;
+use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::testing::TestInstallation;
+use keyward_domain::user::DisplayName;
 
 use crate::browser::Answer;
 
@@ -52,4 +54,21 @@ fn events(answer: &Answer) -> String {
         body: format!("<tbody{table}"),
     }
     .text()
+}
+
+/// A member with a name of their own choice.
+fn called(installation: &TestInstallation, ada: &Member, username: &str, name: &str) -> Member {
+    let mut user = installation.builder.user(username);
+    user.display_name = DisplayName::parse(name).unwrap();
+    let membership = installation
+        .builder
+        .membership(&ada.organization, &user, Role::Member);
+    let hash = PasswordHash::from_phc_string("none".to_owned());
+    installation.store.put_user(user.clone(), hash);
+    installation.store.put_membership(membership.clone());
+    Member {
+        user,
+        membership,
+        organization: ada.organization.clone(),
+    }
 }

@@ -1,32 +1,36 @@
 //! The audit log as CSV (RFC 4180), for spreadsheets.
 
-use std::collections::HashMap;
-
 use chrono::SecondsFormat;
+use keyward_domain::administration::AuditPage;
 use keyward_domain::audit::{Actor, AuditEvent, Subject};
 
 /// The first line: what is in each column.
-pub(super) const HEADER: &str = "id,at,actor_kind,actor_id,actor_name,action,subject_kind,subject_id,subject_name,\
-                                 object_kind,object_id,object_name,outcome,source_address,request_id\r\n";
+pub(super) const HEADER: &str = "id,at,actor_kind,actor_id,actor_name,actor_username,action,\
+                                 subject_kind,subject_id,subject_name,subject_username,\
+                                 object_kind,object_id,object_name,object_username,\
+                                 outcome,source_address,request_id\r\n";
 
-/// One event as one record.
-pub(super) fn record(event: &AuditEvent, names: &HashMap<Subject, String>) -> String {
-    let actor = thing(event.actor.as_subject(), names);
-    let subject = thing(Some(event.subject), names);
-    let object = thing(event.object, names);
+/// One event of the page as one record.
+pub(super) fn record(event: &AuditEvent, page: &AuditPage) -> String {
+    let actor = Thing::of(event.actor.as_subject(), page);
+    let subject = Thing::of(Some(event.subject), page);
+    let object = Thing::of(event.object, page);
     let fields = [
         event.id.to_string(),
         event.at.to_rfc3339_opts(SecondsFormat::Millis, true),
         Actor::kind(event.actor).to_owned(),
         actor.id,
         actor.name,
+        actor.username,
         event.action.as_str().to_owned(),
         event.subject.kind().to_owned(),
         subject.id,
         subject.name,
+        subject.username,
         event.object.map(Subject::kind).unwrap_or_default().to_owned(),
         object.id,
         object.name,
+        object.username,
         event.outcome.as_str().to_owned(),
         event
             .source
@@ -43,14 +47,19 @@ pub(super) fn record(event: &AuditEvent, names: &HashMap<Subject, String>) -> St
 struct Thing {
     id: String,
     name: String,
+    username: String,
 }
 
-fn thing(subject: Option<Subject>, names: &HashMap<Subject, String>) -> Thing {
-    let id = subject.and_then(Subject::id).map(|id| id.to_string());
-    let name = subject.and_then(|subject| names.get(&subject)).cloned();
-    Thing {
-        id: id.unwrap_or_default(),
-        name: name.unwrap_or_default(),
+impl Thing {
+    fn of(subject: Option<Subject>, page: &AuditPage) -> Self {
+        let id = subject.and_then(Subject::id).map(|id| id.to_string());
+        let name = subject.and_then(|subject| page.names.get(&subject)).cloned();
+        let username = subject.and_then(|subject| page.usernames.get(&subject));
+        Self {
+            id: id.unwrap_or_default(),
+            name: name.unwrap_or_default(),
+            username: username.map(ToString::to_string).unwrap_or_default(),
+        }
     }
 }
 

@@ -180,8 +180,8 @@ impl Format {
         let mut piece = String::new();
         for event in &page.events.items {
             match self {
-                Self::Csv => piece.push_str(&csv::record(event, &page.names)),
-                Self::JsonLines => piece.push_str(&json_lines::line(event, &page.names)?),
+                Self::Csv => piece.push_str(&csv::record(event, page)),
+                Self::JsonLines => piece.push_str(&json_lines::line(event, page)?),
             }
         }
         Ok(piece)

@@ -1,9 +1,9 @@
 //! The audit log as JSON Lines: one JSON text on each line, for programs.
 
-use std::collections::HashMap;
-
 use chrono::SecondsFormat;
+use keyward_domain::administration::AuditPage;
 use keyward_domain::audit::{Actor, AuditEvent, Subject};
+use keyward_domain::user::Username;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -31,20 +31,20 @@ struct Thing<'a> {
     /// What it is called now; absent if it is gone or never had a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
+    /// What tells a person apart from others of that name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    username: Option<&'a str>,
 }
 
-/// One event as one line.
-pub(super) fn line(
-    event: &AuditEvent,
-    names: &HashMap<Subject, String>,
-) -> Result<String, serde_json::Error> {
+/// One event of the page as one line.
+pub(super) fn line(event: &AuditEvent, page: &AuditPage) -> Result<String, serde_json::Error> {
     let line = Line {
         id: event.id.to_string(),
         at: event.at.to_rfc3339_opts(SecondsFormat::Millis, true),
-        actor: actor(event.actor, names),
+        actor: Thing::acting(event.actor, page),
         action: event.action.as_str(),
-        subject: thing(event.subject, names),
-        object: event.object.map(|object| thing(object, names)),
+        subject: Thing::of(event.subject, page),
+        object: event.object.map(|object| Thing::of(object, page)),
         outcome: event.outcome.as_str(),
         source_address: event.source.address.map(|address| address.to_string()),
         request_id: event.source.request_id.as_deref(),
@@ -54,21 +54,25 @@ pub(super) fn line(
     Ok(line)
 }
 
-fn actor(actor: Actor, names: &HashMap<Subject, String>) -> Thing<'_> {
-    actor.as_subject().map_or(
-        Thing {
-            kind: actor.kind(),
-            id: None,
-            name: None,
-        },
-        |subject| thing(subject, names),
-    )
-}
+impl<'a> Thing<'a> {
+    fn of(subject: Subject, page: &'a AuditPage) -> Self {
+        Self {
+            kind: subject.kind(),
+            id: subject.id().map(|id| id.to_string()),
+            name: page.names.get(&subject).map(String::as_str),
+            username: page.usernames.get(&subject).map(Username::as_str),
+        }
+    }
 
-fn thing(subject: Subject, names: &HashMap<Subject, String>) -> Thing<'_> {
-    Thing {
-        kind: subject.kind(),
-        id: subject.id().map(|id| id.to_string()),
-        name: names.get(&subject).map(String::as_str),
+    fn acting(actor: Actor, page: &'a AuditPage) -> Self {
+        actor.as_subject().map_or(
+            Self {
+                kind: actor.kind(),
+                id: None,
+                name: None,
+                username: None,
+            },
+            |subject| Self::of(subject, page),
+        )
     }
 }

@@ -2,8 +2,9 @@
 
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
+use serde_json::Value;
 
-use super::{CSV, JSON_LINES, LOG, as_owner, record};
+use super::{CSV, JSON_LINES, LOG, as_owner, called, record};
 use crate::log::Log;
 use crate::running::Running;
 
@@ -86,8 +87,8 @@ async fn exports_are_files_that_spreadsheets_and_programs_read() {
     assert_eq!(csv.header("cache-control"), "no-store");
     let (id, member) = (event.id, ada.membership.id);
     let expected = format!(
-        "{id},2026-01-01T00:00:00.000Z,api_key,{arabic},نظام القياس,api_key.revoke,api_key,{key},\
-         \"'=HYPERLINK(\"\"http://evil\"\"),x\",membership,{member},ada,success,203.0.113.9,request-17"
+        "{id},2026-01-01T00:00:00.000Z,api_key,{arabic},نظام القياس,,api_key.revoke,api_key,{key},\
+         \"'=HYPERLINK(\"\"http://evil\"\"),x\",,membership,{member},ada,ada,success,203.0.113.9,request-17"
     );
     assert_eq!(csv.body.split("\r\n").nth(1), Some(&*expected));
     let lines = browser.get(&format!("{JSON_LINES}?action=api_key.revoke")).await;
@@ -100,10 +101,52 @@ async fn exports_are_files_that_spreadsheets_and_programs_read() {
         "{{\"id\":\"{id}\",\"at\":\"2026-01-01T00:00:00.000Z\",\
          \"actor\":{{\"kind\":\"api_key\",\"id\":\"{arabic}\",\"name\":\"نظام القياس\"}},\"action\":\"api_key.revoke\",\
          \"subject\":{{\"kind\":\"api_key\",\"id\":\"{key}\",\"name\":\"=HYPERLINK(\\\"http://evil\\\"),x\"}},\
-         \"object\":{{\"kind\":\"membership\",\"id\":\"{member}\",\"name\":\"ada\"}},\"outcome\":\"success\",\
+         \"object\":{{\"kind\":\"membership\",\"id\":\"{member}\",\"name\":\"ada\",\"username\":\"ada\"}},\"outcome\":\"success\",\
          \"sourceAddress\":\"203.0.113.9\",\"requestId\":\"request-17\"}}\n"
     );
     assert_eq!(lines.body, expected);
+}
+
+#[tokio::test]
+async fn people_of_one_name_are_told_apart_by_their_usernames() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = called(installation, &ada, "grace", "=Same");
+    let hopper = called(installation, &ada, "hopper", "=Same");
+    record(
+        installation,
+        &ada,
+        as_owner(&grace),
+        Action::RemoveMember,
+        Subject::Membership(hopper.membership.id),
+        Some(Subject::User(grace.user.id)),
+    )
+    .await;
+    let browser = running.signed_in("ada").await;
+    let csv = browser.get(CSV).await;
+    let (header, record) = csv.body.split_once("\r\n").unwrap();
+    let fields: Vec<_> = header
+        .split(',')
+        .zip(record.trim_end().split(','))
+        .filter(|(column, _)| column.ends_with("_name") || column.ends_with("_username"))
+        .collect();
+    assert_eq!(
+        fields,
+        [
+            ("actor_name", "'=Same"),
+            ("actor_username", "grace"),
+            ("subject_name", "'=Same"),
+            ("subject_username", "hopper"),
+            ("object_name", "'=Same"),
+            ("object_username", "grace"),
+        ]
+    );
+    let lines = browser.get(JSON_LINES).await;
+    let line: Value = serde_json::from_str(&lines.body).unwrap();
+    for (party, username) in [("actor", "grace"), ("subject", "hopper"), ("object", "grace")] {
+        assert_eq!(line[party]["name"], "=Same");
+        assert_eq!(line[party]["username"], username);
+    }
 }
 
 #[tokio::test]

@@ -3,13 +3,10 @@
 use chrono::TimeDelta;
 use keyward_domain::audit::{Action, RequestSource, Subject};
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::membership::{Member, Role};
+use keyward_domain::membership::Role;
 use keyward_domain::ports::DescendantKeys;
-use keyward_domain::sign_in::password::PasswordHash;
-use keyward_domain::testing::TestInstallation;
-use keyward_domain::user::DisplayName;
 
-use super::{CSV, JSON_LINES, LOG, as_owner, events, record};
+use super::{CSV, JSON_LINES, LOG, as_owner, called, events, record};
 use crate::projects::project;
 use crate::running::Running;
 
@@ -252,21 +249,4 @@ async fn a_name_that_several_have_is_a_choice_of_them() {
     assert!(page.shows("None has exactly this name. Is it one of these?"));
     let choice = format!("{LOG}?what=membership%3A{}", other.membership.id);
     assert!(page.shows(&choice), "{}", page.body);
-}
-
-/// A member with a name of their own choice.
-fn called(installation: &TestInstallation, ada: &Member, username: &str, name: &str) -> Member {
-    let mut user = installation.builder.user(username);
-    user.display_name = DisplayName::parse(name).unwrap();
-    let membership = installation
-        .builder
-        .membership(&ada.organization, &user, Role::Member);
-    let hash = PasswordHash::from_phc_string("none".to_owned());
-    installation.store.put_user(user.clone(), hash);
-    installation.store.put_membership(membership.clone());
-    Member {
-        user,
-        membership,
-        organization: ada.organization.clone(),
-    }
 }
