@@ -1,4 +1,4 @@
-//! The audit trail of an organization, for its owners.
+//! The audit trail of an organization, for its owners; and that of the installation, for whoever runs the server.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use crate::user::Username;
 
-/// What an owner can learn about what happened in their organization.
+/// What an owner can learn about what happened in their organization; and whoever runs the server, about what happened in
+/// none.
 #[derive(Clone)]
 pub struct AuditTrail {
     audit_log: Arc<dyn AuditLog>,
@@ -46,15 +47,25 @@ impl AuditTrail {
         filter: AuditFilter,
         page: PageRequest<AuditPosition>,
     ) -> Result<AuditPage, StorageError> {
-        self.page(authority.organization_id(), filter, page).await
+        self.page(Some(authority.organization_id()), filter, page).await
     }
 
     /// All events that pass the filter, to be read piece by piece.
     #[must_use]
     pub fn export(&self, authority: &Authority, filter: AuditFilter) -> AuditExport {
+        self.export_of(Some(authority.organization_id()), filter)
+    }
+
+    /// Likewise those of no organization, such as sign-ins: for whoever runs the server, and nobody else.
+    #[must_use]
+    pub fn export_of_installation(&self, filter: AuditFilter) -> AuditExport {
+        self.export_of(None, filter)
+    }
+
+    fn export_of(&self, organization: Option<OrganizationId>, filter: AuditFilter) -> AuditExport {
         AuditExport {
             trail: self.clone(),
-            organization: authority.organization_id(),
+            organization,
             filter,
             next: NextPage::First,
         }
@@ -140,22 +151,50 @@ impl AuditTrail {
 
     async fn page(
         &self,
-        organization: OrganizationId,
+        organization: Option<OrganizationId>,
         filter: AuditFilter,
         page: PageRequest<AuditPosition>,
     ) -> Result<AuditPage, StorageError> {
         let asked_for = [filter.actor.and_then(Actor::as_subject), filter.subject];
-        let events = self.audit_log.list(Some(organization), filter, page).await?;
+        let events = self.audit_log.list(organization, filter, page).await?;
         let told_of = events.items.iter().flat_map(told_of);
         let subjects: HashSet<Subject> = told_of.chain(asked_for.into_iter().flatten()).collect();
         let subjects: Vec<Subject> = subjects.into_iter().collect();
-        let names = self.names.find(organization, &subjects).await?;
-        let usernames = self.names.usernames(organization, &subjects).await?;
+        let (names, usernames) = match organization {
+            Some(organization) => (
+                self.names.find(organization, &subjects).await?,
+                self.names.usernames(organization, &subjects).await?,
+            ),
+            None => self.names_of_users(&subjects).await?,
+        };
         Ok(AuditPage {
             events,
             names,
             usernames,
         })
+    }
+
+    /// Nobody but users is in what happens in no organization.
+    async fn names_of_users(
+        &self,
+        subjects: &[Subject],
+    ) -> Result<(HashMap<Subject, String>, HashMap<Subject, Username>), StorageError> {
+        let ids = subjects.iter().filter_map(|subject| match subject {
+            Subject::User(id) => Some(*id),
+            Subject::Installation
+            | Subject::Organization(_)
+            | Subject::Membership(_)
+            | Subject::Invitation(_)
+            | Subject::Project(_)
+            | Subject::ApiKey(_)
+            | Subject::Session(_) => None,
+        });
+        let users = self.names.users(&ids.collect::<Vec<UserId>>()).await?;
+        let named = users.into_iter().map(|user| {
+            let subject = Subject::User(user.id);
+            ((subject, user.display_name.to_string()), (subject, user.username))
+        });
+        Ok(named.unzip())
     }
 }
 
@@ -183,7 +222,7 @@ fn possible_subjects(typed: &str) -> Vec<Subject> {
 /// All events that pass a filter, latest first. It holds no more than one page of them at a time.
 pub struct AuditExport {
     trail: AuditTrail,
-    organization: OrganizationId,
+    organization: Option<OrganizationId>,
     filter: AuditFilter,
     next: NextPage,
 }

@@ -132,6 +132,40 @@ async fn an_export_that_failed_goes_on_where_it_was() {
 }
 
 #[tokio::test]
+async fn whoever_runs_the_server_reads_what_happened_in_no_organization() {
+    let (installation, ada) = installation_with_ada();
+    installation.issue(&ada.as_holder(), "Deploy").await;
+    let grace = installation.member(&installation.organization("Other"), "grace", Role::Member);
+    let session = installation.builder.ids.next();
+    let (user, tried) = (Actor::User(ada.user.id), Subject::User(grace.user.id));
+    let signed_in = installation
+        .builder
+        .act(user)
+        .event(Action::SignIn, Subject::Session(session));
+    let refused = installation
+        .builder
+        .act(Actor::Anonymous)
+        .refusal(Action::SignIn, tried);
+    for event in [&signed_in, &refused] {
+        installation.store.record(event.clone()).await.expect("recorded");
+    }
+
+    let mut export = installation
+        .audit_trail()
+        .export_of_installation(AuditFilter::default());
+    let page = export.next().await.expect("an answer").expect("a page");
+    assert_eq!(page.events.items, [refused, signed_in]);
+    let users = [(Subject::User(ada.user.id), ada.user), (tried, grace.user)];
+    let names = users
+        .each_ref()
+        .map(|(subject, user)| (*subject, user.display_name.to_string()));
+    assert_eq!(page.names, names.into());
+    let usernames = users.map(|(subject, user)| (subject, user.username));
+    assert_eq!(page.usernames, usernames.into());
+    assert!(export.next().await.expect("an answer").is_none());
+}
+
+#[tokio::test]
 async fn owners_name_actors_by_username_or_identifier() {
     let (installation, ada) = installation_with_ada();
     let other = installation.organization("Other");

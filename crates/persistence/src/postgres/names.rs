@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use async_trait::async_trait;
-use diesel::prelude::{ExpressionMethods, JoinOnDsl, QueryDsl};
+use diesel::prelude::{ExpressionMethods, JoinOnDsl, QueryDsl, SelectableHelper};
 use diesel::{OptionalExtension, QueryResult};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::Names;
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::ports::StorageError;
-use keyward_domain::user::Username;
+use keyward_domain::user::{User, Username};
 use uuid::Uuid;
 
+use super::people::UserRow;
 use super::schema::{api_keys, invitations, memberships, organizations, projects, users};
 use super::store::PostgresStore;
 use crate::abort::Abort;
@@ -98,6 +99,22 @@ impl Names for PostgresStore {
                     .await
                     .optional()?;
                 Ok::<_, Abort<Infallible>>(id.map(UserId::from_uuid))
+            })
+        })
+        .await
+    }
+
+    async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StorageError> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+        self.read(move |connection| {
+            Box::pin(async move {
+                let rows: Vec<UserRow> = users::table
+                    .filter(users::id.eq_any(ids))
+                    .select(UserRow::as_select())
+                    .load(connection)
+                    .await?;
+                let users: Result<_, StorageError> = rows.into_iter().map(User::try_from).collect();
+                Ok::<_, Abort<Infallible>>(users?)
             })
         })
         .await

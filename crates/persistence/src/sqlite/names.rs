@@ -4,16 +4,19 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use async_trait::async_trait;
-use diesel::prelude::{ExpressionMethods, JoinOnDsl, QueryDsl, RunQueryDsl, SqliteConnection};
+use diesel::prelude::{
+    ExpressionMethods, JoinOnDsl, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection,
+};
 use diesel::{OptionalExtension, QueryResult};
 use keyward_domain::administration::ports::Names;
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::ports::StorageError;
-use keyward_domain::user::Username;
+use keyward_domain::user::{User, Username};
 use uuid::Uuid;
 
 use super::columns::StoredId;
+use super::people::UserRow;
 use super::schema::{api_keys, invitations, memberships, organizations, projects, users};
 use super::store::SqliteStore;
 use crate::abort::Abort;
@@ -90,6 +93,19 @@ impl Names for SqliteStore {
                 .first(connection)
                 .optional()?;
             Ok::<_, Abort<Infallible>>(id.map(|id| UserId::from_uuid(id.0)))
+        })
+        .await
+    }
+
+    async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StorageError> {
+        let ids: Vec<StoredId> = ids.iter().map(|id| StoredId(id.as_uuid())).collect();
+        self.read(move |connection| {
+            let rows: Vec<UserRow> = users::table
+                .filter(users::id.eq_any(ids))
+                .select(UserRow::as_select())
+                .load(connection)?;
+            let users: Result<_, StorageError> = rows.into_iter().map(User::try_from).collect();
+            Ok::<_, Abort<Infallible>>(users?)
         })
         .await
     }

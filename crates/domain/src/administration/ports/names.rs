@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::audit::Subject;
 use crate::id::{OrganizationId, UserId};
 use crate::ports::StorageError;
-use crate::user::Username;
+use crate::user::{User, Username};
 
 /// Knows the names of what audit events and revocations tell of.
 #[cfg_attr(feature = "testing", mockall::automock)]
@@ -36,4 +36,8 @@ pub trait Names: Send + Sync {
         organization: OrganizationId,
         username: &Username,
     ) -> Result<Option<UserId>, StorageError>;
+
+    /// Those of the users who exist, in any order and whatever organizations they are in: for whoever runs the server,
+    /// and nobody else.
+    async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StorageError>;
 }

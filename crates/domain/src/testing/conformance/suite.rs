@@ -439,6 +439,7 @@ suite! { $
             a_page_of_names_is_found_at_once
             whoever_has_a_display_name_has_a_username_in_the_same_organizations
             a_user_is_found_by_name_in_their_own_organizations_only
+            users_are_found_whatever_organization_they_are_in
         }
         last_use_cases {
             a_last_use_reads_back_as_it_was_recorded

@@ -7,7 +7,7 @@ use crate::administration::ports::Names;
 use crate::audit::Subject;
 use crate::id::{MembershipId, OrganizationId, UserId};
 use crate::ports::StorageError;
-use crate::user::Username;
+use crate::user::{User, Username};
 
 #[async_trait]
 impl Names for MemoryStore {
@@ -42,6 +42,12 @@ impl Names for MemoryStore {
                 && state.user(*id).is_some_and(|user| user.username == *username)
         });
         Ok(user)
+    }
+
+    async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StorageError> {
+        let state = self.state()?;
+        let accounts = state.accounts.iter().map(|account| &account.user);
+        Ok(accounts.filter(|user| ids.contains(&user.id)).cloned().collect())
     }
 }
 

@@ -163,6 +163,21 @@ pub async fn a_user_is_found_by_name_in_their_own_organizations_only(stores: Sto
     );
 }
 
+pub async fn users_are_found_whatever_organization_they_are_in(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let charles = scene.join(&other, "charles").await;
+    scene.join(&other, "babbage").await;
+    scene.end_membership(&ada).await;
+    let ids = [ada.user.id, scene.id(), charles.user.id, ada.user.id];
+    let names = &scene.stores.names;
+
+    let mut found = names.users(&ids).await.expect("the store answers");
+    found.sort_by_key(|user| user.id);
+    assert_eq!(found, [ada.user, charles.user]);
+    assert_eq!(names.users(&[]).await.expect("the store answers"), []);
+}
+
 async fn names(
     scene: &Scene<Stores>,
     organization: OrganizationId,
