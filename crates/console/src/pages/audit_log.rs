@@ -2,7 +2,7 @@
 
 mod csv;
 pub(crate) mod export;
-mod json_lines;
+pub(crate) mod json_lines;
 mod meant;
 mod search;
 mod sentence;

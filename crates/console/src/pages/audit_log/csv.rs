@@ -10,8 +10,13 @@ pub(super) const HEADER: &str = "id,at,actor_kind,actor_id,actor_name,actor_user
                                  object_kind,object_id,object_name,object_username,\
                                  outcome,source_address,request_id\r\n";
 
-/// One event of the page as one record.
-pub(super) fn record(event: &AuditEvent, page: &AuditPage) -> String {
+/// The events of a page, one in each record.
+pub(super) fn records(page: &AuditPage) -> String {
+    let events = page.events.items.iter();
+    events.map(|event| record(event, page)).collect()
+}
+
+fn record(event: &AuditEvent, page: &AuditPage) -> String {
     let actor = Thing::of(event.actor.as_subject(), page);
     let subject = Thing::of(Some(event.subject), page);
     let object = Thing::of(event.object, page);

@@ -11,8 +11,9 @@ use poem::http::header;
 use poem::web::Data;
 use poem::{Body, Request, Response, handler};
 
+use super::csv;
+use super::json_lines::audit_json_lines;
 use super::search::Search;
-use super::{csv, json_lines};
 use crate::Console;
 use crate::forms::Query;
 use crate::refusal::{Refusal, causes};
@@ -177,13 +178,9 @@ impl Format {
     }
 
     fn piece(self, page: &AuditPage) -> Result<String, Refusal> {
-        let mut piece = String::new();
-        for event in &page.events.items {
-            match self {
-                Self::Csv => piece.push_str(&csv::record(event, page)),
-                Self::JsonLines => piece.push_str(&json_lines::line(event, page)?),
-            }
+        match self {
+            Self::Csv => Ok(csv::records(page)),
+            Self::JsonLines => Ok(audit_json_lines(page)?),
         }
-        Ok(piece)
     }
 }

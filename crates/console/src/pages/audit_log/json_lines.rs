@@ -36,22 +36,33 @@ struct Thing<'a> {
     username: Option<&'a str>,
 }
 
-/// One event of the page as one line.
-pub(super) fn line(event: &AuditEvent, page: &AuditPage) -> Result<String, serde_json::Error> {
-    let line = Line {
-        id: event.id.to_string(),
-        at: event.at.to_rfc3339_opts(SecondsFormat::Millis, true),
-        actor: Thing::acting(event.actor, page),
-        action: event.action.as_str(),
-        subject: Thing::of(event.subject, page),
-        object: event.object.map(|object| Thing::of(object, page)),
-        outcome: event.outcome.as_str(),
-        source_address: event.source.address.map(|address| address.to_string()),
-        request_id: event.source.request_id.as_deref(),
-    };
-    let mut line = serde_json::to_string(&line)?;
-    line.push('\n');
-    Ok(line)
+/// Events of the audit log as JSON Lines, as owners export them: one JSON object on each line, in the order of the page.
+///
+/// # Errors
+/// None: every event can be written so.
+pub fn audit_json_lines(page: &AuditPage) -> Result<String, serde_json::Error> {
+    let mut lines = String::new();
+    for event in &page.events.items {
+        lines.push_str(&serde_json::to_string(&Line::of(event, page))?);
+        lines.push('\n');
+    }
+    Ok(lines)
+}
+
+impl<'a> Line<'a> {
+    fn of(event: &'a AuditEvent, page: &'a AuditPage) -> Self {
+        Self {
+            id: event.id.to_string(),
+            at: event.at.to_rfc3339_opts(SecondsFormat::Millis, true),
+            actor: Thing::acting(event.actor, page),
+            action: event.action.as_str(),
+            subject: Thing::of(event.subject, page),
+            object: event.object.map(|object| Thing::of(object, page)),
+            outcome: event.outcome.as_str(),
+            source_address: event.source.address.map(|address| address.to_string()),
+            request_id: event.source.request_id.as_deref(),
+        }
+    }
 }
 
 impl<'a> Thing<'a> {
