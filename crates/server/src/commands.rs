@@ -1,5 +1,6 @@
 //! One module per command.
 
+pub(crate) mod admin_audit_log;
 pub(crate) mod admin_bootstrap;
 pub(crate) mod admin_create_organization;
 pub(crate) mod admin_create_user;

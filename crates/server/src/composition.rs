@@ -130,7 +130,7 @@ impl Composition {
             projects: self.projects(),
             joining: self.joining(),
             organization_keys: self.organization_keys(),
-            audit_trail: AuditTrail::new(self.store.clone(), self.store.clone()),
+            audit_trail: self.audit_trail(),
             own_account: self.own_account(),
             // Strangers see these pages, too: where a file is on a server is not for them.
             command: if public_url.is_https() {
@@ -181,6 +181,11 @@ impl Composition {
             ids,
         } = self.sources.clone();
         OrganizationKeys::new(self.store.clone(), clock, ids)
+    }
+
+    /// What happened.
+    pub(crate) fn audit_trail(&self) -> AuditTrail {
+        AuditTrail::new(self.store.clone(), self.store.clone())
     }
 
     fn own_account(&self) -> OwnAccount {

@@ -44,9 +44,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use commands::{
-    Failure, admin_bootstrap, admin_create_organization, admin_create_user, admin_remove_member,
-    admin_reset_password, admin_revoke, admin_setup_link, clean_up, export, import, migrate, openapi, serve,
-    token_check,
+    Failure, admin_audit_log, admin_bootstrap, admin_create_organization, admin_create_user,
+    admin_remove_member, admin_reset_password, admin_revoke, admin_setup_link, clean_up, export, import,
+    migrate, openapi, serve, token_check,
 };
 use demo::Demo;
 use logging::LogFilter;
@@ -106,6 +106,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
                 AdminCommand::RemoveMember(options) => wait_for(admin_remove_member::run(options))?,
                 AdminCommand::Revoke(options) => wait_for(admin_revoke::run(options))?,
                 AdminCommand::ResetPassword(options) => wait_for(admin_reset_password::run(options))?,
+                AdminCommand::AuditLog(options) => wait_for(admin_audit_log::run(options))?,
             }
         }
     }

@@ -5,6 +5,7 @@
 //! such on.
 
 mod admin;
+mod audit_log;
 mod environment;
 mod retention;
 mod serve;
@@ -22,6 +23,7 @@ pub(crate) use admin::{
     AdminCommand, BootstrapOptions, CreateOrganizationOptions, CreateUserOptions, PasswordOptions,
     RemoveMemberOptions, ResetPasswordOptions, RevokeOptions, SetupLinkOptions,
 };
+pub(crate) use audit_log::AuditLogOptions;
 pub(crate) use environment::unknown_variables;
 pub(crate) use retention::CleanUpOptions;
 pub(crate) use serve::{LimitOptions, ProxyOptions, ServeOptions};

@@ -9,6 +9,13 @@ use std::io::{self, IsTerminal, Write};
 #[error("the answer cannot be written to standard output")]
 pub(crate) struct OutputError(#[from] io::Error);
 
+impl OutputError {
+    /// Whether nobody reads any more.
+    pub(crate) fn is_for_want_of_a_reader(&self) -> bool {
+        self.0.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
 /// Writes an answer as it is, and does not return before it is out.
 pub(crate) fn answer(text: &str) -> Result<(), OutputError> {
     let mut output = io::stdout().lock();

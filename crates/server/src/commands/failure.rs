@@ -97,6 +97,11 @@ pub(crate) enum Failure {
         #[source]
         why: WhyStopped,
     },
+    #[error("--until is not after --since, so no event can be between them")]
+    UntilBeforeSince,
+    /// Cannot happen: every event can be written as JSON.
+    #[error("an event cannot be written")]
+    EventUnwritable(#[from] serde_json::Error),
     #[error("the organization {0} is gone")]
     OrganizationGone(Slug),
     #[error("there are several organizations: say which with --organization, one of {}", listed(.existing))]

@@ -9,7 +9,7 @@ use keyward_domain::organization::{OrganizationName, Slug};
 use keyward_domain::text::TextError;
 use keyward_domain::user::{DisplayName, Username};
 
-use super::{LoggingOptions, StorageOptions};
+use super::{AuditLogOptions, LoggingOptions, StorageOptions};
 
 /// What an administrator can ask.
 #[derive(Debug, Subcommand)]
@@ -38,6 +38,12 @@ pub(crate) enum AdminCommand {
     Revoke(RevokeOptions),
     /// Replace a user's password and end all their sessions; their keys stay valid
     ResetPassword(ResetPasswordOptions),
+    /// Print what happened as JSON Lines, the latest first
+    ///
+    /// By default what happened in no organization: who signed in and out, or tried to, which passwords were replaced, and
+    /// when old events were removed. With --organization what happened in that one, which its owners see in the console,
+    /// too. Each line is an event, with the same fields as the export there. It holds names and whole addresses.
+    AuditLog(AuditLogOptions),
 }
 
 impl AdminCommand {
@@ -51,6 +57,7 @@ impl AdminCommand {
             Self::RemoveMember(options) => &options.storage,
             Self::Revoke(options) => &options.storage,
             Self::ResetPassword(options) => &options.storage,
+            Self::AuditLog(options) => &options.storage,
         };
         &storage.logging
     }

@@ -8,6 +8,7 @@
 
 mod administration;
 mod after_a_restore;
+mod audit_log;
 mod browser;
 mod configuration;
 mod data_directory;

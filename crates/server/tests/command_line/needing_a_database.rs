@@ -11,7 +11,7 @@ use crate::keyward::Keyward;
 pub(crate) const NOBODY: &str = "postgres://keyward:s3cret@127.0.0.1:1/keyward";
 
 /// All of them, as somebody types them. A test holds this against what `keyward help` tells.
-pub(crate) const NEEDING_A_DATABASE: [&[&str]; 12] = [
+pub(crate) const NEEDING_A_DATABASE: [&[&str]; 13] = [
     &["serve", "--listen=127.0.0.1:0"],
     &["migrate"],
     &["export"],
@@ -36,6 +36,7 @@ pub(crate) const NEEDING_A_DATABASE: [&[&str]; 12] = [
         "--reason=leak",
     ],
     &["admin", "reset-password", "--username=ada", "--generate-password"],
+    &["admin", "audit-log"],
 ];
 
 /// Whether a command acts on what a database keeps, so that it never makes one.
@@ -45,7 +46,12 @@ pub(crate) fn acts_on_what_is_there(command: &[&str]) -> bool {
         ["export" | "clean-up"]
             | [
                 "admin",
-                "create-user" | "create-organization" | "remove-member" | "revoke" | "reset-password",
+                "create-user"
+                    | "create-organization"
+                    | "remove-member"
+                    | "revoke"
+                    | "reset-password"
+                    | "audit-log",
                 ..,
             ]
     )

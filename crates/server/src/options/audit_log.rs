@@ -1,0 +1,95 @@
+//! The options of `keyward admin audit-log`.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use clap::Args;
+use keyward_domain::organization::Slug;
+
+use super::StorageOptions;
+
+/// Which events.
+#[derive(Debug, Args)]
+pub(crate) struct AuditLogOptions {
+    /// Those of the organization with this slug, as in console addresses, instead of the installation's own
+    #[arg(long, value_name = "SLUG", value_parser = Slug::parse)]
+    pub(crate) organization: Option<Slug>,
+    /// Only those of this day (UTC) and later, or from this moment on, such as 2026-01-31 or 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    pub(crate) since: Option<DateTime<Utc>>,
+    /// Only those of this day (UTC) and earlier, or before this moment
+    #[arg(long, value_name = "TIME", value_parser = until)]
+    pub(crate) until: Option<DateTime<Utc>>,
+    #[command(flatten)]
+    pub(crate) storage: StorageOptions,
+}
+
+/// A day begins with its first moment.
+fn since(text: &str) -> Result<DateTime<Utc>, String> {
+    moment(text).or_else(|| first_of_day(text)).ok_or_else(unreadable)
+}
+
+/// A day ends before the first moment of the next.
+fn until(text: &str) -> Result<DateTime<Utc>, String> {
+    let after_day = || first_of_day(text)?.checked_add_signed(TimeDelta::days(1));
+    moment(text).or_else(after_day).ok_or_else(unreadable)
+}
+
+/// A moment with its offset (RFC 3339).
+fn moment(text: &str) -> Option<DateTime<Utc>> {
+    let moment = DateTime::parse_from_rfc3339(text).ok()?;
+    Some(moment.to_utc())
+}
+
+fn first_of_day(text: &str) -> Option<DateTime<Utc>> {
+    moment(&format!("{text}T00:00:00Z"))
+}
+
+fn unreadable() -> String {
+    "expected a day such as 2026-01-31, or a moment such as 2026-01-31T12:00:00Z".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_day_is_all_of_it() {
+        assert_eq!(since("2026-02-28"), Ok(at("2026-02-28T00:00:00Z")));
+        assert_eq!(until("2026-02-28"), Ok(at("2026-03-01T00:00:00Z")));
+        assert_eq!(until("9999-12-31"), Ok(at("+10000-01-01T00:00:00Z")));
+    }
+
+    #[test]
+    fn a_moment_is_itself_wherever_its_clock_stands() {
+        for read in [since, until] {
+            let moment = at("2026-01-31T11:00:00Z");
+            assert_eq!(read("2026-01-31T11:00:00Z"), Ok(moment));
+            assert_eq!(read("2026-01-31T12:00:00+01:00"), Ok(moment));
+        }
+    }
+
+    #[test]
+    fn what_is_neither_is_refused_with_an_example_of_both() {
+        for text in [
+            "",
+            "today",
+            "31.1.2026",
+            "2026-02-30",
+            "2026-01-31T12:00:00",
+            "2026-1-31",
+            "+262142-12-31",
+            "7d",
+        ] {
+            for read in [since, until] {
+                let complaint = read(text).unwrap_err();
+                assert!(
+                    complaint.contains("2026-01-31, or a moment such as 2026-01-31T12:00:00Z"),
+                    "{text}: {complaint}"
+                );
+            }
+        }
+    }
+}

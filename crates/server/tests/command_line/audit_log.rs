@@ -1,0 +1,167 @@
+//! What happened, printed for programs.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::browser::{cookie, create_key, send, sign_in};
+use crate::keyward::Answer;
+use crate::place::Place;
+use crate::setup::PASSWORD;
+
+fn printed(place: &Place, options: &[&str]) -> Vec<Value> {
+    let answer = print(place, options);
+    assert_eq!(answer.errors, "");
+    let lines = answer.success();
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn print(place: &Place, options: &[&str]) -> Answer {
+    place.keyward(&[&["admin", "audit-log"], options].concat()).run()
+}
+
+fn actions(events: &[Value]) -> Vec<&str> {
+    events
+        .iter()
+        .map(|event| event["action"].as_str().unwrap())
+        .collect()
+}
+
+async fn places(test: &str) -> [Place; 2] {
+    let places = [Place::file(test), Place::server().await];
+    for place in &places {
+        place.bootstrap();
+    }
+    places
+}
+
+#[tokio::test]
+async fn what_happened_in_no_organization_is_printed_the_latest_first() {
+    for place in places("audit-log").await {
+        let server = place.serve(&[]);
+        let signed_in = sign_in(&server, "ada", PASSWORD);
+        sign_in(&server, "ada", "a wrong password");
+        send(&server, "/sign-out", cookie(&signed_in), "");
+        let reset = ["admin", "reset-password", "--username=ada", "--generate-password"];
+        place.keyward(&reset).run().success();
+
+        let events = printed(&place, &[]);
+        assert_eq!(
+            actions(&events),
+            [
+                "user.reset_password",
+                "session.sign_out",
+                "session.sign_in",
+                "session.sign_in"
+            ]
+        );
+        let [reset, sign_out, refused, sign_in] = &events[..] else {
+            panic!("{events:?}")
+        };
+        assert_eq!(reset["actor"], serde_json::json!({ "kind": "administrator" }));
+        assert_eq!(reset.get("sourceAddress"), None);
+        assert_eq!(sign_out["subject"], sign_in["subject"]);
+        assert_eq!(sign_in["subject"]["kind"], "session");
+        assert_eq!(sign_in["outcome"], "success");
+        assert_eq!(sign_in["sourceAddress"], "127.0.0.1");
+        assert_eq!(refused["outcome"], "refused");
+        assert_eq!(refused["actor"]["kind"], "anonymous");
+        for user in [&sign_in["actor"], &refused["subject"], &reset["subject"]] {
+            assert_eq!(user["kind"], "user");
+            assert_eq!((&user["name"], &user["username"]), (&"ada".into(), &"ada".into()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_happened_in_an_organization_is_as_its_owners_export_it() {
+    for place in places("audit-log-of-one").await {
+        let server = place.serve(&[]);
+        let signed_in = sign_in(&server, "ada", PASSWORD);
+        create_key(&server, cookie(&signed_in), "laptop");
+        let other = ["admin", "create-organization", "--name=Other", "--owner=ada"];
+        place.keyward(&other).run().success();
+
+        let events = print(&place, &["--organization=acme-sons"]).success();
+        let exported = server.ask(
+            "GET",
+            "/organizations/acme-sons/settings/audit-log/export.jsonl",
+            &[&format!("Cookie: {}", cookie(&signed_in))],
+            "",
+        );
+        assert_eq!(events, exported.body);
+        assert_eq!(events.lines().count(), 4, "{events}");
+        assert_eq!(
+            actions(&printed(&place, &["--organization=other"])),
+            ["membership.create", "organization.create"]
+        );
+        assert_eq!(
+            print(&place, &["--organization=nowhere"]).refusal(),
+            "there is no organization nowhere: --organization can be acme-sons, other"
+        );
+    }
+}
+
+#[tokio::test]
+async fn days_and_moments_bound_what_is_printed() {
+    for place in places("audit-log-bounds").await {
+        let of_acme = |bounds: &[&str]| {
+            let options = [&["--organization=acme-sons"], bounds].concat();
+            printed(&place, &options)
+        };
+        let all = of_acme(&[]);
+        let (latest, day) = (
+            all[0]["at"].as_str().unwrap(),
+            &all[0]["at"].as_str().unwrap()[..10],
+        );
+        assert_eq!(of_acme(&["--since", day]), all);
+        assert_eq!(of_acme(&["--since=2020-01-01", "--until=2999-12-31"]), all);
+        assert_eq!(of_acme(&["--until=2020-12-31"]), [] as [Value; 0]);
+        assert_eq!(of_acme(&["--since=2999-01-01T00:00:00Z"]), [] as [Value; 0]);
+        // An organization, its owner and the membership began at one moment.
+        assert_eq!(of_acme(&["--since", latest]), all);
+        assert_eq!(of_acme(&["--until", latest]), [] as [Value; 0]);
+    }
+}
+
+#[test]
+fn bounds_that_make_no_sense_are_refused_before_anything_is_opened() {
+    let place = Place::file("audit-log-nonsense");
+    for (bounds, code, complaint) in [
+        (
+            &["--since=yesterday"][..],
+            2,
+            "expected a day such as 2026-01-31, or a moment such as 2026-01-31T12:00:00Z",
+        ),
+        (&["--until=2026-02-30"], 2, "expected a day such as 2026-01-31"),
+        (
+            &["--since=2026-01-31", "--until=2026-01-30"],
+            1,
+            "error: --until is not after --since, so no event can be between them",
+        ),
+    ] {
+        let answer = print(&place, bounds);
+        assert_eq!(answer.code, Some(code), "{answer:?}");
+        assert!(answer.errors.contains(complaint), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reader_who_has_seen_enough_is_no_failure() {
+    for place in places("audit-log-head").await {
+        let mut printing = place
+            .keyward(&["admin", "audit-log", "--organization=acme-sons"])
+            .into_command()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(printing.stdout.take());
+        let ended = printing.wait_with_output().unwrap();
+        let errors = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!((ended.status.code(), errors.as_str()), (Some(0), ""));
+    }
+}
