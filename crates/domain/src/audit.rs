@@ -191,7 +191,7 @@ words! {
         ChangePassword = "user.change_password",
         /// A person signed in, or tried to.
         SignIn = "session.sign_in",
-        /// A person signed out.
+        /// A person signed out, or ended the session of a browser by signing in there anew.
         SignOut = "session.sign_out",
         /// A person ended another of their sessions.
         EndSession = "session.end",

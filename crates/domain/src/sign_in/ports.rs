@@ -124,7 +124,10 @@ pub enum ReplacePasswordError {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Starts a session and ends the one it replaces, if any.
+    /// Starts a session and ends the one it replaces, if any. If that one [was live](Session::is_live) at the moment of
+    /// [`ReplacedSession::act`], MUST write an event of [`Action::SignOut`] for it.
+    ///
+    /// [`Action::SignOut`]: crate::audit::Action::SignOut
     ///
     /// In the same transaction, and so that no concurrent [`AccountStore::replace_password`] comes between, it MUST
     /// check that the user's password hash still is [`NewSession::verified_against`]; else
@@ -162,7 +165,17 @@ pub struct NewSession {
     /// replaced meanwhile ends the sessions that exist then: this one would outlive it.
     pub verified_against: PasswordHash,
     /// The session that ends with its start.
-    pub replaces: Option<SessionDigest>,
+    pub replaces: Option<ReplacedSession>,
+}
+
+/// A session that ends because another starts in the same browser. Only its cookie is known, so whether there is
+/// something to tell of, and of which session, is for the store to say.
+#[derive(Debug, Clone)]
+pub struct ReplacedSession {
+    /// Its token's digest.
+    pub digest: SessionDigest,
+    /// What its end is part of.
+    pub act: Act,
 }
 
 /// Why no session was started.

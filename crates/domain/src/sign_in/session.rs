@@ -14,7 +14,9 @@ use crate::secret::secret_type;
 use crate::sign_in::UserAgent;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
-use crate::sign_in::ports::{AccountStore, NewSession, SessionStore, SignInThrottle, StartSessionError};
+use crate::sign_in::ports::{
+    AccountStore, NewSession, ReplacedSession, SessionStore, SignInThrottle, StartSessionError,
+};
 use crate::sign_in::throttle::{ThrottleBucket, Throttled};
 use crate::user::{User, Username};
 
@@ -252,14 +254,16 @@ impl SignIn {
             started_from: source.address,
             user_agent,
         };
-        let event = self
-            .act(Actor::User(user_id), now, source)
-            .event(Action::SignIn, Subject::Session(session.id));
+        let act = self.act(Actor::User(user_id), now, source);
+        let event = act.event(Action::SignIn, Subject::Session(session.id));
         let new = NewSession {
             session,
             digest: token.digest(),
             verified_against: account.password_hash,
-            replaces: previous.map(|token| token.digest()),
+            replaces: previous.map(|token| ReplacedSession {
+                digest: token.digest(),
+                act,
+            }),
         };
         self.sessions.start(new, event).await?;
         Ok(token)

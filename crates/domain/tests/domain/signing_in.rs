@@ -273,9 +273,15 @@ async fn signing_in_does_not_give_the_addresss_attempts_back() {
 
 #[tokio::test]
 async fn each_sign_in_has_a_session_of_its_own_and_ends_the_one_before() {
-    let (installation, _) = installation_with_ada();
+    let (installation, ada) = installation_with_ada();
     let elsewhere = sign_in(&installation).await;
     let first = sign_in(&installation).await;
+    let signed_in = installation.sign_in().signed_in(&first).await;
+    let ended = signed_in
+        .expect("the store answers")
+        .expect("signed in")
+        .session
+        .id;
     let first_again = SessionToken::parse(first.expose()).expect("a session token");
     let second = installation
         .sign_in()
@@ -290,6 +296,12 @@ async fn each_sign_in_has_a_session_of_its_own_and_ends_the_one_before() {
     assert!(!is_signed_in(&installation, &first_again).await);
     assert!(is_signed_in(&installation, &second).await);
     assert!(is_signed_in(&installation, &elsewhere).await);
+    let events = installation.store.events();
+    let mut sign_outs = events.iter().filter(|event| event.action == Action::SignOut);
+    let told = sign_outs.next().expect("an event");
+    assert_eq!(told.subject, Subject::Session(ended));
+    assert_eq!((told.actor, &told.source), (Actor::User(ada.user.id), &source()));
+    assert_eq!(sign_outs.next(), None);
 }
 
 #[tokio::test]

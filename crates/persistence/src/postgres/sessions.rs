@@ -13,7 +13,7 @@ use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::UserAgent;
-use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
+use keyward_domain::sign_in::ports::{NewSession, ReplacedSession, SessionStore, StartSessionError};
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 use uuid::Uuid;
 
@@ -83,9 +83,7 @@ async fn start(
         return Err(Abort::Refused(StartSessionError::PasswordReplaced));
     }
     if let Some(replaced) = replaces {
-        diesel::delete(sessions::table.filter(sessions::digest.eq(replaced.as_bytes().as_slice())))
-            .execute(connection)
-            .await?;
+        end_replaced(connection, replaced).await?;
     }
     diesel::insert_into(sessions::table)
         .values((
@@ -100,6 +98,28 @@ async fn start(
         .execute(connection)
         .await?;
     write_event(connection, event).await?;
+    Ok(())
+}
+
+async fn end_replaced(
+    connection: &mut AsyncPgConnection,
+    replaced: ReplacedSession,
+) -> Result<(), Abort<StartSessionError>> {
+    let ReplacedSession { digest, act } = replaced;
+    let ended: Option<SessionRow> =
+        diesel::delete(sessions::table.filter(sessions::digest.eq(digest.as_bytes().as_slice())))
+            .returning(SessionRow::as_returning())
+            .get_result(connection)
+            .await
+            .optional()?;
+    let ended = ended.map(Session::try_from).transpose()?;
+    if let Some(session) = ended.filter(|session| session.is_live(act.at)) {
+        write_event(
+            connection,
+            act.event(Action::SignOut, Subject::Session(session.id)),
+        )
+        .await?;
+    }
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::UserAgent;
-use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
+use keyward_domain::sign_in::ports::{NewSession, ReplacedSession, SessionStore, StartSessionError};
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 
 use super::audit_log::{write_event, write_events};
@@ -77,8 +77,7 @@ fn start(
         return Err(Abort::Refused(StartSessionError::PasswordReplaced));
     }
     if let Some(replaced) = replaces {
-        diesel::delete(sessions::table.filter(sessions::digest.eq(replaced.as_bytes().as_slice())))
-            .execute(connection)?;
+        end_replaced(connection, replaced)?;
     }
     diesel::insert_into(sessions::table)
         .values((
@@ -92,6 +91,28 @@ fn start(
         ))
         .execute(connection)?;
     write_event(connection, event)?;
+    Ok(())
+}
+
+fn end_replaced(
+    connection: &mut SqliteConnection,
+    replaced: ReplacedSession,
+) -> Result<(), Abort<StartSessionError>> {
+    let ReplacedSession { digest, act } = replaced;
+    let ended: Option<SessionRow> = sessions::table
+        .filter(sessions::digest.eq(digest.as_bytes().as_slice()))
+        .select(SessionRow::as_select())
+        .first(connection)
+        .optional()?;
+    let Some(ended) = ended else { return Ok(()) };
+    diesel::delete(sessions::table.filter(sessions::id.eq(ended.id))).execute(connection)?;
+    let session = Session::try_from(ended)?;
+    if session.is_live(act.at) {
+        write_event(
+            connection,
+            act.event(Action::SignOut, Subject::Session(session.id)),
+        )?;
+    }
     Ok(())
 }
 

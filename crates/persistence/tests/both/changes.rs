@@ -103,7 +103,7 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
                 Change::SignInAsNobody,
             ],
         ),
-        Action::SignOut => (&[], &[Change::SignOut]),
+        Action::SignOut => (&[], &[Change::SignOut, Change::SignInInstead]),
         Action::EndSession => (&[], &[Change::EndSession, Change::EndOtherSessions]),
         Action::CreateApiKey => (&[], &[Change::CreateKey]),
         Action::EditApiKey => (&[], &[Change::EditKey]),

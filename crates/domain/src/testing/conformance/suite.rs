@@ -250,6 +250,8 @@ suite! { $
             a_session_reads_back_as_it_was_started
             starting_a_session_writes_its_event
             a_session_ends_when_another_replaces_it
+            the_end_of_a_replaced_session_is_told_if_it_was_live
+            a_session_whose_end_cannot_be_told_is_not_replaced
             a_session_starts_even_if_the_one_it_replaces_is_gone
             a_session_whose_event_cannot_be_written_does_not_start
             a_session_starts_in_full_even_if_the_caller_stops_waiting

@@ -21,10 +21,21 @@ impl SessionStore for MemoryStore {
         if !state.accounts.iter().any(is_current) {
             return Err(StartSessionError::PasswordReplaced);
         }
-        state.write(vec![event])?;
-        state
-            .sessions
-            .retain(|stored| Some(stored.digest) != new.replaces);
+        let mut events = vec![event];
+        if let Some(replaced) = &new.replaces {
+            let ended = state
+                .sessions
+                .iter()
+                .filter(|stored| stored.digest == replaced.digest)
+                .map(|stored| &stored.session)
+                .filter(|session| session.is_live(replaced.act.at));
+            events.extend(
+                ended.map(|session| replaced.act.event(Action::SignOut, Subject::Session(session.id))),
+            );
+        }
+        state.write(events)?;
+        let replaced = new.replaces.map(|replaced| replaced.digest);
+        state.sessions.retain(|stored| Some(stored.digest) != replaced);
         state.sessions.push(StoredSession {
             session: new.session,
             digest: new.digest,

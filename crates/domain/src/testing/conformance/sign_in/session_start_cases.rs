@@ -6,10 +6,10 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::scene::{SignInScene, password_hash};
-use super::sessions::{find, new_session, sign_in, start_session};
+use super::sessions::{find, new_session, sign_in, sign_out, start_session};
 use crate::audit::{Action, Actor, Subject};
-use crate::sign_in::ports::{NewSession, StartSessionError};
-use crate::sign_in::session::SignedIn;
+use crate::sign_in::ports::{NewSession, ReplacedSession, StartSessionError};
+use crate::sign_in::session::{Session, SignedIn};
 use crate::user::User;
 
 pub async fn a_session_reads_back_as_it_was_started(stores: Stores) {
@@ -62,6 +62,51 @@ pub async fn a_session_ends_when_another_replaces_it(stores: Stores) {
     }
 }
 
+pub async fn the_end_of_a_replaced_session_is_told_if_it_was_live(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
+    for (idle, told) in [
+        (Session::IDLE - TimeDelta::milliseconds(1), true),
+        (Session::IDLE, false),
+    ] {
+        let first = start_session(&scene, &bob.user).await;
+        scene.later(idle);
+        // She signs in where he was signed in.
+        let second = new_session(&scene, &ada.user, Some(first.digest));
+        start(&scene, &second).await.expect("started");
+
+        assert_eq!(find(&scene, &first.digest).await, None, "{idle}");
+        let subject = Subject::Session(first.session.id);
+        let events = scene.events_about(None, Action::SignOut, subject).await;
+        let expected = sign_out(&scene, &second);
+        let told_of: Vec<_> = events
+            .iter()
+            .map(|event| (event.actor, event.at, &event.source))
+            .collect();
+        let expected = told.then_some((expected.actor, expected.at, &expected.source));
+        assert_eq!(told_of, Vec::from_iter(expected), "{idle}");
+    }
+}
+
+pub async fn a_session_whose_end_cannot_be_told_is_not_replaced(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let first = start_session(&scene, &ada.user).await;
+    let act = scene.act_as(Actor::User(ada.user.id), None);
+    let second = NewSession {
+        replaces: Some(ReplacedSession {
+            digest: first.digest,
+            act: scene.unwritable_act(act).await,
+        }),
+        ..new_session(&scene, &ada.user, None)
+    };
+    let before = scene.events(None).await;
+
+    assert!(start(&scene, &second).await.is_err());
+    assert_eq!(find(&scene, &second.digest).await, None);
+    assert!(find(&scene, &first.digest).await.is_some());
+    assert_eq!(scene.events(None).await, before, "nothing is written");
+}
+
 pub async fn a_session_starts_even_if_the_one_it_replaces_is_gone(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let never_started = new_session(&scene, &ada.user, None);
@@ -75,6 +120,8 @@ pub async fn a_session_starts_even_if_the_one_it_replaces_is_gone(stores: Stores
         .expect("started");
 
     assert!(find(&scene, &new.digest).await.is_some());
+    let subject = Subject::Session(never_started.session.id);
+    assert_eq!(scene.events_about(None, Action::SignOut, subject).await, []);
 }
 
 pub async fn a_session_whose_event_cannot_be_written_does_not_start(stores: Stores) {
