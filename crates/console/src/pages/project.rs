@@ -55,7 +55,8 @@ struct ProjectPage<'a> {
     older: Option<String>,
 }
 
-/// What has just happened to the project. It is looked up, so that no link can claim it.
+/// What has just happened to the project. It is looked up, so that no link can claim it. Only whether the name is a new one
+/// cannot be: a link may claim that, of the name that stands there.
 enum Notice {
     Created,
     Renamed,
