@@ -3,9 +3,9 @@
 //! it is. Days bound the search in any of them.
 //!
 //! By two of these at once, it costs as much as the database looks at to fill the page in the one that it takes. In the
-//! worst case that is all of it: half a million events by one user and half a million of another action, with none in
-//! common, took 0.5 to 0.75 s. From some 1.5 million on such a search runs into the limit of a statement, unless days
-//! narrow it. Another index would mend the commonest pair, for 90 MB a million events.
+//! worst case that is all of it: many events by one user and many of another action, with none in common. Millions of them
+//! run into the limit of a statement, unless days narrow the search. An index for the commonest pair would mend that pair
+//! alone, and weigh on every event that is written.
 
 use std::cmp::Reverse;
 use std::convert::Infallible;
