@@ -74,6 +74,7 @@ async fn main() {
         joining: installation.joining(),
         organization_keys: installation.organization_keys(),
         audit_trail: installation.audit_trail(),
+        audit_events_kept_for: None,
         own_account: installation.own_account(),
         public_url,
         command: "keyward".to_owned(),

@@ -33,6 +33,7 @@ mod viewer;
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use keyward_domain::administration::ports::Names;
 use keyward_domain::administration::{AuditTrail, Invitations, Members, OrganizationKeys, Projects};
 use keyward_domain::keys::PersonalKeys;
@@ -71,6 +72,8 @@ pub struct Console {
     pub organization_keys: OrganizationKeys,
     /// What happened in an organization.
     pub audit_trail: AuditTrail,
+    /// For how long its events are kept; for ever if none.
+    pub audit_events_kept_for: Option<TimeDelta>,
     /// A user's own sessions and password.
     pub own_account: OwnAccount,
     /// Where people reach this installation.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use keyward_console::{Console, PublicUrl};
 use keyward_domain::access::Authenticate;
 use keyward_domain::administration::{AuditTrail, Invitations, Members, OrganizationKeys, Projects};
@@ -117,7 +117,12 @@ impl Composition {
     }
 
     /// The console, reached by people at `public_url`.
-    pub(crate) fn console(&self, public_url: PublicUrl, limit: KeyLimit) -> Console {
+    pub(crate) fn console(
+        &self,
+        public_url: PublicUrl,
+        limit: KeyLimit,
+        audit_events_kept_for: Option<TimeDelta>,
+    ) -> Console {
         Console {
             setup: self.setup(),
             sign_in: self.sign_in(),
@@ -131,6 +136,7 @@ impl Composition {
             joining: self.joining(),
             organization_keys: self.organization_keys(),
             audit_trail: self.audit_trail(),
+            audit_events_kept_for,
             own_account: self.own_account(),
             // Strangers see these pages, too: where a file is on a server is not for them.
             command: if public_url.is_https() {

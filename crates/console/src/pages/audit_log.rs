@@ -33,6 +33,7 @@ use sentence::{Label, Party, Sentence};
 #[template(path = "audit_log.html")]
 struct AuditLogPage {
     settings: Settings,
+    kept_days: Option<i64>,
     list: String,
     form: SearchForm,
     rows: Vec<Row>,
@@ -78,6 +79,7 @@ pub(crate) async fn show(
     };
     let page = AuditLogPage {
         settings: Settings::new(&owner.insider, Section::AuditLog),
+        kept_days: console.audit_events_kept_for.map(|period| period.num_days()),
         form: asked.form(&list, Some(&found)),
         rows: found.events.items.iter().map(|event| rows.row(event)).collect(),
         newest: search.after.map(|_| search.address(&list)),

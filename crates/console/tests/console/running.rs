@@ -64,6 +64,7 @@ impl Running {
             joining: installation.joining(),
             organization_keys: installation.organization_keys(),
             audit_trail: installation.audit_trail(),
+            audit_events_kept_for: None,
             own_account: installation.own_account(),
             public_url: public_url.clone(),
             command: "/opt/<keyward>".to_owned(),

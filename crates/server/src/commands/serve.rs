@@ -6,6 +6,7 @@ use std::sync::Arc;
 use keyward_console::PublicUrl;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::ports::KeyLimit;
+use keyward_domain::retention::RetentionPeriods;
 use keyward_domain::sign_in::Setup;
 use keyward_domain::sign_in::ports::ReplaceSetupLinkError;
 use keyward_front_door::{Deadlines, FrontDoor, FrontDoorConfig, Limits, TrustedProxies};
@@ -66,7 +67,11 @@ impl Server {
             None => storage::configured(&options.database)?,
         };
         database.limit_connections(options.pool.database_pool_size);
-        let periods = options.retention.periods()?;
+        // A demo lives in its past: much of it would go at once.
+        let periods = match demo {
+            Some(_) => None,
+            None => Some(options.retention.periods()?),
+        };
         let given_url = options.server.public_url.as_deref();
         let given_url = given_url.map(public_url::given).transpose()?;
         let address = options.server.listen;
@@ -95,7 +100,13 @@ impl Server {
         let routes = Routes::new(
             Health::new(front_door.readiness(), store.clone()),
             composition.http_api(key_limit).endpoint(),
-            composition.console(public_url.clone(), key_limit).endpoint(),
+            composition
+                .console(
+                    public_url.clone(),
+                    key_limit,
+                    periods.as_ref().and_then(RetentionPeriods::audit_events),
+                )
+                .endpoint(),
         );
         match demo {
             Some(demo) => demo.begin(&sources, store, &public_url).await?,
@@ -111,10 +122,7 @@ impl Server {
             listening_on,
             public_url,
             last_use_writer: composition.last_use_writer(),
-            // A demo lives in its past: much of it would go at once.
-            retention_job: demo
-                .is_none()
-                .then(|| RetentionJob::new(composition.retention(periods))),
+            retention_job: periods.map(|periods| RetentionJob::new(composition.retention(periods))),
             _serving_right: serving_right,
         })
     }

@@ -150,6 +150,21 @@ fn bounds_that_make_no_sense_are_refused_before_anything_is_opened() {
 }
 
 #[tokio::test]
+async fn owners_read_for_how_long_the_server_keeps_events() {
+    let place = Place::file("audit-log-kept");
+    place.bootstrap();
+    let server = place.serve(&["--keep-audit-events=45"]);
+    let signed_in = sign_in(&server, "ada", PASSWORD);
+    let page = server.ask(
+        "GET",
+        "/organizations/acme-sons/settings/audit-log",
+        &[&format!("Cookie: {}", cookie(&signed_in))],
+        "",
+    );
+    assert!(page.body.contains("Events are kept for 45 days."), "{page:?}");
+}
+
+#[tokio::test]
 async fn a_reader_who_has_seen_enough_is_no_failure() {
     for place in places("audit-log-head").await {
         let mut printing = place

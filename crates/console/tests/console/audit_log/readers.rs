@@ -1,7 +1,10 @@
 //! Who reads the log, and what nobody reads there.
 
+use chrono::TimeDelta;
+use keyward_console::Console;
 use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
+use keyward_domain::testing::TestInstallation;
 
 use super::{CSV, JSON_LINES, LOG};
 use crate::browser::Answer;
@@ -46,6 +49,24 @@ async fn a_former_owner_sees_the_log_no_more() {
     running.installation.store.end_membership(ada.membership.id, now);
     for path in [LOG, CSV, JSON_LINES] {
         assert_eq!(browser.get(path).await.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn owners_read_for_how_long_events_are_kept_if_that_is_not_for_ever() {
+    for (kept_for, sentence) in [
+        (None, None),
+        (Some(TimeDelta::days(730)), Some("Events are kept for 730 days.")),
+    ] {
+        let change = |console: &mut Console| console.audit_events_kept_for = kept_for;
+        let running = Running::with(TestInstallation::new(), None, change).await;
+        let acme = running.installation.organization("Acme");
+        running.installation.member(&acme, "ada", Role::Owner);
+        let page = running.signed_in("ada").await.get(LOG).await;
+        assert_eq!(page.status, 200);
+        let told = page.text();
+        assert_eq!(told.contains("are kept for"), sentence.is_some());
+        assert!(told.contains(sentence.unwrap_or_default()), "{told}");
     }
 }
 
