@@ -1,0 +1,12 @@
+//! What both databases do alike: each scenario is told once, and played on PostgreSQL and on SQLite.
+
+mod audit_failure;
+mod changes;
+mod corrupt_rows;
+mod first_run;
+mod leaving;
+mod lineage;
+mod names;
+mod project_of_another_organization;
+mod scene;
+mod thousands;

@@ -1,0 +1,110 @@
+//! A change whose audit event the database refuses does not happen.
+
+use keyward_domain::audit::Action;
+use keyward_domain::testing::Builder;
+
+use crate::both::changes::{Change, ways_to};
+use crate::both::first_run::FirstRun;
+use crate::both::scene::{Attempt, Scene};
+use crate::database::Database;
+
+on_both!(
+    no_change_happens_without_its_event,
+    nobody_sets_keyward_up_without_events,
+    of_many_keys_none_is_revoked_without_an_event_each,
+    the_log_works_again_once_it_is_mended,
+);
+
+async fn no_change_happens_without_its_event(database: Database) {
+    let scene = Scene::new(database).await;
+    let before = rows(&scene.database).await;
+    for action in Action::ALL {
+        scene.database.refuse_events(&of_action(*action)).await;
+        let (_, changes) = ways_to(*action);
+        for change in changes {
+            assert_refused(scene.attempt(*change).await, &format!("{change:?}"));
+            assert_unchanged(
+                &scene.database,
+                &before,
+                &format!("{change:?} without {action:?}"),
+            )
+            .await;
+        }
+    }
+}
+
+async fn nobody_sets_keyward_up_without_events(database: Database) {
+    let first_run = FirstRun::new(&database, &Builder::new(1)).await;
+    let before = rows(&database).await;
+    for action in Action::ALL {
+        database.refuse_events(&of_action(*action)).await;
+        let (changes, _) = ways_to(*action);
+        for change in changes {
+            assert_refused(first_run.attempt(*change).await, &format!("{change:?}"));
+            assert_unchanged(&database, &before, &format!("{change:?} without {action:?}")).await;
+        }
+    }
+}
+
+/// The database takes the event of one key, and then not that of the other.
+async fn of_many_keys_none_is_revoked_without_an_event_each(database: Database) {
+    let scene = Scene::new(database).await;
+    let before = rows(&scene.database).await;
+    for key in [scene.key, scene.child] {
+        let refused = format!(
+            "NEW.action = 'api_key.revoke' AND NEW.subject_id = {}",
+            scene.database.id(key.as_uuid())
+        );
+        scene.database.refuse_events(&refused).await;
+        for change in [
+            Change::RevokeKeyWithDescendants,
+            Change::RevokeKeysAsOwner,
+            Change::RevokeKeysOfConsumer,
+        ] {
+            assert_refused(scene.attempt(change).await, &format!("{change:?}"));
+            assert_unchanged(&scene.database, &before, &format!("{change:?}")).await;
+        }
+    }
+}
+
+async fn the_log_works_again_once_it_is_mended(database: Database) {
+    let scene = Scene::new(database).await;
+    scene.database.refuse_events("1 = 1").await;
+    assert_refused(scene.attempt(Change::CreateKey).await, "a key");
+    scene.database.mend_log().await;
+    scene.attempt(Change::CreateKey).await.expect("a mended log");
+}
+
+fn of_action(action: Action) -> String {
+    format!("NEW.action = '{}'", action.as_str())
+}
+
+/// The store must have failed, and for the reason that the database gave.
+#[track_caller]
+fn assert_refused(attempt: Attempt, change: &str) {
+    let error = attempt.expect_err(change);
+    assert_eq!(error.to_string(), "storage failed", "{change}");
+    let cause = error.source().expect("a cause").to_string();
+    assert!(cause.contains("disk on fire"), "{change}: {cause}");
+}
+
+/// No row is gone, and none is new or different.
+async fn assert_unchanged(database: &Database, before: &[String], change: &str) {
+    let after = rows(database).await;
+    let without = |rows: &[String], others: &[String]| -> Vec<String> {
+        rows.iter().filter(|row| !others.contains(row)).cloned().collect()
+    };
+    let (gone, new) = (without(before, &after), without(&after, before));
+    assert!(
+        gone.is_empty() && new.is_empty(),
+        "{change}: {gone:#?} became {new:#?}"
+    );
+    assert_eq!(after.len(), before.len(), "{change}");
+}
+
+/// Every row but the throttle's: an attempt to sign in counts whatever comes of it.
+async fn rows(database: &Database) -> Vec<String> {
+    let mut rows = database.rows().await;
+    rows.retain(|row| !row.starts_with("{\"sign_in_throttle\""));
+    rows
+}

@@ -1,0 +1,275 @@
+//! Every change that the audit log tells of, and by which ways it comes about.
+
+use chrono::TimeDelta;
+use keyward_domain::administration::ports::KeySelection;
+use keyward_domain::api_key::{KeyEdit, KeyName, RevocationNote};
+use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
+use keyward_domain::clock::Clock;
+use keyward_domain::membership::Role;
+use keyward_domain::organization::OrganizationName;
+use keyward_domain::ports::DescendantKeys;
+use keyward_domain::project::ProjectName;
+use keyward_domain::sign_in::joining::NewcomerChoices;
+use keyward_domain::sign_in::own_account::NewPassword;
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::session::SessionToken;
+use keyward_domain::user::{DisplayName, Username};
+
+use crate::both::first_run::{FirstRunChange, PASSWORD};
+use crate::both::scene::{Attempt, Scene, attempt, draft, key_draft, new_user};
+
+/// A way to change something in an organization.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Change {
+    CreateOrganization,
+    CreateUser,
+    MakeOwner,
+    MakeMember,
+    RemoveMember,
+    RemoveOwner,
+    LeaveOrganization,
+    Invite,
+    RevokeInvitation,
+    JoinAsNewcomer,
+    JoinAsUser,
+    CreateProject,
+    RenameProject,
+    ArchiveProject,
+    RestoreProject,
+    AddProjectMember,
+    RemoveProjectMember,
+    ResetPassword,
+    ReplaceOwnPassword,
+    SignIn,
+    SignInInstead,
+    SignInWithWrongPassword,
+    SignInAsNobody,
+    SignOut,
+    EndSession,
+    EndOtherSessions,
+    CreateKey,
+    EditKey,
+    RevokeKey,
+    RevokeKeyWithDescendants,
+    RevokeKeysAsOwner,
+    RevokeKeysOfConsumer,
+    RevokeKeysIssuedBefore,
+    RemoveAuditEvents,
+}
+
+/// All ways that lead to an event of this action: on the first run, and later.
+pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'static [Change]) {
+    const SET_UP: &[FirstRunChange] = &[
+        FirstRunChange::CompleteWithLink,
+        FirstRunChange::CompleteFromCommandLine,
+    ];
+    match action {
+        Action::CreateSetupLink => (&[FirstRunChange::CreateSetupLink], &[]),
+        Action::CreateOrganization => (SET_UP, &[Change::CreateOrganization]),
+        Action::CreateUser => (SET_UP, &[Change::CreateUser, Change::JoinAsNewcomer]),
+        Action::CreateMembership => (
+            SET_UP,
+            &[
+                Change::CreateOrganization,
+                Change::CreateUser,
+                Change::JoinAsNewcomer,
+                Change::JoinAsUser,
+            ],
+        ),
+        Action::MakeOwner => (&[], &[Change::MakeOwner]),
+        Action::MakeMember => (&[], &[Change::MakeMember]),
+        Action::RemoveMember => (&[], &[Change::RemoveMember, Change::RemoveOwner]),
+        Action::LeaveOrganization => (&[], &[Change::LeaveOrganization]),
+        Action::CreateInvitation => (&[], &[Change::Invite]),
+        Action::RevokeInvitation => (
+            &[],
+            &[Change::RevokeInvitation, Change::MakeMember, Change::RemoveOwner],
+        ),
+        Action::AcceptInvitation => (&[], &[Change::JoinAsNewcomer, Change::JoinAsUser]),
+        Action::CreateProject => (&[], &[Change::CreateProject]),
+        Action::RenameProject => (&[], &[Change::RenameProject]),
+        Action::ArchiveProject => (&[], &[Change::ArchiveProject]),
+        Action::RestoreProject => (&[], &[Change::RestoreProject]),
+        Action::AddProjectMember => (&[], &[Change::AddProjectMember]),
+        Action::RemoveProjectMember => (&[], &[Change::RemoveProjectMember]),
+        Action::ResetPassword => (&[], &[Change::ResetPassword]),
+        Action::ChangePassword => (&[], &[Change::ReplaceOwnPassword]),
+        Action::SignIn => (
+            &[],
+            &[
+                Change::SignIn,
+                Change::SignInInstead,
+                Change::SignInWithWrongPassword,
+                Change::SignInAsNobody,
+            ],
+        ),
+        Action::SignOut => (&[], &[Change::SignOut, Change::SignInInstead]),
+        Action::EndSession => (&[], &[Change::EndSession, Change::EndOtherSessions]),
+        Action::CreateApiKey => (&[], &[Change::CreateKey]),
+        Action::EditApiKey => (&[], &[Change::EditKey]),
+        Action::RevokeApiKey => (
+            &[],
+            &[
+                Change::RevokeKey,
+                Change::RevokeKeyWithDescendants,
+                Change::RevokeKeysAsOwner,
+                Change::RevokeKeysOfConsumer,
+                Change::RevokeKeysIssuedBefore,
+            ],
+        ),
+        Action::RemoveAuditEvents => (&[], &[Change::RemoveAuditEvents]),
+    }
+}
+
+impl Scene {
+    pub(crate) async fn attempt(&self, change: Change) -> Attempt {
+        let (source, authority) = (RequestSource::default(), self.authority());
+        let holder = self.bob.as_holder();
+        let accounts = &self.use_cases.accounts;
+        let (sign_in, own_account) = (&self.use_cases.sign_in, &self.use_cases.own_account);
+        let (members, invitations) = (&self.use_cases.members, &self.use_cases.invitations);
+        let (joining, projects) = (&self.use_cases.joining, &self.use_cases.projects);
+        let keys = &self.use_cases.keys;
+        let (bob, carol) = (self.bob.membership.id, self.carol.membership.id);
+        match change {
+            Change::CreateOrganization => {
+                let name = OrganizationName::parse("Third").expect("a name");
+                accounts
+                    .create_organization(name, &self.ada.user.username)
+                    .await?;
+            }
+            Change::CreateUser => {
+                let new = new_user(&self.ada.organization, "erin", Role::Member);
+                accounts.create(new).await?;
+            }
+            Change::ResetPassword => {
+                let password = Password::attempt("another quiet otter");
+                accounts
+                    .reset_password(&self.ada.user.username, &password)
+                    .await?;
+            }
+            Change::MakeOwner => members.change_role(&authority, bob, Role::Owner, source).await?,
+            Change::MakeMember => {
+                members
+                    .change_role(&authority, carol, Role::Member, source)
+                    .await?;
+            }
+            Change::RemoveOwner => members.remove(&authority, carol, source).await?,
+            Change::RemoveMember => members.remove(&authority, bob, source).await?,
+            Change::LeaveOrganization => members.leave(&self.bob, source).await?,
+            Change::Invite => drop(invitations.invite(&authority, draft(), None, source).await?),
+            Change::RevokeInvitation => {
+                let id = self.invitation.invitation.id;
+                invitations.revoke(&authority, id, source).await?;
+            }
+            Change::JoinAsNewcomer => {
+                let choices = NewcomerChoices {
+                    username: Username::parse("grace").expect("a username"),
+                    display_name: DisplayName::parse("Grace").expect("a name"),
+                    password: Password::attempt(PASSWORD),
+                };
+                joining
+                    .join_as_newcomer(&self.invitation.token, choices, source)
+                    .await?;
+            }
+            Change::JoinAsUser => {
+                joining
+                    .join_as_user(&self.invitation.token, &self.dave, source)
+                    .await?;
+            }
+            Change::CreateProject => {
+                let name = ProjectName::parse("Third").expect("a name");
+                projects.create(&authority, name, source).await?;
+            }
+            Change::RenameProject => {
+                let name = ProjectName::parse("Renamed").expect("a name");
+                projects.rename(&authority, self.project.id, name, source).await?;
+            }
+            Change::ArchiveProject => projects.archive(&authority, self.project.id, source).await?,
+            Change::RestoreProject => projects.restore(&authority, self.archived.id, source).await?,
+            Change::AddProjectMember => {
+                projects
+                    .add_member(&authority, self.project.id, carol, source)
+                    .await?;
+            }
+            Change::RemoveProjectMember => {
+                projects
+                    .remove_member(&authority, self.project.id, bob, source)
+                    .await?;
+            }
+            Change::ReplaceOwnPassword => {
+                let passwords = NewPassword {
+                    current: Password::attempt(PASSWORD),
+                    new: Password::attempt("another quiet otter"),
+                };
+                own_account.change_password(&self.here, passwords, source).await?;
+            }
+            Change::SignIn => drop(sign_in.sign_in(attempt("ada", PASSWORD)).await?),
+            Change::SignInInstead => {
+                let mut attempt = attempt("ada", PASSWORD);
+                attempt.previous = SessionToken::parse(&self.there_token);
+                sign_in.sign_in(attempt).await?;
+            }
+            Change::SignInWithWrongPassword => drop(sign_in.sign_in(attempt("ada", "guess")).await?),
+            Change::SignInAsNobody => drop(sign_in.sign_in(attempt("nobody", "guess")).await?),
+            Change::SignOut => sign_in.sign_out(&self.here, source).await?,
+            Change::EndSession => {
+                let there = self.there.session.id;
+                own_account.end_session(&self.here, there, source).await?;
+            }
+            Change::EndOtherSessions => {
+                own_account.end_other_sessions(&self.here, source).await?;
+            }
+            Change::CreateKey => {
+                keys.issue(&holder, key_draft("third"), None, source).await?;
+            }
+            Change::EditKey => {
+                let edit = KeyEdit {
+                    name: Some(KeyName::parse("renamed").expect("a name")),
+                    description: None,
+                };
+                keys.edit(&holder, self.key, edit, source).await?;
+            }
+            Change::RevokeKey => {
+                keys.revoke(&holder, self.key, DescendantKeys::Keep, source)
+                    .await?;
+            }
+            Change::RevokeKeyWithDescendants => {
+                keys.revoke(&holder, self.key, DescendantKeys::Revoke, source)
+                    .await?;
+            }
+            Change::RevokeKeysAsOwner => {
+                let selection = KeySelection::Keys {
+                    ids: vec![self.key, self.child],
+                    descendants: DescendantKeys::Keep,
+                };
+                self.revoke_as_owner(selection).await?;
+            }
+            Change::RevokeKeysOfConsumer => self.revoke_as_owner(KeySelection::OfConsumer(bob)).await?,
+            Change::RevokeKeysIssuedBefore => {
+                self.make.clock.advance(TimeDelta::minutes(2));
+                let moment = self.make.clock.now() - TimeDelta::minutes(1);
+                let selection = self.use_cases.organization_keys.issued_before(moment)?;
+                self.revoke_as_owner(selection).await?;
+            }
+            Change::RemoveAuditEvents => {
+                let moment = self.make.clock.now() + TimeDelta::seconds(1);
+                let act = self.make.act(Actor::Administrator);
+                let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
+                let store = &self.database.store;
+                store.remove_audit_events(moment, 100, event).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn revoke_as_owner(&self, selection: KeySelection) -> Attempt {
+        let note = RevocationNote::parse("Bob is on holiday").expect("a note");
+        let (keys, source) = (&self.use_cases.organization_keys, RequestSource::default());
+        let revoked = keys
+            .revoke(&self.authority(), selection, Some(note), source, None)
+            .await;
+        revoked.map_err(|stopped| stopped.why)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,34 @@
+//! A row that no port can make, but a careless hand can: somebody in a project of an organization that is not theirs.
+
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::ports::ReachableProjects;
+
+use crate::both::scene::{Scene, add_project, member};
+use crate::database::Database;
+
+on_both!(a_project_of_another_organization_is_not_reached_even_if_a_row_says_so);
+
+async fn a_project_of_another_organization_is_not_reached_even_if_a_row_says_so(database: Database) {
+    let scene = Scene::new(database).await;
+    let owner = member(&scene.database, "ada", &scene.elsewhere).await;
+    let authority = owner.as_authority().expect("an owner");
+    let foreign = add_project(&scene.use_cases, &authority, "Secrets").await;
+    let (bob, own) = (scene.bob.membership.id, scene.project.id);
+    let [of_bob, of_foreign, of_own] =
+        [bob.as_uuid(), foreign.id.as_uuid(), own.as_uuid()].map(|id| scene.database.id(id));
+    let planted = format!(
+        "INSERT INTO project_members (membership_id, project_id, added_at)
+         SELECT {of_bob}, {of_foreign}, added_at FROM project_members WHERE project_id = {of_own}"
+    );
+    scene.database.execute(&planted).await;
+
+    let reachable: &dyn ReachableProjects = &*scene.database.store;
+    let all = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let reached = reachable.list(bob, all).await.expect("an answer");
+    let reached: Vec<_> = reached.items.iter().map(|project| project.id).collect();
+    assert_eq!(reached, [own]);
+    assert_eq!(reachable.find(bob, foreign.id).await.expect("an answer"), None);
+}

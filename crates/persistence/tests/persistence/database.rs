@@ -1,0 +1,263 @@
+//! A new, migrated database of either kind.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
+use diesel::sql_types::Text;
+use keyward_domain::administration::ports::{
+    InvitationStore, MemberStore, Names, OrganizationKeyStore, ProjectStore,
+};
+use keyward_domain::ports::{ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
+use keyward_domain::retention::ports::RetentionStore;
+use keyward_domain::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
+use keyward_persistence::postgres::{MIGRATIONS_KEY, PostgresConfig, PostgresStore};
+use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
+use keyward_persistence::transfer::Transfer;
+use keyward_test_database::TestDatabase;
+use tokio_postgres::{Client, NoTls};
+use uuid::Uuid;
+
+/// Makes two tests of each scenario, one on each kind of database. A scenario takes the [`Database`].
+macro_rules! on_both {
+    ($($scenario:ident),* $(,)?) => {
+        mod postgres {
+            $(#[tokio::test]
+            async fn $scenario() {
+                super::$scenario(crate::database::Database::postgres().await).await;
+            })*
+        }
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $scenario() {
+                super::$scenario(crate::database::Database::sqlite().await).await;
+            })*
+        }
+    };
+}
+
+/// All that a store is asked for.
+pub(crate) trait Store:
+    AccountStore
+    + ApiKeys
+    + AuditLog
+    + Credentials
+    + InstallationStore
+    + InvitationStore
+    + LastUses
+    + MemberStore
+    + Memberships
+    + Names
+    + OrganizationKeyStore
+    + ProjectStore
+    + ReachableProjects
+    + RetentionStore
+    + SessionStore
+    + SignInThrottle
+    + Transfer
+{
+}
+
+impl Store for PostgresStore {}
+impl Store for SqliteStore {}
+
+/// A database whose tables are empty but for the row of the installation.
+pub(crate) struct Database {
+    pub(crate) store: Arc<dyn Store>,
+    place: Place,
+}
+
+enum Place {
+    Server(TestDatabase),
+    Directory(PathBuf),
+}
+
+impl Database {
+    pub(crate) async fn postgres() -> Self {
+        let migrate = async |url: String| postgres_store(&url).migrate().await;
+        let database = TestDatabase::migrated(MIGRATIONS_KEY, migrate)
+            .await
+            .expect("a migrated database");
+        Self {
+            store: Arc::new(postgres_store(database.url())),
+            place: Place::Server(database),
+        }
+    }
+
+    pub(crate) async fn sqlite() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("keyward-test-{}-{number}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&directory);
+        let mut config = SqliteConfig::in_directory(&directory);
+        config.busy_timeout = Duration::from_secs(30);
+        config.answer_timeout = Duration::from_secs(40);
+        config.outcome_timeout = Duration::from_secs(50);
+        let store = SqliteStore::open(config).expect("a store");
+        store.migrate().await.expect("the schema");
+        Self {
+            store: Arc::new(store),
+            place: Place::Directory(directory),
+        }
+    }
+
+    /// One of each.
+    pub(crate) async fn both() -> [Self; 2] {
+        [Self::postgres().await, Self::sqlite().await]
+    }
+
+    /// Runs statements past the store.
+    pub(crate) async fn execute(&self, statements: &str) {
+        self.try_execute(statements).await.expect(statements);
+    }
+
+    /// Likewise; the words with which the database refuses them.
+    pub(crate) async fn try_execute(&self, statements: &str) -> Result<(), String> {
+        match &self.place {
+            Place::Server(database) => {
+                let done = client(database).await.batch_execute(statements).await;
+                done.map_err(|error| format!("{error:?}"))
+            }
+            Place::Directory(directory) => {
+                let done = connect(directory).batch_execute(statements);
+                done.map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    /// The rows of a query with one column, `text`.
+    pub(crate) async fn texts(&self, query: &str) -> Vec<String> {
+        match &self.place {
+            Place::Server(database) => {
+                let rows = client(database).await.query(query, &[]).await.expect(query);
+                rows.iter().map(|row| row.get("text")).collect()
+            }
+            Place::Directory(directory) => {
+                let rows: Vec<OneText> = diesel::sql_query(query)
+                    .load(&mut connect(directory))
+                    .expect(query);
+                rows.into_iter().map(|row| row.text).collect()
+            }
+        }
+    }
+
+    pub(crate) async fn count(&self, rows: &str) -> usize {
+        let count = self
+            .texts(&format!("SELECT CAST(count(*) AS text) AS text FROM {rows}"))
+            .await;
+        count.concat().parse().expect("a count")
+    }
+
+    pub(crate) const fn is_postgres(&self) -> bool {
+        matches!(self.place, Place::Server(_))
+    }
+
+    /// Runs statements past the store and past every rule of the schema.
+    pub(crate) async fn execute_without_rules(&self, statements: &str) {
+        let rules_off = match &self.place {
+            Place::Server(_) => "ALTER TABLE audit_events DISABLE TRIGGER USER;
+                DO $$ DECLARE rule record; BEGIN
+                    FOR rule IN SELECT conrelid::regclass AS of_table, conname FROM pg_constraint
+                        WHERE contype = 'c' AND connamespace = 'public'::regnamespace
+                    LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', rule.of_table, rule.conname); END LOOP;
+                END $$"
+                .to_owned(),
+            Place::Directory(_) => {
+                let triggers = "SELECT name AS text FROM sqlite_schema
+                    WHERE type = 'trigger' AND tbl_name = 'audit_events'";
+                let triggers = self.texts(triggers).await;
+                let dropped = triggers.iter().map(|trigger| format!("; DROP TRIGGER {trigger}"));
+                format!("PRAGMA ignore_check_constraints = ON{}", dropped.collect::<String>())
+            }
+        };
+        self.execute(&format!("{rules_off}; {statements}")).await;
+    }
+
+    /// From now on, the database refuses every event of which this is true.
+    pub(crate) async fn refuse_events(&self, condition: &str) {
+        self.mend_log().await;
+        let trigger = match &self.place {
+            Place::Server(_) => format!(
+                "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+                     AS $$ BEGIN RAISE EXCEPTION 'disk on fire'; END $$;
+                 CREATE TRIGGER refuse BEFORE INSERT ON audit_events FOR EACH ROW WHEN ({condition})
+                     EXECUTE FUNCTION refuse()"
+            ),
+            Place::Directory(_) => format!(
+                "CREATE TRIGGER refuse BEFORE INSERT ON audit_events WHEN {condition}
+                     BEGIN SELECT RAISE(ABORT, 'disk on fire'); END"
+            ),
+        };
+        self.execute(&trigger).await;
+    }
+
+    /// Ends what [`Self::refuse_events`] began.
+    pub(crate) async fn mend_log(&self) {
+        self.execute(match &self.place {
+            Place::Server(_) => "DROP TRIGGER IF EXISTS refuse ON audit_events",
+            Place::Directory(_) => "DROP TRIGGER IF EXISTS refuse",
+        })
+        .await;
+    }
+
+    /// An identifier in SQL.
+    pub(crate) fn id(&self, id: Uuid) -> String {
+        match &self.place {
+            Place::Server(_) => format!("'{id}'::uuid"),
+            Place::Directory(_) => format!("x'{}'", id.as_simple()),
+        }
+    }
+
+    /// A digest that nothing else has, in SQL.
+    pub(crate) fn digest(&self, number: usize) -> String {
+        match &self.place {
+            Place::Server(_) => format!("'\\x{number:064x}'::bytea"),
+            Place::Directory(_) => format!("x'{number:064x}'"),
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Place::Directory(directory) = &self.place {
+            let _ = fs::remove_dir_all(directory);
+        }
+    }
+}
+
+#[derive(QueryableByName)]
+struct OneText {
+    #[diesel(sql_type = Text)]
+    text: String,
+}
+
+async fn client(database: &TestDatabase) -> Client {
+    let (client, connection) = tokio_postgres::connect(database.url(), NoTls)
+        .await
+        .expect("a connection");
+    tokio::spawn(connection);
+    client
+}
+
+fn connect(directory: &Path) -> SqliteConnection {
+    let file = directory.join("keyward.db");
+    let mut connection = SqliteConnection::establish(file.to_str().expect("UTF-8")).expect("a connection");
+    connection
+        .batch_execute("PRAGMA busy_timeout = 30000; PRAGMA foreign_keys = ON")
+        .expect("settings");
+    connection
+}
+
+fn postgres_store(url: &str) -> PostgresStore {
+    let mut config = PostgresConfig::from_url(url).expect("a database URL");
+    // For a busy machine: these tests are not about time.
+    config.step_timeout = Duration::from_secs(30);
+    config.answer_timeout = Duration::from_secs(40);
+    config.outcome_timeout = Duration::from_secs(50);
+    PostgresStore::connect(config).expect("a store")
+}

@@ -1,0 +1,15 @@
+//! Both stores against real databases, and what is moved between them.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed expectation is a failed test"
+)]
+
+#[macro_use]
+mod database;
+
+mod both;
+mod exports;
+mod postgres;
+mod sqlite;
+mod transfer;

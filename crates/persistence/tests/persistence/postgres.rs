@@ -1,0 +1,15 @@
+//! The store against a real PostgreSQL.
+
+mod conformance;
+mod crowds;
+mod faults;
+mod fixture;
+mod interruptions;
+mod large_families;
+mod migrations;
+mod proxy;
+mod retention;
+mod revoking_thousands;
+mod schema;
+mod searches;
+mod tls;

@@ -1,0 +1,102 @@
+//! The domain's conformance suite.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use keyward_domain::id::MembershipId;
+use keyward_domain::membership::Membership;
+use keyward_domain::organization::Organization;
+use keyward_domain::testing::conformance::{Arrange, Stores};
+use keyward_domain::user::User;
+use keyward_test_database::TestDatabase;
+use tokio_postgres::Client;
+
+use crate::postgres::fixture::{connect, migrated_database, patient, store};
+
+keyward_domain::conformance_tests!(
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    fresh_store
+);
+
+async fn fresh_store() -> Stores {
+    let database = migrated_database().await;
+    let store = Arc::new(store(patient(database.url())));
+    let arrange = Arc::new(BySql {
+        client: connect(database.url()).await,
+        _database: database,
+    });
+    Stores::of(store, arrange, |task| {
+        let running = tokio::spawn(task);
+        Box::pin(async { running.await.expect("the task does not panic") })
+    })
+}
+
+/// Brings about what no port can yet; and keeps the database as long as the test.
+struct BySql {
+    client: Client,
+    _database: TestDatabase,
+}
+
+impl BySql {
+    async fn execute(&self, statement: String) {
+        self.client.batch_execute(&statement).await.expect(&statement);
+    }
+}
+
+#[async_trait]
+impl Arrange for BySql {
+    async fn add_organization(&self, organization: Organization) {
+        let Organization {
+            id,
+            slug,
+            name,
+            created_at,
+        } = organization;
+        let name = name.as_str().replace('\'', "''");
+        self.execute(format!(
+            "INSERT INTO organizations (id, slug, name, created_at) VALUES ('{id}', '{slug}', '{name}', '{created_at}')"
+        ))
+        .await;
+    }
+
+    async fn add_user(&self, user: User) {
+        let User {
+            id,
+            username,
+            display_name,
+            created_at,
+        } = user;
+        let display_name = display_name.as_str().replace('\'', "''");
+        self.execute(format!(
+            "INSERT INTO users (id, username, display_name, password_hash, created_at)
+             VALUES ('{id}', '{username}', '{display_name}', 'no password', '{created_at}')"
+        ))
+        .await;
+    }
+
+    async fn add_membership(&self, membership: Membership) {
+        let Membership {
+            id,
+            organization_id,
+            user_id,
+            role,
+            joined_at,
+            ended_at,
+        } = membership;
+        let role = role.as_str();
+        let ended_at = ended_at.map_or("NULL".to_owned(), |moment| format!("'{moment}'"));
+        self.execute(format!(
+            "INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at)
+             VALUES ('{id}', '{organization_id}', '{user_id}', '{role}', '{joined_at}', {ended_at})"
+        ))
+        .await;
+    }
+
+    async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
+        self.execute(format!(
+            "UPDATE memberships SET ended_at = '{at}' WHERE id = '{membership}' AND ended_at IS NULL"
+        ))
+        .await;
+    }
+}

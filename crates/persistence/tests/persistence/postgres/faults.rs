@@ -1,0 +1,349 @@
+//! A database that is away, silent, busy or read-only is told in time, and found again when it is back.
+
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::ports::{AddKeyError, ApiKeys, AuditLog, Credentials, StorageError};
+use keyward_domain::testing::Builder;
+use keyward_domain::token::TokenDigest;
+use keyward_persistence::postgres::{MigrateError, PostgresConfig, PostgresStore};
+
+use crate::postgres::fixture::{AddKey, Fixture, connect, count, store};
+use crate::postgres::proxy::Proxy;
+
+/// What the API promises.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// So does it promise to be back.
+const RECOVER_WITHIN: Duration = Duration::from_secs(5);
+/// What a busy machine may add before a test about time has failed.
+const GRACE: Duration = Duration::from_secs(3);
+
+fn as_in_production(config: &mut PostgresConfig) {
+    let defaults = PostgresConfig::from_url("postgres://me@host/db").expect("a URL");
+    config.step_timeout = defaults.step_timeout;
+    config.answer_timeout = defaults.answer_timeout;
+    config.outcome_timeout = defaults.outcome_timeout;
+}
+
+async fn read(store: &PostgresStore) -> Result<(), StorageError> {
+    let nothing = Credentials::find(store, &TokenDigest::from_bytes([7; 32])).await?;
+    assert_eq!(nothing, None);
+    Ok(())
+}
+
+async fn change(store: &PostgresStore) -> Result<(), StorageError> {
+    let act = Builder::new(u64::from(std::process::id())).act(Actor::Anonymous);
+    let event = act.refusal(Action::SignIn, Subject::Installation);
+    store.record(event).await
+}
+
+#[track_caller]
+fn assert_unavailable_in_time(outcome: Result<(), StorageError>, begun: Instant) {
+    assert!(
+        matches!(outcome, Err(StorageError::Unavailable(_))),
+        "{outcome:?}"
+    );
+    let elapsed = begun.elapsed();
+    assert!(elapsed < ANSWER_WITHIN + GRACE, "{elapsed:?}");
+}
+
+async fn assert_unavailable(store: &PostgresStore) {
+    let begun = Instant::now();
+    assert_unavailable_in_time(read(store).await, begun);
+    let begun = Instant::now();
+    assert_unavailable_in_time(change(store).await, begun);
+}
+
+#[test]
+fn the_promised_answer_comes_before_its_deadline_by_default() {
+    let config = PostgresConfig::from_url("postgres://me@host/db").expect("a URL");
+    assert!(config.answer_timeout < ANSWER_WITHIN);
+    assert!(config.step_timeout < config.answer_timeout);
+    assert!(config.outcome_timeout < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_is_unavailable_until_it_is_back() {
+    let fixture = Fixture::with(as_in_production).await;
+    fixture
+        .database
+        .refuse_connections()
+        .await
+        .expect("a database that is away");
+    assert_unavailable(&fixture.store).await;
+    fixture
+        .database
+        .accept_connections()
+        .await
+        .expect("a database that is back");
+    read(&fixture.store).await.expect("found again");
+    change(&fixture.store).await.expect("found again");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_listen_is_unavailable() {
+    let config = PostgresConfig::from_url("postgres://me:s3cret@127.0.0.1:1/db").expect("a URL");
+    assert_unavailable(&store(config)).await;
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_unavailable_in_time() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = silent.local_addr().expect("an address").port();
+    let config = PostgresConfig::from_url(&format!("postgres://me@127.0.0.1:{port}/db")).expect("a URL");
+    let store = store(config);
+    assert_unavailable(&store).await;
+    let begun = Instant::now();
+    let error = store.migrate().await.expect_err("nobody answers");
+    assert!(matches!(error, MigrateError::Unavailable(_)), "{error:?}");
+    assert!(begun.elapsed() < ANSWER_WITHIN + GRACE, "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn locked_tables_are_unavailable_in_time() {
+    let fixture = Fixture::with(as_in_production).await;
+    let mut blocker = connect(fixture.database.url()).await;
+    let transaction = blocker.transaction().await.expect("a transaction");
+    transaction
+        .batch_execute("LOCK TABLE api_keys, audit_events IN ACCESS EXCLUSIVE MODE")
+        .await
+        .expect("a lock");
+    assert_unavailable(&fixture.store).await;
+    let Err(StorageError::Unavailable(error)) = read(&fixture.store).await else {
+        panic!("the lock is still held");
+    };
+    assert!(error.to_string().contains("lock timeout"), "{error}");
+    transaction.rollback().await.expect("the lock is let go");
+    read(&fixture.store).await.expect("not locked any more");
+    change(&fixture.store).await.expect("not locked any more");
+}
+
+#[tokio::test]
+async fn a_slow_statement_is_ended_and_changes_nothing() {
+    let fixture = Fixture::with(as_in_production).await;
+    fixture
+        .execute(
+            "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
+                 $$ BEGIN PERFORM pg_sleep(60); RETURN NEW; END $$;
+             CREATE TRIGGER dawdle BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION dawdle();",
+        )
+        .await;
+    let begun = Instant::now();
+    let new = fixture.new_key("slow", None);
+    let id = new.key.id;
+    let outcome = match fixture.add(new).await {
+        Err(AddKeyError::Storage(error)) => Err(error),
+        other => panic!("{other:?}"),
+    };
+    assert_unavailable_in_time(outcome, begun);
+    let still_running = "pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+    while count(&fixture.client, still_running).await > 0 {
+        let elapsed = begun.elapsed();
+        assert!(elapsed < RECOVER_WITHIN + GRACE, "it runs on: {elapsed:?}");
+    }
+    let found = ApiKeys::find(&fixture.store, fixture.holder().consumer().id, id).await;
+    assert_eq!(found.expect("the database answers"), None);
+}
+
+#[tokio::test]
+async fn a_crowd_at_too_few_connections_is_turned_away_in_time() {
+    let fixture = Fixture::with(|config| {
+        as_in_production(config);
+        config.max_connections = 1;
+    })
+    .await;
+    let mut blocker = connect(fixture.database.url()).await;
+    let transaction = blocker.transaction().await.expect("a transaction");
+    transaction
+        .batch_execute("LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
+        .await
+        .expect("a lock");
+    let begun = Instant::now();
+    let crowd: Vec<_> = (0..20)
+        .map(|_| {
+            let store = fixture.store.clone();
+            tokio::spawn(async move { read(&store).await })
+        })
+        .collect();
+    for one in crowd {
+        assert_unavailable_in_time(one.await.expect("no panic"), begun);
+    }
+    transaction.rollback().await.expect("the lock is let go");
+    read(&fixture.store).await.expect("room again");
+}
+
+#[tokio::test]
+async fn a_line_that_stays_silent_is_replaced() {
+    let fixture = Fixture::new().await;
+    let proxy = Proxy::before(fixture.database.url(), None).await;
+    let mut config = PostgresConfig::from_url(&proxy.url("127.0.0.1")).expect("a URL");
+    // Nothing works as long as the store holds on to a dead connection.
+    config.max_connections = 1;
+    config.outcome_timeout = Duration::from_secs(4);
+    let store = store(config);
+
+    until_it_works("a read", async || read(&store).await).await;
+    proxy.fall_silent();
+    let begun = Instant::now();
+    assert_unavailable_in_time(read(&store).await, begun);
+    proxy.speak_to_newcomers();
+    until_it_works("a read", async || read(&store).await).await;
+
+    proxy.fall_silent();
+    let begun = Instant::now();
+    assert_unavailable_in_time(change(&store).await, begun);
+    proxy.speak_to_newcomers();
+    until_it_works("a change", async || change(&store).await).await;
+}
+
+#[tokio::test]
+async fn a_read_only_database_is_read_and_refuses_changes_as_unavailable_until_it_is_writable() {
+    let fixture = Fixture::with(as_in_production).await;
+    let store = &fixture.store;
+    let name = fixture.database.name();
+    // What a session was told when it began, it keeps.
+    let read_only = |word: &str| format!("ALTER DATABASE {name} SET default_transaction_read_only = {word}");
+    fixture.execute(&read_only("on")).await;
+    fixture
+        .client
+        .execute(KILL, &[])
+        .await
+        .expect("new sessions from now on");
+    until_it_works("a read", async || read(store).await).await;
+    let begun = Instant::now();
+    assert_unavailable_in_time(change(store).await, begun);
+    read(store).await.expect("a read");
+
+    fixture.execute(&read_only("off")).await;
+    until_it_works("a change", async || change(store).await).await;
+}
+
+const KILL: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name = 'keyward'";
+
+async fn until_it_works(what: &str, mut attempt: impl AsyncFnMut() -> Result<(), StorageError>) {
+    let begun = Instant::now();
+    while let Err(error) = attempt().await {
+        let elapsed = begun.elapsed();
+        assert!(elapsed < RECOVER_WITHIN + GRACE, "{what}: {elapsed:?}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn too_many_connections_are_unavailable() {
+    let fixture = Fixture::with(as_in_production).await;
+    let name = fixture.database.name();
+    // Superusers are let in all the same, so somebody else has to ask.
+    let role = format!("{name}_guest");
+    fixture
+        .execute(&format!(
+            "CREATE ROLE {role} LOGIN PASSWORD 'guest'; ALTER DATABASE {name} CONNECTION LIMIT 0"
+        ))
+        .await;
+    let (_, rest) = fixture.database.url().split_once('@').expect("a URL with a user");
+    let url = format!("postgres://{role}:guest@{rest}");
+    assert_unavailable(&store(PostgresConfig::from_url(&url).expect("a URL"))).await;
+    fixture.execute(&format!("DROP ROLE {role}")).await;
+}
+
+#[tokio::test]
+async fn a_line_that_falls_silent_is_told_in_time_and_does_not_hinder_what_follows() {
+    let fixture = Fixture::new().await;
+    let proxy = Proxy::before(fixture.database.url(), None).await;
+    let mut config = PostgresConfig::from_url(&proxy.url("127.0.0.1")).expect("a URL");
+    config.max_connections = 4;
+    let store = store(config);
+    // Several connections, all of which are about to be dead.
+    let reads = (0..4).map(|_| read(&store));
+    futures_util::future::try_join_all(reads)
+        .await
+        .expect("the line works");
+
+    let events = count(&fixture.client, "audit_events").await;
+    proxy.fall_silent();
+    assert_unavailable(&store).await;
+    proxy.speak_again();
+
+    until_it_works("a read", async || read(&store).await).await;
+    until_it_works("a change", async || change(&store).await).await;
+    let events_since = count(&fixture.client, "audit_events").await - events;
+    assert_eq!(
+        events_since, 1,
+        "the change that was told to have failed did not happen"
+    );
+}
+
+#[tokio::test]
+async fn what_is_answered_is_on_disk_even_where_the_database_would_not_wait_for_it() {
+    let fixture = Fixture::with(as_in_production).await;
+    let name = fixture.database.name();
+    fixture
+        .execute(
+            "CREATE TABLE seen (setting text);
+             CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS
+                 $$ BEGIN INSERT INTO seen SELECT current_setting('synchronous_commit'); RETURN NULL; END $$;
+             CREATE TRIGGER look AFTER INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION look();",
+        )
+        .await;
+    // Whatever waits for more than the own disk stays.
+    for (default, seen) in [
+        ("off", "local"),
+        ("local", "local"),
+        ("remote_apply", "remote_apply"),
+    ] {
+        fixture
+            .execute(&format!(
+                "TRUNCATE seen; ALTER DATABASE {name} SET synchronous_commit = {default}"
+            ))
+            .await;
+        let store = store(PostgresConfig::from_url(fixture.database.url()).expect("a URL"));
+        let new = fixture.new_key(default, None);
+        let event = fixture
+            .act()
+            .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
+        store.add_key(new, event).await.expect("a key is added");
+        assert_eq!(
+            count(&fixture.client, &format!("seen WHERE setting = '{seen}'")).await,
+            1,
+            "{default}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_standby_is_not_asked() {
+    let fixture = Fixture::with(as_in_production).await;
+    let name = fixture.database.name();
+    // What a standby says of itself.
+    fixture
+        .execute(&format!(
+            "CREATE SCHEMA standby;
+             CREATE FUNCTION standby.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true';
+             ALTER DATABASE {name} SET search_path = standby, public, pg_catalog"
+        ))
+        .await;
+    fixture
+        .client
+        .execute(KILL, &[])
+        .await
+        .expect("new sessions from now on");
+    let begun = Instant::now();
+    let error = loop {
+        // The first may still meet a connection that was killed.
+        match read(&fixture.store).await {
+            Err(StorageError::Unavailable(error)) if error.to_string().contains("standby") => break error,
+            other => assert!(begun.elapsed() < GRACE, "{other:?}"),
+        }
+    };
+    assert!(error.to_string().contains("the server is a standby"), "{error}");
+}
+
+#[tokio::test]
+async fn of_several_servers_the_one_that_can_be_changed_is_found() {
+    let fixture = Fixture::with(as_in_production).await;
+    let url = fixture.database.url();
+    let (before, after) = url.split_once('@').expect("a URL with a user");
+    let config = PostgresConfig::from_url(&format!("{before}@127.0.0.1:1,{after}")).expect("a URL");
+    change(&store(config)).await.expect("the second server");
+}

@@ -1,0 +1,193 @@
+//! TLS to the database, by the modes of libpq.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use keyward_domain::ports::StorageError;
+use keyward_persistence::postgres::{ConnectError, PostgresConfig, PostgresStore};
+use keyward_test_database::TestDatabase;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use crate::postgres::fixture::{patient, store};
+use crate::postgres::proxy::Proxy;
+
+/// An authority, its certificate in a file, and what it vouches for.
+struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    file: PathBuf,
+}
+
+impl Authority {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let mut params = CertificateParams::new([]).expect("an authority without a name");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let issuer = CertifiedIssuer::self_signed(params, key).expect("a certificate");
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("keyward_test_ca_{}_{number}.pem", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        std::fs::write(&file, issuer.pem()).expect("a temporary file");
+        Self { issuer, file }
+    }
+
+    /// A server with a certificate for `localhost`.
+    fn localhost(&self) -> ServerConfig {
+        let key = KeyPair::generate().expect("a key");
+        let certificate = CertificateParams::new(["localhost".to_owned()])
+            .expect("a name")
+            .signed_by(&key, &self.issuer)
+            .expect("a certificate");
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        ServerConfig::builder_with_provider(ring::default_provider().into())
+            .with_safe_default_protocol_versions()
+            .expect("protocol versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .expect("a server's configuration")
+    }
+}
+
+impl Drop for Authority {
+    fn drop(&mut self) {
+        // A file that stays behind does no harm.
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+struct Scene {
+    authority: Authority,
+    stranger: Authority,
+    proxy: Proxy,
+    _database: TestDatabase,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let database = TestDatabase::empty().await.expect("a database");
+        let authority = Authority::new();
+        Self {
+            proxy: Proxy::before(database.url(), Some(authority.localhost())).await,
+            authority,
+            stranger: Authority::new(),
+            _database: database,
+        }
+    }
+
+    /// Asks something of the database at this name for the proxy, with these options.
+    async fn ask(&self, host: &str, options: &str) -> Result<(), String> {
+        let store = store(patient(&format!("{}?{options}", self.proxy.url(host))));
+        match ask(&store).await {
+            Ok(()) => Ok(()),
+            Err(StorageError::Unavailable(error)) => Err(error.to_string()),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    fn trusting(&self, mode: &str, authority: &Authority) -> String {
+        format!("sslmode={mode}&sslrootcert={}", authority.file.display())
+    }
+}
+
+async fn ask(store: &PostgresStore) -> Result<(), StorageError> {
+    store.is_ready().await.map(|_| ())
+}
+
+#[tokio::test]
+async fn verify_full_trusts_the_right_authority_and_the_right_name_only() {
+    let scene = Scene::new().await;
+    let right = scene.trusting("verify-full", &scene.authority);
+    let wrong = scene.trusting("verify-full", &scene.stranger);
+
+    assert_eq!(scene.ask("localhost", &right).await, Ok(()));
+    assert_eq!(scene.proxy.tls_connections(), 1);
+    let refusal = scene.ask("127.0.0.1", &right).await.expect_err("another name");
+    assert!(refusal.contains("not valid for name"), "{refusal}");
+    let refusal = scene
+        .ask("localhost", &wrong)
+        .await
+        .expect_err("another authority");
+    assert!(refusal.contains("invalid peer certificate"), "{refusal}");
+}
+
+#[tokio::test]
+async fn verify_full_trusts_no_stranger_when_no_authority_is_named() {
+    let scene = Scene::new().await;
+    let store = PostgresStore::connect(patient(&format!(
+        "{}?sslmode=verify-full",
+        scene.proxy.url("localhost")
+    )));
+    match store {
+        Ok(store) => ask(&store).await.map_err(drop).expect_err("a stranger"),
+        // A machine without certificates of its own.
+        Err(error) => assert!(matches!(error, ConnectError::Tls(_)), "{error}"),
+    }
+}
+
+#[tokio::test]
+async fn verify_ca_trusts_the_right_authority_under_any_name() {
+    let scene = Scene::new().await;
+    let right = scene.trusting("verify-ca", &scene.authority);
+    let wrong = scene.trusting("verify-ca", &scene.stranger);
+
+    assert_eq!(scene.ask("localhost", &right).await, Ok(()));
+    assert_eq!(scene.ask("127.0.0.1", &right).await, Ok(()));
+    assert_eq!(scene.proxy.tls_connections(), 2);
+    for host in ["localhost", "127.0.0.1"] {
+        let refusal = scene.ask(host, &wrong).await.expect_err("another authority");
+        assert!(refusal.contains("invalid peer certificate"), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn require_and_prefer_use_tls_with_anybody() {
+    let scene = Scene::new().await;
+    for (number, options) in ["sslmode=require", "sslmode=prefer", ""].iter().enumerate() {
+        assert_eq!(scene.ask("127.0.0.1", options).await, Ok(()), "{options}");
+        assert_eq!(scene.proxy.tls_connections() as usize, number + 1, "{options}");
+    }
+    assert_eq!(scene.ask("127.0.0.1", "sslmode=disable").await, Ok(()));
+    assert_eq!(scene.proxy.tls_connections(), 3);
+}
+
+#[tokio::test]
+async fn a_wish_for_tls_is_not_met_in_the_clear() {
+    let database = TestDatabase::empty().await.expect("a database");
+    let authority = Authority::new();
+    let file = authority.file.display();
+    for options in [
+        "sslmode=require".to_owned(),
+        format!("sslmode=verify-ca&sslrootcert={file}"),
+        format!("sslmode=verify-full&sslrootcert={file}"),
+    ] {
+        let store = store(patient(&format!("{}?{options}", database.url())));
+        match ask(&store).await {
+            Err(StorageError::Unavailable(error)) => {
+                assert!(error.to_string().contains("does not support TLS"), "{error}");
+            }
+            other => panic!("{options}: {other:?}"),
+        }
+    }
+    let store = store(patient(&format!("{}?sslmode=prefer", database.url())));
+    ask(&store).await.expect("a server without TLS");
+}
+
+#[test]
+fn root_certificates_that_cannot_be_read_are_named() {
+    let authority = Authority::new();
+    std::fs::write(&authority.file, "no certificate").expect("a temporary file");
+    for file in [
+        "/nonexistent/ca.pem".to_owned(),
+        authority.file.display().to_string(),
+    ] {
+        let url = format!("postgres://me:s3cret@host/db?sslmode=verify-full&sslrootcert={file}");
+        let config = PostgresConfig::from_url(&url).expect("a URL");
+        let Err(ConnectError::Tls(error)) = PostgresStore::connect(config) else {
+            panic!("{file} is no certificate");
+        };
+        assert!(error.to_string().contains(&file), "{error}");
+    }
+}

@@ -1,0 +1,15 @@
+//! The store on a SQLite file.
+
+mod child;
+mod conformance;
+mod corrupt_rows;
+mod durability;
+mod fixture;
+mod interruptions;
+mod large_families;
+mod migrations;
+mod moved_file;
+mod opening;
+mod processes;
+mod retention;
+mod schema;

@@ -1,0 +1,88 @@
+//! The domain's conformance suite.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use keyward_domain::id::MembershipId;
+use keyward_domain::membership::Membership;
+use keyward_domain::organization::Organization;
+use keyward_domain::testing::conformance::{Arrange, Stores};
+use keyward_domain::user::User;
+
+use crate::sqlite::fixture::{DataDirectory, blob, migrated_store};
+
+keyward_domain::conformance_tests!(
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    fresh_store
+);
+
+async fn fresh_store() -> Stores {
+    let directory = DataDirectory::new();
+    let store = Arc::new(migrated_store(directory.patient()).await);
+    Stores::of(store, Arc::new(BySql(directory)), |task| {
+        let running = tokio::spawn(task);
+        Box::pin(async { running.await.expect("the task does not panic") })
+    })
+}
+
+/// Brings about what no port can yet; and keeps the directory as long as the test.
+struct BySql(DataDirectory);
+
+#[async_trait]
+impl Arrange for BySql {
+    async fn add_organization(&self, organization: Organization) {
+        let Organization {
+            id,
+            slug,
+            name,
+            created_at,
+        } = organization;
+        let (id, created_at) = (blob(id.as_uuid()), created_at.timestamp_millis());
+        let name = name.as_str().replace('\'', "''");
+        self.0.execute(&format!(
+            "INSERT INTO organizations (id, slug, name, created_at) VALUES ({id}, '{slug}', '{name}', {created_at})"
+        ));
+    }
+
+    async fn add_user(&self, user: User) {
+        let User {
+            id,
+            username,
+            display_name,
+            created_at,
+        } = user;
+        let (id, created_at) = (blob(id.as_uuid()), created_at.timestamp_millis());
+        let display_name = display_name.as_str().replace('\'', "''");
+        self.0.execute(&format!(
+            "INSERT INTO users (id, username, display_name, password_hash, created_at)
+             VALUES ({id}, '{username}', '{display_name}', 'no password', {created_at})"
+        ));
+    }
+
+    async fn add_membership(&self, membership: Membership) {
+        let Membership {
+            id,
+            organization_id,
+            user_id,
+            role,
+            joined_at,
+            ended_at,
+        } = membership;
+        let [id, organization_id, user_id] =
+            [id.as_uuid(), organization_id.as_uuid(), user_id.as_uuid()].map(blob);
+        let (role, joined_at) = (role.as_str(), joined_at.timestamp_millis());
+        let ended_at = ended_at.map_or("NULL".to_owned(), |moment| moment.timestamp_millis().to_string());
+        self.0.execute(&format!(
+            "INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at)
+             VALUES ({id}, {organization_id}, {user_id}, '{role}', {joined_at}, {ended_at})"
+        ));
+    }
+
+    async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
+        let (id, at) = (blob(membership.as_uuid()), at.timestamp_millis());
+        self.0.execute(&format!(
+            "UPDATE memberships SET ended_at = {at} WHERE id = {id} AND ended_at IS NULL"
+        ));
+    }
+}

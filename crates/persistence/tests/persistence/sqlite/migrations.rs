@@ -1,0 +1,150 @@
+//! Bringing the schema up to date, and back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use diesel::connection::SimpleConnection;
+use keyward_domain::administration::ports::{FamilySize, OrganizationKeyStore};
+use keyward_persistence::sqlite::{MigrateError, SqliteStore};
+
+use crate::sqlite::fixture::{DataDirectory, Fixture, blob, migrated_store};
+
+/// The folders of all migrations, oldest first.
+pub(crate) fn migrations() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
+    let mut migrations: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the migrations")
+        .map(|entry| entry.expect("a migration").path())
+        .collect();
+    migrations.sort();
+    migrations
+}
+
+fn catalogue(directory: &DataDirectory) -> Vec<String> {
+    directory.texts(
+        "SELECT coalesce(sql, name) AS text FROM sqlite_schema WHERE tbl_name NOT LIKE '\\_\\_diesel%' ESCAPE '\\'
+         ORDER BY 1",
+    )
+}
+
+#[tokio::test]
+async fn a_store_is_ready_once_it_is_migrated() {
+    let directory = DataDirectory::new();
+    let store = SqliteStore::open(directory.patient()).expect("a store");
+    assert!(!store.is_ready().await.expect("the database answers"));
+    store.migrate().await.expect("the first migration");
+    assert!(store.is_ready().await.expect("the database answers"));
+    store.migrate().await.expect("nothing to do");
+    assert!(store.is_ready().await.expect("the database answers"));
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_version_is_refused_but_keeps_serving_what_runs() {
+    let directory = DataDirectory::new();
+    let store = migrated_store(directory.patient()).await;
+    directory.execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('20990101000000')");
+    let error = store.migrate().await.expect_err("an unknown migration");
+    assert!(
+        matches!(&error, MigrateError::NewerSchema { version } if version == "20990101000000"),
+        "{error:?}"
+    );
+    assert!(store.is_ready().await.expect("the database answers"));
+}
+
+#[tokio::test]
+async fn a_migration_that_fails_leaves_nothing_behind() {
+    let directory = DataDirectory::new();
+    let store = SqliteStore::open(directory.patient()).expect("a store");
+    // The last table that the migration makes.
+    directory.execute("CREATE TABLE installation (other INTEGER)");
+    let before = catalogue(&directory);
+    let error = store.migrate().await.expect_err("a table in the way");
+    assert!(matches!(error, MigrateError::Failed(_)), "{error:?}");
+    assert_eq!(catalogue(&directory), before);
+    directory.execute("DROP TABLE installation");
+    store.migrate().await.expect("nothing in the way");
+}
+
+#[tokio::test]
+async fn every_migration_can_be_taken_back_and_made_again() {
+    let directory = DataDirectory::new();
+    let store = migrated_store(directory.patient()).await;
+    let migrated = catalogue(&directory);
+    let mut connection = directory.connect();
+    for migration in migrations().iter().rev() {
+        let down = fs::read_to_string(migration.join("down.sql")).expect("the way back");
+        connection.batch_execute(&down).expect("down");
+    }
+    assert_eq!(catalogue(&directory), Vec::<String>::new());
+    directory.execute("DELETE FROM __diesel_schema_migrations");
+    store.migrate().await.expect("up again");
+    assert_eq!(catalogue(&directory), migrated);
+}
+
+#[tokio::test]
+async fn what_users_of_the_version_before_lack_is_filled_in() {
+    let fixture = Fixture::new().await;
+    // More than go in one transaction; and one whom nobody can read.
+    fixture.directory.execute(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 250)
+         INSERT INTO users (id, username, display_name, password_hash, created_at)
+         SELECT randomblob(16), 'user' || n, 'ÉLODIE ' || n, 'x', 0 FROM numbers;
+         INSERT INTO users (id, username, display_name, password_hash, created_at)
+         VALUES (randomblob(16), 'NO USERNAME', 'x', 'x', 0)",
+    );
+    let filled_in =
+        "users WHERE search_text = username || char(10) || replace(display_name, 'ÉLODIE', 'élodie')";
+    assert_eq!(
+        fixture.directory.count(filled_in),
+        1,
+        "who was added by this version"
+    );
+
+    let (first, second) = tokio::join!(fixture.store.migrate(), fixture.store.migrate());
+    first.and(second).expect("filled in");
+    assert_eq!(fixture.directory.count(filled_in), 251);
+    assert_eq!(
+        fixture.directory.count("users WHERE search_text IS NULL"),
+        1,
+        "who cannot be read is in nobody's way"
+    );
+    fixture.store.migrate().await.expect("nothing to do");
+    assert_eq!(fixture.directory.count(filled_in), 251);
+}
+
+#[tokio::test]
+async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() {
+    let fixture = Fixture::new().await;
+    let retention = migrations().pop().expect("the newest migration");
+    let down = fs::read_to_string(retention.join("down.sql")).expect("the way back");
+    let parent = fixture.key.key.id;
+    fixture.directory.execute(&down);
+    fixture.directory.execute(&format!(
+        "DELETE FROM __diesel_schema_migrations WHERE version = '20261121170000';
+         INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                               created_at)
+         SELECT randomblob(16), consumer_id, randomblob(32), hint, name, description, search_text, id, created_at
+         FROM api_keys WHERE id = {}",
+        blob(parent.as_uuid())
+    ));
+    let refused = || {
+        let refused = fixture
+            .directory
+            .connect()
+            .batch_execute("DELETE FROM audit_events");
+        refused.is_err()
+    };
+    assert!(refused(), "the version before removes no events");
+
+    fixture.store.migrate().await.expect("brought up to date");
+    assert!(fixture.store.is_ready().await.expect("the database answers"));
+    let organization = fixture.owner.organization.id;
+    let family = fixture
+        .store
+        .family(organization, parent, FamilySize::DEFAULT)
+        .await
+        .expect("a family");
+    assert_eq!(family.keys.len(), 2);
+    assert!(refused());
+    assert_eq!(fixture.directory.count("audit_events"), 2);
+}

@@ -1,0 +1,67 @@
+//! A file that goes away, or is exchanged, under a store that has it open. The store's connections still reach the old
+//! one, but what they would write there is lost at the next start, and what they would read may be stale.
+
+use std::fmt::Debug;
+use std::fs;
+
+use keyward_domain::ports::{AddKeyError, Credentials, StorageError};
+
+use crate::sqlite::fixture::Fixture;
+
+#[track_caller]
+fn assert_moved<T: Debug>(answer: Result<T, StorageError>) {
+    match answer {
+        Err(StorageError::Unavailable(source)) => {
+            assert!(
+                source.to_string().contains("moved, replaced or removed"),
+                "{source}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn assert_that_nothing_is_answered(fixture: &Fixture) {
+    // More often than there are connections, so that new ones are asked for, too.
+    for _ in 0..6 {
+        let readers = (0..3).map(|_| {
+            let (store, digest) = (fixture.store.clone(), fixture.key.digest);
+            tokio::spawn(async move { Credentials::find(&store, &digest).await })
+        });
+        for reading in readers.collect::<Vec<_>>() {
+            assert_moved(reading.await.expect("an answer"));
+        }
+        match fixture.add(fixture.new_key("lost")).await {
+            Err(AddKeyError::Storage(error)) => assert_moved::<()>(Err(error)),
+            other => panic!("{other:?}"),
+        }
+        assert_moved(fixture.store.is_ready().await);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_answered_while_the_file_is_away() {
+    let fixture = Fixture::new().await;
+    let away = fixture.directory.path().join("away.db");
+    fs::rename(fixture.directory.file(), &away).expect("moved away");
+    assert_that_nothing_is_answered(&fixture).await;
+    assert!(
+        !fixture.directory.file().exists(),
+        "no empty file takes its place"
+    );
+
+    fs::rename(&away, fixture.directory.file()).expect("moved back");
+    let found = Credentials::find(&fixture.store, &fixture.key.digest).await;
+    assert!(found.expect("an answer").is_some());
+    fixture.add(fixture.new_key("kept")).await.expect("added");
+    assert_eq!(fixture.directory.count("api_keys"), 2);
+}
+
+#[tokio::test]
+async fn nothing_is_answered_once_another_file_is_in_its_place() {
+    let fixture = Fixture::new().await;
+    let copy = fixture.directory.path().join("copy.db");
+    fs::copy(fixture.directory.file(), &copy).expect("a copy");
+    fs::rename(&copy, fixture.directory.file()).expect("replaced");
+    assert_that_nothing_is_answered(&fixture).await;
+}

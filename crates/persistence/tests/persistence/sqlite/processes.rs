@@ -1,0 +1,73 @@
+//! Several processes on one file, as when somebody uses the command line while the server runs.
+
+use keyward_domain::audit::{Action, Subject};
+use keyward_domain::ports::{AddKeyError, ApiKeys, Credentials, KeyLimit};
+use keyward_domain::testing::Builder;
+use keyward_persistence::sqlite::SqliteStore;
+
+use crate::sqlite::child::{all_at_once, part, say, wait_for_the_others};
+use crate::sqlite::durability::owner_in;
+use crate::sqlite::fixture::{DataDirectory, Fixture, migrated_store, patient, set_up};
+use crate::sqlite::migrations::migrations;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn five_processes_that_start_at_once_make_one_database() {
+    const TEST: &str = "sqlite::processes::five_processes_that_start_at_once_make_one_database";
+    if let Some(part) = part() {
+        wait_for_the_others();
+        let store = migrated_store(patient(&part.directory)).await;
+        assert!(store.is_ready().await.expect("an answer"));
+        return;
+    }
+    let directory = DataDirectory::new();
+    all_at_once(TEST, &directory.path(), 5);
+    let applied = i64::try_from(migrations().len()).expect("a number");
+    assert_eq!(directory.count("__diesel_schema_migrations"), applied);
+    assert_eq!(directory.count("installation"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_that_write_at_once_keep_the_limit_together() {
+    const TEST: &str = "sqlite::processes::processes_that_write_at_once_keep_the_limit_together";
+    const LIMIT: KeyLimit = KeyLimit(90);
+    if let Some(part) = part() {
+        let store = migrated_store(patient(&part.directory)).await;
+        let holder = owner_in(&store).await.as_holder();
+        let make = Builder::new(100 + part.number);
+        wait_for_the_others();
+        loop {
+            let (new, _) = make.new_key(&holder, "one of many");
+            let event = make
+                .act_of(&holder)
+                .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
+            match ApiKeys::add(&store, new, LIMIT, event).await {
+                Ok(()) => say("added"),
+                Err(AddKeyError::LimitReached) => return,
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+    }
+    let directory = DataDirectory::new();
+    let store = migrated_store(directory.patient()).await;
+    set_up(&store, &Builder::new(1)).await;
+    let said = all_at_once(TEST, &directory.path(), 3);
+    let added: usize = said.iter().map(Vec::len).sum();
+    assert_eq!(added, 90);
+    assert_eq!(directory.count("api_keys WHERE revoked_at IS NULL"), 90);
+    assert_eq!(
+        directory.count("audit_events WHERE action = 'api_key.create'"),
+        90
+    );
+}
+
+#[tokio::test]
+async fn what_one_store_answered_the_other_sees_at_once() {
+    let fixture = Fixture::new().await;
+    let other = SqliteStore::open(fixture.directory.patient()).expect("a second store");
+    let new = fixture.new_key("second");
+    let digest = new.digest;
+    assert_eq!(Credentials::find(&other, &digest).await.expect("an answer"), None);
+    fixture.add(new).await.expect("added");
+    let found = Credentials::find(&other, &digest).await.expect("an answer");
+    assert!(found.is_some_and(|credential| credential.is_accepted()));
+}

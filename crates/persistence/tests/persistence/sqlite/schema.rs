@@ -1,0 +1,373 @@
+//! What the database itself refuses, and how it finds things.
+
+use diesel::connection::SimpleConnection;
+use diesel::result::Error as QueryError;
+
+use crate::sqlite::fixture::Fixture;
+
+/// The words with which a statement is refused.
+fn refusal(fixture: &Fixture, statement: &str) -> String {
+    match fixture.directory.connect().batch_execute(statement) {
+        Err(QueryError::DatabaseError(_, information)) => information.message().to_owned(),
+        other => panic!("{statement}: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn audit_events_can_only_be_added() {
+    let fixture = Fixture::new().await;
+    let log = "SELECT quote(id) || outcome AS text FROM audit_events ORDER BY 1";
+    let before = fixture.directory.texts(log);
+    for (statement, operation) in [
+        ("UPDATE audit_events SET outcome = 'refused'", "UPDATE"),
+        (
+            "UPDATE OR REPLACE audit_events SET id = (SELECT min(id) FROM audit_events)",
+            "UPDATE",
+        ),
+        ("DELETE FROM audit_events", "DELETE"),
+        ("REPLACE INTO audit_events SELECT * FROM audit_events", "REPLACE"),
+        (
+            "INSERT INTO audit_events SELECT * FROM audit_events WHERE true
+             ON CONFLICT (id) DO UPDATE SET outcome = 'refused'",
+            "REPLACE",
+        ),
+    ] {
+        let expected = format!("audit_events is append-only: {operation} is refused");
+        assert_eq!(refusal(&fixture, statement), expected, "{statement}");
+    }
+    let by_row_number =
+        "REPLACE INTO audit_events (rowid, id, occurred_at, actor_kind, action, subject_kind, outcome)
+                         VALUES (1, randomblob(16), 0, 'anonymous', 'a.b', 'installation', 'success')";
+    assert_eq!(
+        refusal(&fixture, by_row_number),
+        "table audit_events has no column named rowid"
+    );
+    assert_eq!(fixture.directory.texts(log), before);
+}
+
+#[tokio::test]
+async fn identifiers_and_digests_have_their_length_and_type() {
+    let fixture = Fixture::new().await;
+    let table_of = |check: &str| {
+        check
+            .split("_id")
+            .next()
+            .expect("a table")
+            .replace("_digest_check", "")
+    };
+    for digest in ["x''", "zeroblob(31)", "zeroblob(33)"] {
+        let refused = refusal(&fixture, &format!("UPDATE api_keys SET digest = {digest}"));
+        assert_eq!(refused, "CHECK constraint failed: api_keys_digest_check");
+    }
+    assert_eq!(
+        refusal(
+            &fixture,
+            "UPDATE api_keys SET digest = 'text of exactly thirty-two bytes'"
+        ),
+        "cannot store TEXT value in BLOB column api_keys.digest"
+    );
+    assert_eq!(
+        refusal(&fixture, "UPDATE api_keys SET created_at = 'yesterday'"),
+        "cannot store TEXT value in INTEGER column api_keys.created_at"
+    );
+    assert_eq!(
+        refusal(&fixture, "UPDATE api_keys SET digest = NULL"),
+        "NOT NULL constraint failed: api_keys.digest"
+    );
+    let copy = "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text,
+                                      created_by_user_id, created_at)
+                SELECT randomblob(16), consumer_id, digest, hint, name, description, search_text,
+                       created_by_user_id, created_at FROM api_keys";
+    assert_eq!(
+        refusal(&fixture, copy),
+        "UNIQUE constraint failed: api_keys.digest"
+    );
+    for check in [
+        "organizations_id_check",
+        "users_id_check",
+        "memberships_id_check",
+        "api_keys_id_check",
+    ] {
+        let statement = format!(
+            "PRAGMA foreign_keys = OFF; UPDATE {} SET id = zeroblob(15)",
+            table_of(check)
+        );
+        assert_eq!(
+            refusal(&fixture, &statement),
+            format!("CHECK constraint failed: {check}")
+        );
+    }
+}
+
+#[tokio::test]
+async fn rows_that_contradict_themselves_are_refused() {
+    let fixture = Fixture::new().await;
+    let event = "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
+                 VALUES (randomblob(16), 0";
+    for (statement, constraint) in [
+        (
+            "UPDATE api_keys SET created_by_key_id = id".to_owned(),
+            "api_keys_origin_check",
+        ),
+        (
+            "UPDATE api_keys SET adopted_by_key_id = zeroblob(15)".to_owned(),
+            "api_keys_adopted_by_key_id_check",
+        ),
+        (
+            "UPDATE api_keys SET created_by_user_id = NULL".to_owned(),
+            "api_keys_origin_check",
+        ),
+        (
+            "UPDATE api_keys SET revoked_at = created_at".to_owned(),
+            "api_keys_revocation_check",
+        ),
+        (
+            "UPDATE api_keys SET revoked_reason = 'leak'".to_owned(),
+            "api_keys_revocation_check",
+        ),
+        (
+            "UPDATE api_keys SET revoked_at = 0, revoked_by_kind = 'user', revoked_reason = 'leak'"
+                .to_owned(),
+            "api_keys_revoked_by_id_check",
+        ),
+        (
+            "UPDATE api_keys SET revoked_at = 0, revoked_by_kind = 'ghost', revoked_reason = 'leak'"
+                .to_owned(),
+            "api_keys_revoked_by_kind_check",
+        ),
+        (
+            "UPDATE api_keys SET revoked_at = 0, revoked_by_kind = 'anonymous', revoked_reason = 'x'"
+                .to_owned(),
+            "api_keys_revoked_reason_check",
+        ),
+        (
+            "UPDATE api_keys SET creation_nonce = x'00'".to_owned(),
+            "api_keys_creation_nonce_check",
+        ),
+        (
+            "INSERT INTO invitations (id, organization_id, digest, invitee, role, invited_by_kind, created_at, expires_at,
+                                      creation_nonce)
+             SELECT randomblob(16), id, randomblob(32), 'x', 'member', 'administrator', 0, 0, x'00' FROM organizations"
+                .to_owned(),
+            "invitations_creation_nonce_check",
+        ),
+        (
+            "UPDATE memberships SET role = 'king'".to_owned(),
+            "memberships_role_check",
+        ),
+        (
+            "INSERT INTO installation (only_row) VALUES (0)".to_owned(),
+            "installation_only_row_check",
+        ),
+        (
+            "UPDATE installation SET setup_link_expires_at = 0".to_owned(),
+            "installation_setup_link_check",
+        ),
+        (
+            "UPDATE installation SET setup_link_expires_at = 0, setup_link_digest = zeroblob(32)".to_owned(),
+            "installation_set_up_check",
+        ),
+        (
+            format!("{event}, 'user', 'api_key.create', 'installation', 'success')"),
+            "audit_events_actor_id_check",
+        ),
+        (
+            format!("{event}, 'anonymous', 'api_key.create', 'user', 'success')"),
+            "audit_events_subject_id_check",
+        ),
+        (
+            format!("{event}, 'anonymous', 'nothing', 'installation', 'success')"),
+            "audit_events_action_check",
+        ),
+        (
+            format!("{event}, 'anonymous', 'a.b.c', 'installation', 'success')"),
+            "audit_events_action_check",
+        ),
+        (
+            format!("{event}, 'anonymous', 'Key.add', 'installation', 'success')"),
+            "audit_events_action_check",
+        ),
+        (
+            format!("{event}, 'anonymous', '.add', 'installation', 'success')"),
+            "audit_events_action_check",
+        ),
+    ] {
+        let expected = format!("CHECK constraint failed: {constraint}");
+        assert_eq!(refusal(&fixture, &statement), expected, "{statement}");
+    }
+    for (statement, refused) in [
+        (
+            "INSERT INTO installation (only_row) VALUES (1)",
+            "UNIQUE constraint failed: installation.only_row",
+        ),
+        (
+            "INSERT INTO memberships SELECT randomblob(16), organization_id, user_id, role, joined_at, NULL
+             FROM memberships",
+            "UNIQUE constraint failed: memberships.organization_id, memberships.user_id",
+        ),
+        (
+            "UPDATE api_keys SET consumer_id = randomblob(16)",
+            "FOREIGN KEY constraint failed",
+        ),
+        ("DELETE FROM users", "FOREIGN KEY constraint failed"),
+    ] {
+        assert_eq!(refusal(&fixture, statement), refused, "{statement}");
+    }
+}
+
+#[tokio::test]
+async fn every_frequent_question_is_answered_by_an_index() {
+    let fixture = Fixture::new().await;
+    for (question, index) in [
+        (
+            "SELECT * FROM api_keys WHERE digest = x'00'",
+            "sqlite_autoindex_api_keys_2",
+        ),
+        (
+            "SELECT * FROM api_keys WHERE consumer_id = x'00' AND id < x'00' ORDER BY id DESC LIMIT 51",
+            "api_keys_consumer_id_id_idx",
+        ),
+        (
+            "SELECT * FROM api_keys WHERE consumer_id = x'00' AND revoked_at IS NULL ORDER BY id DESC LIMIT 51",
+            "api_keys_valid_idx",
+        ),
+        (
+            "SELECT id FROM api_keys WHERE coalesce(adopted_by_key_id, created_by_key_id) = x'00'",
+            "api_keys_next_above_idx",
+        ),
+        (
+            "SELECT id FROM api_keys WHERE revoked_at < 0 ORDER BY revoked_at, id DESC LIMIT 500",
+            "api_keys_revoked_at_idx",
+        ),
+        (
+            "SELECT key.id FROM memberships JOIN api_keys key ON key.consumer_id = memberships.id
+             AND key.revoked_at IS NULL WHERE memberships.ended_at < 0
+             ORDER BY memberships.ended_at, memberships.id LIMIT 500",
+            "memberships_ended_at_idx",
+        ),
+        (
+            "SELECT id FROM invitations WHERE coalesce(accepted_at, revoked_at, expires_at) < 0
+             ORDER BY coalesce(accepted_at, revoked_at, expires_at) LIMIT 500",
+            "invitations_over_since_idx",
+        ),
+        (
+            "SELECT bucket FROM sign_in_throttle WHERE empty_at < 0 ORDER BY empty_at LIMIT 500",
+            "sign_in_throttle_empty_at_idx",
+        ),
+        (
+            "SELECT id FROM audit_events WHERE id < x'00' AND occurred_at < 0 ORDER BY id LIMIT 500",
+            "USING PRIMARY KEY",
+        ),
+        (
+            "SELECT id FROM api_keys WHERE consumer_id = x'00' AND creation_nonce = x'00'",
+            "api_keys_creation_nonce_key",
+        ),
+        (
+            "SELECT * FROM sessions WHERE digest = x'00'",
+            "sqlite_autoindex_sessions_2",
+        ),
+        (
+            "DELETE FROM sessions WHERE user_id = x'00'",
+            "sessions_user_id_idx",
+        ),
+        (
+            "SELECT * FROM memberships WHERE organization_id = x'00' AND ended_at IS NULL AND id < x'00'
+             ORDER BY id DESC LIMIT 51",
+            "memberships_organization_id_id_idx",
+        ),
+        (
+            "SELECT * FROM invitations WHERE digest = x'00'",
+            "sqlite_autoindex_invitations_2",
+        ),
+        (
+            "SELECT * FROM invitations WHERE organization_id = x'00' AND accepted_at IS NULL
+             AND revoked_at IS NULL ORDER BY id DESC LIMIT 51",
+            "invitations_pending_idx",
+        ),
+        (
+            "SELECT id FROM invitations WHERE organization_id = x'00' AND creation_nonce = x'00'",
+            "invitations_creation_nonce_key",
+        ),
+        (
+            "SELECT * FROM projects WHERE organization_id = x'00' ORDER BY id DESC LIMIT 51",
+            "projects_organization_id_id_idx",
+        ),
+        (
+            "SELECT project_id FROM project_members WHERE membership_id = x'00' ORDER BY project_id DESC LIMIT 51",
+            "USING PRIMARY KEY",
+        ),
+        (
+            "SELECT membership_id FROM project_members WHERE project_id = x'00' ORDER BY membership_id DESC LIMIT 51",
+            "project_members_project_id_idx",
+        ),
+    ] {
+        let plan = fixture.directory.plan(question);
+        assert!(plan.contains(index), "{question}\n{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{question}\n{plan}");
+        assert!(!plan.contains("SCAN api_keys"), "{question}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn every_question_about_what_happened_is_answered_by_an_index() {
+    let fixture = Fixture::new().await;
+    for (which, index) in [
+        ("organization_id = x'00'", "audit_events_organization_idx"),
+        (
+            "organization_id = x'00' AND actor_id = x'00'",
+            "audit_events_actor_idx",
+        ),
+        (
+            "organization_id = x'00' AND actor_kind = 'administrator' AND actor_id IS NULL",
+            "audit_events_nameless_actor_idx",
+        ),
+        (
+            "organization_id = x'00' AND action = 'user.create'",
+            "audit_events_action_idx",
+        ),
+        (
+            "organization_id = x'00' AND subject_id = x'00'",
+            "audit_events_subject_idx",
+        ),
+        (
+            "organization_id = x'00' AND object_id = x'00'",
+            "audit_events_object_idx",
+        ),
+        ("organization_id IS NULL", "audit_events_installation_idx"),
+    ] {
+        let plan = fixture.directory.plan(&format!(
+            "SELECT * FROM audit_events WHERE {which} AND occurred_at <= 0 ORDER BY occurred_at DESC, id DESC LIMIT 51"
+        ));
+        assert!(plan.contains(index), "{which}\n{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{which}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn the_tables_that_diesel_sees_are_those_of_the_database() {
+    let fixture = Fixture::new().await;
+    let tables = "SELECT name AS text FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB '__diesel*'
+                  ORDER BY 1";
+    let mut seen = String::new();
+    for table in fixture.directory.texts(tables) {
+        let key = format!("SELECT name AS text FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk");
+        let columns = format!(
+            "SELECT name || ' -> ' || iif(\"notnull\", '', 'Nullable<')
+                    || CASE type WHEN 'BLOB' THEN 'Binary' WHEN 'TEXT' THEN 'Text' WHEN 'INTEGER' THEN 'BigInt' END
+                    || iif(\"notnull\", '', '>') AS text
+             FROM pragma_table_info('{table}')"
+        );
+        let (key, columns) = (fixture.directory.texts(&key), fixture.directory.texts(&columns));
+        let (key, columns) = (key.join(", "), columns.join(",\n        "));
+        seen.push_str(&format!(
+            "diesel::table! {{\n    {table} ({key}) {{\n        {columns},\n    }}\n}}\n\n"
+        ));
+    }
+    let source = include_str!("../../../src/sqlite/schema.rs");
+    let written = source.split_once("diesel::table!").expect("tables").1;
+    let written = written
+        .split_once("diesel::joinable!")
+        .expect("what joins them")
+        .0;
+    assert_eq!(format!("diesel::table!{written}"), seen);
+}

@@ -1,0 +1,8 @@
+//! Exports and imports between both databases.
+
+mod catalogue;
+mod everything;
+mod isolation;
+mod refusals;
+mod round_trip;
+mod snapshot;

@@ -1,0 +1,276 @@
+//! An import is all or nothing.
+
+use keyward_persistence::transfer::ImportError;
+
+use crate::database::Database;
+use crate::transfer::everything::{everything, export_of, finished, installation, rows};
+
+/// The sentence and what the database says, of a refusal that changed nothing.
+async fn refusal(database: &Database, export: impl Into<Vec<u8>>) -> String {
+    let before = database.export().await;
+    let error = database.import(export).await.expect_err("a refusal");
+    assert!(database.export().await == before, "something was changed");
+    match &error {
+        ImportError::RowRefused { source, .. } => format!("{error}: {source}"),
+        ImportError::NotEmpty | ImportError::Invalid(_) | ImportError::Storage(_) => error.to_string(),
+    }
+}
+
+/// The export with one line changed; the digest is that of the original.
+fn with_line(export: &str, number: usize, change: impl Fn(&str) -> String) -> String {
+    let lines = export.split_inclusive('\n').enumerate();
+    lines
+        .map(|(index, line)| {
+            if index + 1 == number {
+                change(line)
+            } else {
+                line.to_owned()
+            }
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn an_export_that_was_cut_off_is_refused_wherever_that_was() {
+    let everything = everything().await;
+    let last_line = everything.lines().count();
+    let ends: Vec<usize> = everything.match_indices('\n').map(|(end, _)| end + 1).collect();
+    for database in Database::both().await {
+        for lines in [1, 2, 9, 600, last_line - 1] {
+            let end = ends[lines - 1];
+            let expected =
+                |line| format!("the export was cut off: it ends at line {line}, without the last line");
+            // At the end of a line, within the next one, and just before its end.
+            for end in [end, end + 1, ends[lines] - 1] {
+                let cut = &everything[..end];
+                assert_eq!(refusal(&database, cut).await, expected(lines + 1));
+            }
+        }
+        for (beginning, end) in [("", 0), ("not even a line", 15), ("", 10)] {
+            let cut = if beginning.is_empty() {
+                &everything[..end]
+            } else {
+                beginning
+            };
+            assert_eq!(
+                refusal(&database, cut).await,
+                "line 1 is not the first line of an export of Keyward"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_export_that_was_altered_is_refused() {
+    let everything = everything().await;
+    let last_line = everything.lines().count();
+    let altered =
+        format!("the export was altered: line {last_line}, the last one, does not fit the lines before it");
+    let lacking = format!(
+        "the export was altered: line {}, the last one, does not fit the lines before it",
+        last_line - 1
+    );
+    for database in Database::both().await {
+        let role = with_line(&everything, 6, |line| line.replace("member\"", "owner\""));
+        assert_ne!(role, everything);
+        assert_eq!(refusal(&database, role).await, altered);
+        for number in [14, 700, last_line - 1] {
+            let without = with_line(&everything, number, |_| String::new());
+            assert_eq!(refusal(&database, without).await, lacking, "{number}");
+        }
+        let spaces = with_line(&everything, 700, |line| {
+            line.replace("\"outcome\":", "\"outcome\": ")
+        });
+        assert_eq!(refusal(&database, spaces).await, altered);
+        let counts = with_line(&everything, last_line, |line| {
+            line.replace("\"users\":2", "\"users\":3")
+        });
+        assert_eq!(refusal(&database, counts).await, altered);
+    }
+}
+
+#[tokio::test]
+async fn a_garbled_line_is_named_and_not_repeated() {
+    let everything = everything().await;
+    for database in Database::both().await {
+        for (number, change) in [
+            (2, &(|_: &str| "\n".to_owned()) as &dyn Fn(&str) -> String),
+            (3, &|line: &str| line.replace("{\"users\":", "{\"ghosts\":")),
+            (3, &|line: &str| line.replace("\"ada\"", "7")),
+            (3, &|line: &str| line.replace("\"username\":", "\"name\":")),
+            (3, &|line: &str| {
+                line.replace("\"}}", "\",\"more\":\"$argon2id\"}}")
+            }),
+            (3, &|line: &str| line.replace("2026-01-01", "2026-02-30")),
+            (12, &|line: &str| line.replace("ffff", "FFFF")),
+            (700, &|line: &str| line.replace("}}", "}")),
+        ] {
+            let garbled = with_line(&everything, number, change);
+            let refusal = refusal(&database, garbled).await;
+            let beginning = format!("line {number} is garbled at its column ");
+            assert!(refusal.starts_with(&beginning), "{refusal}");
+            assert!(!refusal.contains("argon2id"), "{refusal}");
+        }
+        let mut not_text = everything.clone().into_bytes();
+        let position = everything.find("\"ada\"").expect("a name") + 2;
+        not_text[position] = 0xff;
+        assert!(
+            refusal(&database, not_text)
+                .await
+                .starts_with("line 3 is garbled")
+        );
+        let long = with_line(&everything, 9, |line| " ".repeat(1024 * 1024) + line);
+        assert_eq!(
+            refusal(&database, long).await,
+            "line 9 is longer than any line of an export"
+        );
+        let last_line = everything.lines().count();
+        assert_eq!(
+            refusal(&database, format!("{everything}\n")).await,
+            format!("line {} follows the last line of the export", last_line + 1)
+        );
+    }
+}
+
+#[tokio::test]
+async fn another_version_s_export_is_refused_with_the_way_out() {
+    let everything = everything().await;
+    let newer = "line 1: a newer Keyward made this export, so import it with that version";
+    let older = "line 1: an older Keyward made this export, so import it with that version, and let this one update \
+                 the database afterwards";
+    for database in Database::both().await {
+        for (format, schema, expected) in [
+            ("1", "99991231000000", newer),
+            ("2", "20000101000000", newer),
+            ("1", "20000101000000", older),
+            ("0", "99991231000000", older),
+        ] {
+            let first_line = format!(
+                "{{\"keyward_export\":{{\"format\":{format},\"schema\":\"{schema}\",\"more\":null}}}}\n"
+            );
+            let other = with_line(&everything, 1, |_| first_line.clone());
+            assert_eq!(refusal(&database, other).await, expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_keeps_anything_is_left_alone() {
+    let everything = everything().await;
+    let not_empty = "the database is not empty: import into a new one, so that nothing is mixed or lost";
+    for database in Database::both().await {
+        database
+            .execute("INSERT INTO users SELECT * FROM users WHERE false")
+            .await;
+        database.import(everything.clone()).await.expect("an import");
+        assert_eq!(refusal(&database, everything.clone()).await, not_empty);
+    }
+    let throttle = everything
+        .lines()
+        .find(|line| line.starts_with("{\"sign_in_throttle\""))
+        .expect("a row")
+        .to_owned();
+    let link = format!(
+        r#"null,"setup_link_digest":"{}","setup_link_expires_at":"2026-01-01T00:00:00Z""#,
+        "5a".repeat(32)
+    );
+    let nothing = r#"null,"setup_link_digest":null,"setup_link_expires_at":null"#;
+    for something in [vec![installation(&link)], vec![throttle, installation(nothing)]] {
+        let something = export_of(&something).await;
+        for database in Database::both().await {
+            database.import(something.clone()).await.expect("an import");
+            assert_eq!(refusal(&database, everything.clone()).await, not_empty);
+        }
+    }
+}
+
+#[tokio::test]
+async fn rows_that_break_a_rule_of_the_database_are_refused() {
+    let whole = rows();
+    let of_line = |database: &Database, line: usize, rows: usize| {
+        if database.is_postgres() {
+            format!(
+                "the database refuses one of the lines 2 to {}: ",
+                (rows + 1).min(501)
+            )
+        } else {
+            format!("the database refuses line {line}: ")
+        }
+    };
+    for database in Database::both().await {
+        // The same user twice.
+        let mut twice = whole.clone();
+        twice.insert(2, whole[1].clone());
+        let refused = refusal(&database, export_of(&twice).await).await;
+        assert!(
+            refused.starts_with(&of_line(&database, 4, twice.len())),
+            "{refused}"
+        );
+
+        // Members of no organization.
+        let orphans = &whole[1..];
+        let refused = refusal(&database, export_of(orphans).await).await;
+        assert!(
+            refused.starts_with(&of_line(&database, 4, orphans.len())),
+            "{refused}"
+        );
+
+        // A role that there is not.
+        let mut kings = whole.clone();
+        kings[3] = kings[3].replace("owner", "king");
+        let refused = refusal(&database, export_of(&kings).await).await;
+        assert!(
+            refused.starts_with(&of_line(&database, 5, kings.len())),
+            "{refused}"
+        );
+        assert!(refused.contains("memberships_role_check"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_database_cannot_keep_is_refused_rather_than_altered() {
+    let mut nul = rows();
+    nul[1] = nul[1].replace("\"ada\"", "\"a\\u0000da\"");
+    let nul = export_of(&nul).await;
+    let [postgres, sqlite] = Database::both().await;
+    let refused = refusal(&postgres, nul.clone()).await;
+    assert!(refused.contains("one of the lines 2 to 501"), "{refused}");
+    sqlite.import(nul.clone()).await.expect("SQLite keeps it");
+    assert!(sqlite.export().await == nul);
+
+    let mut micro = rows();
+    micro[1] = micro[1].replace(".001Z", ".001002Z");
+    let sqlite = Database::sqlite().await;
+    assert_eq!(
+        refusal(&sqlite, export_of(&micro).await).await,
+        "the database refuses line 3: the moment 2026-01-01T00:00:00.001002Z has parts of a millisecond, which \
+         SQLite's tables do not keep"
+    );
+}
+
+#[tokio::test]
+async fn an_export_without_the_installation_s_row_is_refused() {
+    let mut without = rows();
+    without.pop();
+    let export = export_of(&without).await;
+    let lines = export.lines().count();
+    for database in Database::both().await {
+        assert_eq!(
+            refusal(&database, export.clone()).await,
+            format!("the export was altered: line {lines}, the last one, does not fit the lines before it")
+        );
+    }
+    let nothing = finished(
+        export_of(&[])
+            .await
+            .lines()
+            .take(1)
+            .map(|line| format!("{line}\n"))
+            .collect(),
+    );
+    assert!(
+        refusal(&Database::sqlite().await, nothing)
+            .await
+            .contains("altered")
+    );
+}
