@@ -4,15 +4,14 @@
 //! yields; and since a role can end between the click and the change, every store checks it again in the transaction.
 
 mod audit_trail;
-mod authority;
 mod invitations;
 mod members;
 mod organization_keys;
 pub mod ports;
 mod projects;
 
+pub use crate::authority::Authority;
 pub use audit_trail::{AuditExport, AuditPage, AuditTrail};
-pub use authority::Authority;
 pub use invitations::{InvitationDraft, Invitations, IssuedInvitation};
 pub use members::Members;
 pub use organization_keys::{OrganizationKeys, RevocationStopped, RevokedKeys, WhyStopped};

@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::administration::Authority;
 use crate::api_key::Origin;
 use crate::audit::Actor;
+use crate::authority::Authority;
 use crate::holder::{Consumer, Holder};
 use crate::id::{MembershipId, OrganizationId, UserId};
 use crate::organization::Organization;

@@ -61,6 +61,13 @@ pub fn folded(text: &str) -> String {
         .collect()
 }
 
+/// What somebody typed to search for, as [`folded`] texts contain it: without the white space around it, and nothing
+/// if that is all there is.
+pub(crate) fn search_term(typed: &str) -> Option<String> {
+    let term = folded(typed.trim());
+    (!term.is_empty()).then_some(term)
+}
+
 fn normalized(raw: &str) -> String {
     raw.nfc().collect::<String>().trim().to_owned()
 }

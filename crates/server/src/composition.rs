@@ -99,11 +99,7 @@ impl Composition {
 
     /// Accounts, as the command line manages them.
     pub(crate) fn accounts(&self) -> Accounts {
-        let Sources {
-            clock,
-            random: _,
-            ids,
-        } = self.sources.clone();
+        let (clock, ids) = self.clock_and_ids();
         Accounts::new(self.store.clone(), Arc::clone(&self.hasher), clock, ids)
     }
 
@@ -171,21 +167,13 @@ impl Composition {
 
     /// What removes what is kept no longer.
     pub(crate) fn retention(&self, periods: RetentionPeriods) -> Retention {
-        let Sources {
-            clock,
-            random: _,
-            ids,
-        } = self.sources.clone();
+        let (clock, ids) = self.clock_and_ids();
         Retention::new(self.store.clone(), clock, ids, periods)
     }
 
     /// The keys of organizations, as owners see them.
     pub(crate) fn organization_keys(&self) -> OrganizationKeys {
-        let Sources {
-            clock,
-            random: _,
-            ids,
-        } = self.sources.clone();
+        let (clock, ids) = self.clock_and_ids();
         OrganizationKeys::new(self.store.clone(), clock, ids)
     }
 
@@ -195,11 +183,7 @@ impl Composition {
     }
 
     fn own_account(&self) -> OwnAccount {
-        let Sources {
-            clock,
-            random: _,
-            ids,
-        } = self.sources.clone();
+        let (clock, ids) = self.clock_and_ids();
         let ports = OwnAccountPorts {
             accounts: self.store.clone(),
             sessions: self.store.clone(),
@@ -211,11 +195,7 @@ impl Composition {
 
     /// Members.
     pub(crate) fn members(&self) -> Members {
-        let Sources {
-            clock,
-            random: _,
-            ids,
-        } = self.sources.clone();
+        let (clock, ids) = self.clock_and_ids();
         Members::new(self.store.clone(), clock, ids)
     }
 
@@ -225,11 +205,7 @@ impl Composition {
     }
 
     pub(crate) fn joining(&self) -> Joining {
-        let Sources {
-            clock,
-            random: _,
-            ids,
-        } = self.sources.clone();
+        let (clock, ids) = self.clock_and_ids();
         let ports = JoiningPorts {
             invitations: self.store.clone(),
             accounts: self.store.clone(),
@@ -241,12 +217,13 @@ impl Composition {
 
     /// Projects.
     pub(crate) fn projects(&self) -> Projects {
-        let Sources {
-            clock,
-            random: _,
-            ids,
-        } = self.sources.clone();
+        let (clock, ids) = self.clock_and_ids();
         Projects::new(self.store.clone(), clock, ids)
+    }
+
+    /// For what makes no secrets.
+    fn clock_and_ids(&self) -> (Arc<dyn Clock>, Arc<IdGenerator>) {
+        (Arc::clone(&self.sources.clock), Arc::clone(&self.sources.ids))
     }
 
     fn sign_in(&self) -> SignIn {

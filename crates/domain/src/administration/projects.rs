@@ -7,7 +7,7 @@ use crate::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
     ProjectOverview, ProjectStore,
 };
-use crate::audit::{Act, Action, RequestSource, Subject};
+use crate::audit::{Act, Action, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::id::{IdGenerator, MembershipId, ProjectId};
 use crate::page::{Page, PageRequest};
@@ -90,8 +90,7 @@ impl Projects {
         name: ProjectName,
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
-        let act = self.act(authority, source);
-        let event = act.event(Action::RenameProject, Subject::Project(id));
+        let event = self.event(authority, source, Action::RenameProject, id);
         self.projects
             .rename(authority.organization_id(), id, name, event)
             .await
@@ -107,8 +106,7 @@ impl Projects {
         id: ProjectId,
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
-        let act = self.act(authority, source);
-        let event = act.event(Action::ArchiveProject, Subject::Project(id));
+        let event = self.event(authority, source, Action::ArchiveProject, id);
         self.projects
             .archive(authority.organization_id(), id, event)
             .await
@@ -124,8 +122,7 @@ impl Projects {
         id: ProjectId,
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
-        let act = self.act(authority, source);
-        let event = act.event(Action::RestoreProject, Subject::Project(id));
+        let event = self.event(authority, source, Action::RestoreProject, id);
         self.projects
             .restore(authority.organization_id(), id, event)
             .await
@@ -155,12 +152,7 @@ impl Projects {
         member: MembershipId,
         source: RequestSource,
     ) -> Result<(), ChangeProjectMembersError> {
-        let act = self.act(authority, source);
-        let event = act.event_with(
-            Action::AddProjectMember,
-            Subject::Membership(member),
-            Subject::Project(id),
-        );
+        let event = self.event_with_member(authority, source, Action::AddProjectMember, id, member);
         self.projects
             .add_member(authority.organization_id(), id, member, event)
             .await
@@ -177,15 +169,32 @@ impl Projects {
         member: MembershipId,
         source: RequestSource,
     ) -> Result<(), ChangeProjectMembersError> {
-        let act = self.act(authority, source);
-        let event = act.event_with(
-            Action::RemoveProjectMember,
-            Subject::Membership(member),
-            Subject::Project(id),
-        );
+        let event = self.event_with_member(authority, source, Action::RemoveProjectMember, id, member);
         self.projects
             .remove_member(authority.organization_id(), id, member, event)
             .await
+    }
+
+    fn event(
+        &self,
+        authority: &Authority,
+        source: RequestSource,
+        action: Action,
+        id: ProjectId,
+    ) -> AuditEvent {
+        self.act(authority, source).event(action, Subject::Project(id))
+    }
+
+    fn event_with_member(
+        &self,
+        authority: &Authority,
+        source: RequestSource,
+        action: Action,
+        id: ProjectId,
+        member: MembershipId,
+    ) -> AuditEvent {
+        let (subject, object) = (Subject::Membership(member), Subject::Project(id));
+        self.act(authority, source).event_with(action, subject, object)
     }
 
     fn act(&self, authority: &Authority, source: RequestSource) -> Act {

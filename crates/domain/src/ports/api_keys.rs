@@ -8,7 +8,7 @@ use crate::id::{ApiKeyId, ConsumerId};
 use crate::keys::FormNonce;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
-use crate::text::folded;
+use crate::text;
 use crate::token::{InvalidHint, TokenDigest, TokenHint};
 use crate::words::words;
 
@@ -147,12 +147,7 @@ impl KeyFilter {
     /// Whether a key passes.
     #[must_use]
     pub fn accepts(&self, key: &ApiKey) -> bool {
-        let status = match self.status {
-            StatusFilter::Valid => key.is_valid(),
-            StatusFilter::Revoked => !key.is_valid(),
-            StatusFilter::All => true,
-        };
-        status && self.term().is_none_or(|term| key.search_text().contains(term))
+        self.status.accepts(key) && self.term().is_none_or(|term| key.search_text().contains(term))
     }
 }
 
@@ -160,12 +155,10 @@ impl KeyFilter {
 /// [hint](TokenHint), as people see it, is read as its last four characters, which the search text holds.
 #[must_use]
 pub fn search_term(typed: &str) -> Option<String> {
-    let typed = typed.trim();
-    let term = match TokenHint::parse(typed) {
-        Ok(hint) => folded(hint.last_four()),
-        Err(InvalidHint) => folded(typed),
-    };
-    (!term.is_empty()).then_some(term)
+    match TokenHint::parse(typed.trim()) {
+        Ok(hint) => text::search_term(hint.last_four()),
+        Err(InvalidHint) => text::search_term(typed),
+    }
 }
 
 words! {
@@ -179,6 +172,18 @@ words! {
         Revoked = "revoked",
         /// Both.
         All = "all",
+    }
+}
+
+impl StatusFilter {
+    /// Whether a key passes.
+    #[must_use]
+    pub const fn accepts(self, key: &ApiKey) -> bool {
+        match self {
+            Self::Valid => key.is_valid(),
+            Self::Revoked => !key.is_valid(),
+            Self::All => true,
+        }
     }
 }
 

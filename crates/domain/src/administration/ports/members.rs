@@ -7,7 +7,7 @@ use crate::id::{InvitationId, MembershipId, OrganizationId, UserId};
 use crate::membership::{Membership, Role};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
-use crate::text::folded;
+use crate::text::search_term;
 use crate::user::User;
 
 /// Keeps who belongs to an organization, and as what.
@@ -121,9 +121,7 @@ impl MemberFilter {
     /// Members whose folded username or display name contains the folded, trimmed term. An empty term finds all.
     #[must_use]
     pub fn new(search: Option<&str>) -> Self {
-        let term = search
-            .map(|term| folded(term.trim()))
-            .filter(|term| !term.is_empty());
+        let term = search.and_then(search_term);
         Self { term }
     }
 

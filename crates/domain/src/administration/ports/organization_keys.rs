@@ -265,11 +265,7 @@ impl OrganizationKeyFilter {
     /// Whether a key of this holder passes.
     #[must_use]
     pub fn accepts(&self, key: &ApiKey, holder: &KeyHolder) -> bool {
-        let has_status = match self.status {
-            StatusFilter::Valid => key.is_valid(),
-            StatusFilter::Revoked => !key.is_valid(),
-            StatusFilter::All => true,
-        };
+        let has_status = self.status.accepts(key);
         let is_consumers = self.consumer.is_none_or(|consumer| key.consumer_id == consumer);
         let is_unused = self.unused_since.is_none_or(|since| {
             key.is_valid() && key.created_at < since && key.last_use.is_none_or(|last| last.at < since)

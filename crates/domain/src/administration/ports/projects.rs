@@ -8,7 +8,7 @@ use crate::membership::Membership;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::project::{Project, ProjectName};
-use crate::text::folded;
+use crate::text::search_term;
 use crate::user::User;
 use crate::words::words;
 
@@ -135,9 +135,7 @@ impl ProjectFilter {
     /// Projects of a status whose folded name contains the folded, trimmed term. An empty term finds all.
     #[must_use]
     pub fn new(status: ProjectStatus, search: Option<&str>) -> Self {
-        let term = search
-            .map(|term| folded(term.trim()))
-            .filter(|term| !term.is_empty());
+        let term = search.and_then(search_term);
         Self { status, term }
     }
 
