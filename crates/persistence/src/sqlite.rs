@@ -35,9 +35,13 @@ mod names;
 mod open_error;
 mod organization_keys;
 mod people;
+#[cfg(test)]
+mod plans;
 mod projects;
 mod readers;
 mod retention;
+#[cfg(test)]
+mod scene;
 pub(crate) mod schema;
 mod search;
 mod search_texts;

@@ -205,11 +205,77 @@ impl Database {
         .await;
     }
 
+    /// How many rows of a table have been read, by an index or one after the other. Only PostgreSQL counts them, and a
+    /// connection says what it counted when it ends: so all are ended.
+    pub(crate) async fn rows_read(&self, table: &str) -> usize {
+        self.texts(
+            "SELECT pg_terminate_backend(pid, 30000)::text AS text FROM pg_stat_activity
+             WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()",
+        )
+        .await;
+        let read = self
+            .texts(&format!(
+                "SELECT (seq_tup_read + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes
+                     WHERE relname = '{table}'))::text AS text
+                 FROM pg_stat_user_tables WHERE relname = '{table}'"
+            ))
+            .await;
+        read.concat().parse().expect("a count")
+    }
+
+    /// Makes room of what was removed. PostgreSQL does it by itself after a while, SQLite at once.
+    pub(crate) async fn reclaim(&self, tables: [&str; 2]) {
+        if self.is_postgres() {
+            for table in tables {
+                self.execute(&format!("VACUUM {table}")).await;
+            }
+        }
+    }
+
+    /// What the database takes, in units of its own.
+    pub(crate) async fn size(&self) -> usize {
+        let size = self.texts(match &self.place {
+            Place::Server(_) => {
+                "SELECT (pg_total_relation_size('api_keys') + pg_total_relation_size('audit_events'))::text AS text"
+            }
+            Place::Directory(_) => "SELECT CAST(page_count AS TEXT) AS text FROM pragma_page_count",
+        });
+        size.await.concat().parse().expect("a size")
+    }
+
     /// An identifier in SQL.
     pub(crate) fn id(&self, id: Uuid) -> String {
         match &self.place {
             Place::Server(_) => format!("'{id}'::uuid"),
             Place::Directory(_) => format!("x'{}'", id.as_simple()),
+        }
+    }
+
+    /// Another identifier for each row, in SQL.
+    pub(crate) const fn new_id(&self) -> &'static str {
+        match &self.place {
+            Place::Server(_) => "gen_random_uuid()",
+            Place::Directory(_) => "randomblob(16)",
+        }
+    }
+
+    /// Another digest for each row, in SQL.
+    pub(crate) const fn new_digest(&self) -> &'static str {
+        match &self.place {
+            Place::Server(_) => "sha256(gen_random_uuid()::text::bytea)",
+            Place::Directory(_) => "randomblob(32)",
+        }
+    }
+
+    /// So many rows to join with, in SQL.
+    pub(crate) fn series(&self, rows: usize) -> String {
+        match &self.place {
+            Place::Server(_) => format!("generate_series(1, {rows}) AS series"),
+            Place::Directory(_) => format!(
+                "(WITH RECURSIVE series (number) AS (
+                      SELECT 1 UNION ALL SELECT number + 1 FROM series WHERE number < {rows}
+                  ) SELECT number FROM series) AS series"
+            ),
         }
     }
 

@@ -5,7 +5,6 @@ mod crowds;
 mod faults;
 mod fixture;
 mod interruptions;
-mod large_families;
 mod migrations;
 mod proxy;
 mod retention;

@@ -6,7 +6,6 @@ mod corrupt_rows;
 mod durability;
 mod fixture;
 mod interruptions;
-mod large_families;
 mod migrations;
 mod moved_file;
 mod opening;

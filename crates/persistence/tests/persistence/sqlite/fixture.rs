@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
 use diesel::sql_types::{BigInt, Text};
-use keyward_domain::api_key::Origin;
 use keyward_domain::audit::{Act, Action, Actor, Subject};
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
@@ -191,12 +190,6 @@ impl Fixture {
 
     pub(crate) fn new_key(&self, name: &str) -> NewApiKey {
         self.make.new_key(&self.holder(), name).0
-    }
-
-    pub(crate) fn new_child(&self, parent: ApiKeyId, name: &str) -> NewApiKey {
-        let mut new = self.new_key(name);
-        new.key.origin = Origin::Key(parent);
-        new
     }
 
     pub(crate) async fn add(&self, new: NewApiKey) -> Result<(), AddKeyError> {

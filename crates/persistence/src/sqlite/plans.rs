@@ -1,0 +1,126 @@
+//! How SQLite goes about what is asked of a family of keys, of which nearly all may be dead.
+
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
+
+use diesel::connection::{Connection, InstrumentationEvent};
+use diesel::prelude::{QueryableByName, RunQueryDsl};
+use diesel::sql_types::Text;
+use keyward_domain::administration::ports::{FamilySize, KeySelection, OrganizationKeyStore};
+use keyward_domain::api_key::RevocationReason;
+use keyward_domain::audit::Actor;
+use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
+use keyward_domain::ports::{ApiKeys, DescendantKeys};
+use keyward_domain::testing::Builder;
+use uuid::Uuid;
+
+use super::SqliteStore;
+use super::scene::scene;
+use super::temporary_directory::TemporaryDirectory;
+
+/// The statements that the store runs from now on.
+async fn noted(store: &SqliteStore) -> Arc<Mutex<Vec<String>>> {
+    let statements = Arc::new(Mutex::new(Vec::new()));
+    let note = || {
+        let statements = Arc::clone(&statements);
+        move |event: InstrumentationEvent<'_>| {
+            if let InstrumentationEvent::StartQuery { query, .. } = event {
+                statements.lock().unwrap().push(query.to_string());
+            }
+        }
+    };
+    assert!(store.is_ready().await.unwrap());
+    for reader in store.readers.idle().iter_mut() {
+        reader.connection.set_instrumentation(note());
+    }
+    let mut writer = store.writer.lock().await;
+    writer.as_mut().unwrap().set_instrumentation(note());
+    statements
+}
+
+#[derive(QueryableByName)]
+struct Step {
+    #[diesel(sql_type = Text)]
+    detail: String,
+}
+
+/// The steps of a statement, one a line.
+async fn plan(store: &SqliteStore, statement: &str) -> String {
+    let explain = format!("EXPLAIN QUERY PLAN {statement}");
+    let steps = store.read(move |connection| Ok(diesel::sql_query(explain).load::<Step>(connection)?));
+    let steps = steps.await.unwrap();
+    steps.iter().map(|step| format!("{}\n", step.detail)).collect()
+}
+
+/// Whether a step looks at no keys, at keys by their identifier, or at valid ones only.
+fn passes_dead_keys_over(step: &str) -> bool {
+    match step
+        .split_once(" INDEX ")
+        .filter(|(_, index)| index.contains("api_keys"))
+    {
+        Some((_, index)) => index.contains("id=?)") || index.starts_with("api_keys_valid_idx"),
+        None => {
+            let looked_through = step
+                .strip_prefix("SCAN ")
+                .and_then(|table| table.split(' ').next());
+            let few = ["line", "below", "json_each", "memberships"];
+            looked_through.is_none_or(|table| few.contains(&table))
+        }
+    }
+}
+
+/// The only statement that may look at dead keys one after the other: it ends at so many.
+fn has_a_limit(statement: &str, step: &str) -> bool {
+    step == "SEARCH child USING INDEX api_keys_next_above_idx (<expr>=?)" && statement.contains("LIMIT ?")
+}
+
+#[tokio::test]
+async fn the_dead_keys_of_a_family_are_passed_over() {
+    let directory = TemporaryDirectory::new();
+    let store = scene(&directory).await;
+    let (consumer, key) = (
+        ConsumerId::from_uuid(Uuid::nil()),
+        ApiKeyId::from_uuid(Uuid::nil()),
+    );
+    let organization = OrganizationId::from_uuid(Uuid::nil());
+    let (keys, owners) = (&store as &dyn ApiKeys, &store as &dyn OrganizationKeyStore);
+    let make = Builder::new(1);
+    let act = || make.act(Actor::Administrator);
+    let selection = || KeySelection::Keys {
+        ids: vec![key],
+        descendants: DescendantKeys::Revoke,
+    };
+    // Too small for both keys, so that it is found out which come first.
+    let size = FamilySize {
+        ancestors: 1,
+        keys: 1,
+    };
+
+    let statements = noted(&store).await;
+    keys.valid_descendants(consumer, key).await.unwrap();
+    assert!(owners.family(organization, key, size).await.unwrap().has_more);
+    owners.at_stake(organization, selection()).await.unwrap();
+    let (first, reason) = (NonZeroU32::MIN, RevocationReason::Owner);
+    let revoked = owners.revoke(organization, selection(), first, reason, None, act());
+    assert_eq!(revoked.await.unwrap(), [key]);
+    let (reason, below) = (RevocationReason::Holder, DescendantKeys::Revoke);
+    let revoked = keys.revoke(consumer, key, reason, below, act());
+    assert_eq!(revoked.await.unwrap().len(), 1);
+
+    let statements: Vec<String> = std::mem::take(&mut *statements.lock().unwrap());
+    let about_keys: Vec<&str> = statements
+        .iter()
+        .map(|statement| statement.split(" -- binds").next().unwrap())
+        .filter(|statement| statement.contains("api_keys"))
+        .collect();
+    assert!(about_keys.len() > 15, "{about_keys:#?}");
+    for statement in about_keys {
+        let plan = plan(&store, statement).await;
+        for step in plan.lines() {
+            assert!(
+                passes_dead_keys_over(step) || has_a_limit(statement, step),
+                "{step}\n{statement}\n{plan}"
+            );
+        }
+    }
+}

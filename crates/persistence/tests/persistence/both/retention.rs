@@ -1,0 +1,152 @@
+//! Removing what is kept no longer: what the domain's suite cannot ask, because it takes more than the ports.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use keyward_domain::administration::ports::{FamilySize, OrganizationKeyStore};
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::clock::Clock;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::ports::AuditLog;
+
+use crate::both::scene::Scene;
+use crate::database::Database;
+
+on_both!(
+    an_event_goes_by_its_moment_and_never_before_the_moment_of_its_identifier,
+    as_many_keys_go_at_once_as_those_below_them_can_be_given_to_others,
+    keys_that_come_and_go_leave_the_database_no_larger,
+);
+
+const ALL: u32 = 500;
+
+async fn remove_events(scene: &Scene, before: DateTime<Utc>) -> u32 {
+    let act = scene.make.act(Actor::Administrator);
+    let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
+    let removed = scene.database.store.remove_audit_events(before, ALL, event).await;
+    removed.expect("a removal")
+}
+
+async fn remove_keys(scene: &Scene) -> u32 {
+    let removed = scene
+        .database
+        .store
+        .remove_dead_keys(scene.make.clock.now(), ALL)
+        .await;
+    removed.expect("a removal")
+}
+
+async fn an_event_goes_by_its_moment_and_never_before_the_moment_of_its_identifier(database: Database) {
+    let scene = Scene::new(database).await;
+    let (make, day) = (&scene.make, TimeDelta::days(1));
+    let begun = make.clock.now();
+    // Whoever made this identifier has a clock that is a day ahead.
+    make.clock.advance(day);
+    let mut ahead = make
+        .act(Actor::Administrator)
+        .event(Action::CreateSetupLink, Subject::Installation);
+    ahead.at = begun;
+    // And this one has a clock that is a day behind.
+    let mut behind = make
+        .act(Actor::Administrator)
+        .event(Action::CreateSetupLink, Subject::Installation);
+    behind.at = begun + day * 2;
+    make.clock.advance(day * 3);
+    let ids = [ahead.id, behind.id].map(|id| scene.database.id(id.as_uuid()));
+    for event in [ahead, behind] {
+        let recorded = AuditLog::record(&*scene.database.store, event).await;
+        recorded.expect("an event");
+    }
+    let kept = async || {
+        let mut kept = Vec::new();
+        for id in &ids {
+            let events = format!("audit_events WHERE id = {id}");
+            kept.push(scene.database.count(&events).await);
+        }
+        kept
+    };
+
+    assert!(remove_events(&scene, begun + day).await > 0);
+    assert_eq!(kept().await, [1, 1]);
+    assert!(remove_events(&scene, begun + day * 2).await > 0);
+    assert_eq!(kept().await, [0, 1]);
+    assert!(remove_events(&scene, begun + day * 3).await > 0);
+    assert_eq!(kept().await, [0, 0]);
+}
+
+/// Adds revoked keys, and valid ones below each, by the shortest way.
+async fn add_family(database: &Database, above: ApiKeyId, revoked: usize, below_each: usize) {
+    let (id, digest, above) = (
+        database.new_id(),
+        database.new_digest(),
+        database.id(above.as_uuid()),
+    );
+    let (dead, below) = (database.series(revoked), database.series(below_each));
+    database
+        .execute(&format!(
+            "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                                   created_at, revoked_at, revoked_by_kind, revoked_reason)
+             SELECT {id}, consumer_id, {digest}, hint, 'dead {below_each}', description, search_text, id, created_at,
+                    created_at, 'administrator', 'leak'
+             FROM api_keys, {dead} WHERE id = {above};
+             INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                                   created_at)
+             SELECT {id}, consumer_id, {digest}, hint, 'below', description, search_text, id, created_at
+             FROM api_keys, {below} WHERE name = 'dead {below_each}'"
+        ))
+        .await;
+}
+
+async fn as_many_keys_go_at_once_as_those_below_them_can_be_given_to_others(database: Database) {
+    let scene = Scene::new(database).await;
+    let above = scene.child;
+    add_family(&scene.database, above, 6, 900).await;
+    add_family(&scene.database, above, 1, 3_000).await;
+    scene.make.clock.advance(TimeDelta::days(1));
+    let mut portions = Vec::new();
+    loop {
+        match remove_keys(&scene).await {
+            0 => break,
+            removed => portions.push(removed),
+        }
+    }
+    assert!(portions.len() > 1, "{portions:?}");
+    assert_eq!(portions.iter().sum::<u32>(), 7);
+    let above_id = scene.database.id(above.as_uuid());
+    let adopted = format!("api_keys WHERE adopted_by_key_id = {above_id}");
+    assert_eq!(scene.database.count(&adopted).await, 6 * 900 + 3_000);
+    let everything = FamilySize {
+        ancestors: 1,
+        keys: u16::MAX,
+    };
+    let organization = scene.bob.organization.id;
+    let owners: &dyn OrganizationKeyStore = &*scene.database.store;
+    let family = owners.family(organization, above, everything).await;
+    // With the key that the one above came from.
+    assert_eq!(family.expect("a family").keys.len(), 2 + 6 * 900 + 3_000);
+}
+
+async fn keys_that_come_and_go_leave_the_database_no_larger(database: Database) {
+    const ROUNDS: u32 = 4;
+    let scene = Scene::new(database).await;
+    let before = scene.database.count("api_keys").await;
+    let round = async || {
+        for _ in 0..50 {
+            let id = scene.issue_with(scene.key).await;
+            assert_eq!(scene.revoke_all(id).await, [id]);
+        }
+        scene.make.clock.advance(TimeDelta::days(1));
+        while remove_keys(&scene).await > 0 {}
+        while remove_events(&scene, scene.make.clock.now()).await > 0 {}
+        scene.database.reclaim(["api_keys", "audit_events"]).await;
+    };
+    for _ in 0..ROUNDS {
+        round().await;
+    }
+    let once = scene.database.size().await;
+    for _ in 0..ROUNDS {
+        round().await;
+    }
+    let twice = scene.database.size().await;
+    assert_eq!(scene.database.count("api_keys").await, before);
+    assert_eq!(scene.database.count("audit_events").await, 1);
+    assert!(twice < once * 5 / 4, "{once}, then {twice}");
+}
