@@ -30,7 +30,9 @@
 
 mod abort;
 mod actor;
+mod limit;
 mod lineage;
+mod live_member;
 mod names;
 pub mod postgres;
 mod progress;

@@ -5,11 +5,31 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
+use crate::limit::at_most;
+
 /// The most keys that one removal gives another key to be below of. Few consumers have as many keys in all.
-pub(crate) const MOST_ADOPTIONS: usize = 2_000;
+const MOST_ADOPTIONS: usize = 2_000;
 
 /// A key, and the one that it is next below of, if there is any.
 pub(crate) type Below = (Uuid, Option<Uuid>);
+
+/// Keeps the first half of the dead keys if more keys are next below them than one removal gives to others; whether it
+/// did. One key goes however many are below it.
+pub(crate) fn halved(dead: &mut Vec<Below>, next_below: &[(Uuid, Uuid)]) -> bool {
+    let are_too_many = next_below.len() > MOST_ADOPTIONS && dead.len() > 1;
+    if are_too_many {
+        dead.truncate(dead.len() / 2);
+    }
+    are_too_many
+}
+
+/// How many keys next below these to ask for. Below several, there is no need to know more than that they are too many.
+pub(crate) fn most_next_below(dead: &[Below]) -> i64 {
+    match dead.len() {
+        0 | 1 => i64::MAX,
+        _ => at_most(MOST_ADOPTIONS + 1),
+    }
+}
 
 /// For each of some keys next below removed ones, the nearest key above it that is not removed, if there is any. That
 /// one may have been removed before.

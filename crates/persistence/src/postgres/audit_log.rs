@@ -12,7 +12,7 @@ use diesel::prelude::{Insertable, Queryable, Selectable};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource};
 use keyward_domain::id::{AuditEventId, OrganizationId};
-use keyward_domain::page::{Page, PageRequest, PageSize};
+use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use uuid::Uuid;
 
@@ -66,11 +66,6 @@ pub(super) async fn write_events(
             .await?;
     }
     Ok(())
-}
-
-/// One row more than a page holds says whether there is a next page.
-pub(super) fn one_more(size: PageSize) -> i64 {
-    i64::try_from(size.items()).map_or(i64::MAX, |items| items + 1)
 }
 
 #[derive(Queryable, Selectable, Insertable)]

@@ -27,7 +27,7 @@ use uuid::Uuid;
 use super::schema::memberships;
 use super::store::PostgresStore;
 use crate::abort::Abort;
-use crate::stored_row::StoredRow;
+use crate::live_member::LiveMember;
 
 #[async_trait]
 impl MemberStore for PostgresStore {
@@ -80,18 +80,6 @@ impl MemberStore for PostgresStore {
     ) -> Result<(), EndMembershipError> {
         self.change(move |connection| Box::pin(end::end(connection, organization, id, act)))
             .await
-    }
-}
-
-/// What a change needs to know of a live member.
-pub(super) struct LiveMember {
-    user: UserId,
-    role: String,
-}
-
-impl LiveMember {
-    fn role(&self, id: MembershipId) -> Result<Role, StorageError> {
-        StoredRow::new("memberships", id.as_uuid()).word("role", Role::from_word(&self.role))
     }
 }
 

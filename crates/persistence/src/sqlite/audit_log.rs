@@ -10,7 +10,7 @@ use diesel::prelude::{Insertable, Queryable, RunQueryDsl, Selectable, SqliteConn
 use diesel::sqlite::Sqlite;
 use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource};
 use keyward_domain::id::{AuditEventId, OrganizationId};
-use keyward_domain::page::{Page, PageRequest, PageSize};
+use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 
 use super::columns::{StoredId, moment};
@@ -51,11 +51,6 @@ pub(super) fn write_events(connection: &mut SqliteConnection, events: Vec<AuditE
     events
         .into_iter()
         .try_for_each(|event| write_event(connection, event))
-}
-
-/// One row more than a page holds says whether there is a next page.
-pub(super) fn one_more(size: PageSize) -> i64 {
-    i64::try_from(size.items()).map_or(i64::MAX, |items| items + 1)
 }
 
 #[derive(Queryable, Selectable, Insertable)]

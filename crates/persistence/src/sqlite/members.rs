@@ -23,7 +23,7 @@ use super::columns::StoredId;
 use super::schema::memberships;
 use super::store::SqliteStore;
 use crate::abort::Abort;
-use crate::stored_row::StoredRow;
+use crate::live_member::LiveMember;
 
 #[async_trait]
 impl MemberStore for SqliteStore {
@@ -70,18 +70,6 @@ impl MemberStore for SqliteStore {
     ) -> Result<(), EndMembershipError> {
         self.change(move |connection| end::end(connection, organization, id, act))
             .await
-    }
-}
-
-/// What a change needs to know of a live member.
-pub(super) struct LiveMember {
-    user: UserId,
-    role: String,
-}
-
-impl LiveMember {
-    fn role(&self, id: MembershipId) -> Result<Role, StorageError> {
-        StoredRow::new("memberships", id.as_uuid()).word("role", Role::from_word(&self.role))
     }
 }
 

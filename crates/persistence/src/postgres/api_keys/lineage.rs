@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::row::KeyRow;
 use crate::abort::Abort;
+use crate::limit;
 use crate::lineage::{Lineage, Link};
 use crate::postgres::schema::api_keys;
 
@@ -96,7 +97,7 @@ pub(in crate::postgres) async fn line_above(
     )
     .bind::<SqlUuid, _>(id)
     .bind::<SqlUuid, _>(consumer)
-    .bind::<BigInt, _>(limit(at_most))
+    .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)
     .await?;
     let found = links.len();
@@ -124,14 +125,10 @@ pub(in crate::postgres) async fn some_below(
     )
     .bind::<SqlUuid, _>(id)
     .bind::<SqlUuid, _>(consumer)
-    .bind::<BigInt, _>(limit(at_most))
+    .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)
     .await?;
     Ok(found.into_iter().map(|row| row.id).collect())
-}
-
-fn limit(keys: usize) -> i64 {
-    i64::try_from(keys).unwrap_or(i64::MAX)
 }
 
 #[derive(QueryableByName)]

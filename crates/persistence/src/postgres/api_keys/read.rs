@@ -12,7 +12,7 @@ use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 
 use super::row::KeyRow;
 use crate::abort::Abort;
-use crate::postgres::audit_log::one_more;
+use crate::limit::one_more;
 use crate::postgres::schema::api_keys;
 use crate::postgres::search::containing;
 

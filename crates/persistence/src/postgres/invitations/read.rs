@@ -13,7 +13,7 @@ use keyward_domain::ports::StorageError;
 
 use super::row::InvitationRow;
 use crate::abort::Abort;
-use crate::postgres::audit_log::one_more;
+use crate::limit::one_more;
 use crate::postgres::authority::may_administer;
 use crate::postgres::people::OrganizationRow;
 use crate::postgres::schema::{invitations, organizations};

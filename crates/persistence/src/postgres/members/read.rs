@@ -10,7 +10,7 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
 use crate::abort::Abort;
-use crate::postgres::audit_log::one_more;
+use crate::limit::one_more;
 use crate::postgres::people::{MembershipRow, UserRow};
 use crate::postgres::schema::{api_keys, memberships, project_members, projects, users};
 use crate::postgres::search::{coalesce, containing};

@@ -19,8 +19,8 @@ use uuid::Uuid;
 
 use super::selection::{Selected, organization_of_key, valid_of};
 use crate::abort::Abort;
+use crate::limit::{at_most, one_more};
 use crate::postgres::api_keys::row::KeyRow;
-use crate::postgres::audit_log::one_more;
 use crate::postgres::people::{MembershipRow, UserRow};
 use crate::postgres::schema::{api_keys, memberships, users};
 use crate::postgres::search::{coalesce, containing};
@@ -119,7 +119,7 @@ pub(super) async fn at_stake(
         .filter(valid_of(organization, &selected))
         // By code point, as everywhere.
         .order((sql::<Text>("api_keys.search_text COLLATE \"C\""), api_keys::id))
-        .limit(i64::try_from(KeysAtStake::SHOWN).unwrap_or(i64::MAX))
+        .limit(at_most(KeysAtStake::SHOWN))
         .select(api_keys::id)
         .load(connection)
         .await?;

@@ -12,7 +12,8 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
 use crate::abort::Abort;
-use crate::postgres::audit_log::{one_more, write_event};
+use crate::limit::one_more;
+use crate::postgres::audit_log::write_event;
 use crate::postgres::authority::lock_authority;
 use crate::postgres::members::lock_live_member;
 use crate::postgres::people::{MembershipRow, UserRow};

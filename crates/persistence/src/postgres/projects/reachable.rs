@@ -12,7 +12,7 @@ use keyward_domain::project::Project;
 
 use super::row::ProjectRow;
 use crate::abort::Abort;
-use crate::postgres::audit_log::one_more;
+use crate::limit::one_more;
 use crate::postgres::schema::{memberships, project_members, projects};
 use crate::postgres::store::PostgresStore;
 

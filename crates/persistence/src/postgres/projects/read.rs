@@ -11,7 +11,7 @@ use keyward_domain::ports::StorageError;
 
 use super::row::ProjectRow;
 use crate::abort::Abort;
-use crate::postgres::audit_log::one_more;
+use crate::limit::one_more;
 use crate::postgres::schema::{memberships, project_members, projects};
 use crate::postgres::search::containing;
 use crate::stored_row::counted;

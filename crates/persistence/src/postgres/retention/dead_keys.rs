@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{Turn, take};
 use crate::abort::Abort;
 use crate::postgres::schema::api_keys;
-use crate::retention::{Below, MOST_ADOPTIONS, adoptions, counted};
+use crate::retention::{Below, adoptions, counted, halved, most_next_below};
 
 pub(super) async fn remove(
     connection: &mut AsyncPgConnection,
@@ -25,8 +25,7 @@ pub(super) async fn remove(
     // membership; nobody else removes keys or changes who adopted them; and no key is born to a dead one.
     let mut dead = earliest_dead(connection, dead_before, i64::from(at_most)).await?;
     let mut next_below = next_below(connection, &dead).await?;
-    while next_below.len() > MOST_ADOPTIONS && dead.len() > 1 {
-        dead.truncate(dead.len() / 2);
+    while halved(&mut dead, &next_below) {
         next_below = self::next_below(connection, &dead).await?;
     }
     let ids: Vec<Uuid> = dead.iter().map(|(id, _)| *id).collect();
@@ -90,14 +89,9 @@ async fn earliest_dead(
     Ok(dead)
 }
 
-/// Keys next below one of these that are none of these. Below several, there is no need to know more than that they are
-/// too many.
+/// Keys next below one of these that are none of these.
 async fn next_below(connection: &mut AsyncPgConnection, dead: &[Below]) -> QueryResult<Vec<(Uuid, Uuid)>> {
     let ids: Vec<Uuid> = dead.iter().map(|(id, _)| *id).collect();
-    let at_most = match dead.len() {
-        0 | 1 => i64::MAX,
-        _ => i64::try_from(MOST_ADOPTIONS + 1).unwrap_or(i64::MAX),
-    };
     let keys: Vec<KeyBelow> = diesel::sql_query(
         "SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
          FROM unnest($1) AS dead (id)
@@ -105,7 +99,7 @@ async fn next_below(connection: &mut AsyncPgConnection, dead: &[Below]) -> Query
          WHERE key.id <> ALL($1) LIMIT $2",
     )
     .bind::<Array<SqlUuid>, _>(ids)
-    .bind::<BigInt, _>(at_most)
+    .bind::<BigInt, _>(most_next_below(dead))
     .load(connection)
     .await?;
     Ok(keys

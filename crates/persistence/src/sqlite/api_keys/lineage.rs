@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::row::KeyRow;
 use crate::abort::Abort;
+use crate::limit;
 use crate::lineage::{Lineage, Link};
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::organization_keys::selection::{as_json, listed};
@@ -84,7 +85,7 @@ pub(in crate::sqlite) fn line_above(
     )
     .bind::<Binary, _>(StoredId(id))
     .bind::<Binary, _>(consumer)
-    .bind::<BigInt, _>(limit(at_most))
+    .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
     let found = links.len();
     let lineage = Lineage::new(links.into_iter().map(LinkRow::into_link));
@@ -112,13 +113,9 @@ pub(in crate::sqlite) fn some_below(
     )
     .bind::<Binary, _>(StoredId(id))
     .bind::<Binary, _>(consumer)
-    .bind::<BigInt, _>(limit(at_most))
+    .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
     Ok(found.into_iter().map(|row| row.id.0).collect())
-}
-
-fn limit(keys: usize) -> i64 {
-    i64::try_from(keys).unwrap_or(i64::MAX)
 }
 
 #[derive(QueryableByName)]

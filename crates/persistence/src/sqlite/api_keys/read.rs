@@ -11,7 +11,7 @@ use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 
 use super::row::KeyRow;
 use crate::abort::Abort;
-use crate::sqlite::audit_log::one_more;
+use crate::limit::one_more;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::api_keys;
 use crate::sqlite::search::instr;

@@ -14,8 +14,9 @@ use keyward_domain::id::OrganizationId;
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{AuditFilter, AuditPosition, StorageError};
 
-use super::{EventRow, one_more};
+use super::EventRow;
 use crate::abort::Abort;
+use crate::limit::one_more;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::audit_events;
 use crate::sqlite::still_awaited::still_awaited;

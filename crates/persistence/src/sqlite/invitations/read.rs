@@ -12,7 +12,7 @@ use keyward_domain::ports::StorageError;
 
 use super::row::InvitationRow;
 use crate::abort::Abort;
-use crate::sqlite::audit_log::one_more;
+use crate::limit::one_more;
 use crate::sqlite::authority::may_administer;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::people::OrganizationRow;

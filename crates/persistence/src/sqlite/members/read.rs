@@ -9,7 +9,7 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
 use crate::abort::Abort;
-use crate::sqlite::audit_log::one_more;
+use crate::limit::one_more;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::people::{MembershipRow, UserRow};
 use crate::sqlite::schema::{api_keys, memberships, project_members, projects, users};

@@ -17,8 +17,8 @@ use keyward_domain::ports::{StatusFilter, StorageError};
 
 use super::selection::{Selected, listed, valid_of};
 use crate::abort::Abort;
+use crate::limit::{at_most, one_more};
 use crate::sqlite::api_keys::row::KeyRow;
-use crate::sqlite::audit_log::one_more;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::people::{MembershipRow, UserRow};
 use crate::sqlite::schema::{api_keys, memberships, users};
@@ -118,7 +118,7 @@ pub(super) fn at_stake(
         .filter(valid_of(organization, &selected))
         .filter(still_awaited(api_keys::id))
         .order((api_keys::search_text, api_keys::id))
-        .limit(i64::try_from(KeysAtStake::SHOWN).unwrap_or(i64::MAX))
+        .limit(at_most(KeysAtStake::SHOWN))
         .select(api_keys::id)
         .load(connection)?;
     let mut shown = named(connection, organization, &first)?;

@@ -11,7 +11,8 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
 use crate::abort::Abort;
-use crate::sqlite::audit_log::{one_more, write_event};
+use crate::limit::one_more;
+use crate::sqlite::audit_log::write_event;
 use crate::sqlite::authority::may_administer;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::members::live_member;

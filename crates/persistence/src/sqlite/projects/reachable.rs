@@ -11,7 +11,7 @@ use keyward_domain::project::Project;
 
 use super::row::ProjectRow;
 use crate::abort::Abort;
-use crate::sqlite::audit_log::one_more;
+use crate::limit::one_more;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::{memberships, project_members, projects};
 use crate::sqlite::store::SqliteStore;

@@ -10,7 +10,7 @@ use keyward_domain::ports::StorageError;
 
 use super::row::ProjectRow;
 use crate::abort::Abort;
-use crate::sqlite::audit_log::one_more;
+use crate::limit::one_more;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::{memberships, project_members, projects};
 use crate::sqlite::search::instr;

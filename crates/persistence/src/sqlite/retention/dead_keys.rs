@@ -7,7 +7,7 @@ use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
 use crate::abort::Abort;
-use crate::retention::{Below, MOST_ADOPTIONS, adoptions, counted};
+use crate::retention::{Below, adoptions, counted, halved, most_next_below};
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::organization_keys::selection::{as_json, listed};
 use crate::sqlite::schema::api_keys;
@@ -19,8 +19,7 @@ pub(super) fn remove(
 ) -> Result<u32, Abort<StorageError>> {
     let mut dead = earliest_dead(connection, dead_before, i64::from(at_most))?;
     let mut next_below = next_below(connection, &dead)?;
-    while next_below.len() > MOST_ADOPTIONS && dead.len() > 1 {
-        dead.truncate(dead.len() / 2);
+    while halved(&mut dead, &next_below) {
         next_below = self::next_below(connection, &dead)?;
     }
     adopt(connection, adoptions(&dead, &next_below))?;
@@ -68,14 +67,9 @@ fn earliest_dead(
     Ok(dead)
 }
 
-/// Keys next below one of these that are none of these. Below several, there is no need to know more than that they are
-/// too many.
+/// Keys next below one of these that are none of these.
 fn next_below(connection: &mut SqliteConnection, dead: &[Below]) -> QueryResult<Vec<(Uuid, Uuid)>> {
     let ids = as_json(dead.iter().map(|(id, _)| *id));
-    let at_most = match dead.len() {
-        0 | 1 => i64::MAX,
-        _ => i64::try_from(MOST_ADOPTIONS + 1).unwrap_or(i64::MAX),
-    };
     let keys: Vec<KeyBelow> = diesel::sql_query(
         "WITH dead AS MATERIALIZED (SELECT unhex(value) AS id FROM json_each(?))
          SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
@@ -83,7 +77,7 @@ fn next_below(connection: &mut SqliteConnection, dead: &[Below]) -> QueryResult<
          WHERE key.id NOT IN (SELECT id FROM dead) LIMIT ?",
     )
     .bind::<Text, _>(ids)
-    .bind::<BigInt, _>(at_most)
+    .bind::<BigInt, _>(most_next_below(dead))
     .load(connection)?;
     Ok(keys
         .into_iter()
