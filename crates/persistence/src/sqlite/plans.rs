@@ -58,7 +58,10 @@ fn passes_dead_keys_over(step: &str) -> bool {
         .split_once(" INDEX ")
         .filter(|(_, index)| index.contains("api_keys"))
     {
-        Some((_, index)) => index.contains("id=?)") || index.starts_with("api_keys_valid_idx"),
+        Some((_, index)) => {
+            let by_identifier = index.ends_with("(id=?)") || index.ends_with(" AND id=?)");
+            by_identifier || index.starts_with("api_keys_valid_idx")
+        }
         None => {
             let looked_through = step
                 .strip_prefix("SCAN ")
