@@ -40,4 +40,5 @@ mod retention;
 pub mod sqlite;
 mod stored_row;
 mod subject;
+mod task;
 pub mod transfer;

@@ -11,6 +11,7 @@ use super::errors::{commit_error, is_read_only, storage_error};
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
 use crate::progress::{Progress, settled};
+use crate::task;
 
 impl PostgresStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
@@ -26,7 +27,7 @@ impl PostgresStore {
         let begun = Instant::now();
         let progress = Arc::new(Progress::default());
         let give_up = begun + self.timeouts.outcome;
-        let mut task = tokio::spawn(commit(self.clone(), Arc::clone(&progress), give_up, work));
+        let mut task = task::spawn(commit(self.clone(), Arc::clone(&progress), give_up, work));
 
         if let Ok(finished) = timeout_at(begun + self.timeouts.answer, &mut task).await {
             return settled(finished, &progress);

@@ -16,6 +16,7 @@ use super::connection::Server;
 use super::errors::storage_error;
 use super::tls::TlsError;
 use crate::abort::{Abort, TooSlow};
+use crate::task;
 
 /// Every storage port of the domain, on one PostgreSQL database. Clones share their connections.
 ///
@@ -104,7 +105,7 @@ impl PostgresStore {
         let deadline = Instant::now() + self.timeouts.answer;
         let mut connection = self.connection().await?;
         let store = self.clone();
-        let task = tokio::spawn(async move {
+        let task = task::spawn(async move {
             let answer = timeout_at(deadline, query(&mut connection)).await;
             match answer {
                 Ok(answer) => answer.map_err(|abort| abort.into_storage_error(storage_error)),

@@ -12,6 +12,7 @@ use super::errors::{commit_error, storage_error};
 use super::store::SqliteStore;
 use crate::abort::{Abort, TooSlow};
 use crate::progress::{Progress, settled};
+use crate::task;
 
 impl SqliteStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
@@ -27,7 +28,7 @@ impl SqliteStore {
         let begun = Instant::now();
         let answer_by = begun + self.timeouts.answer;
         let progress = Arc::new(Progress::default());
-        let mut task = tokio::spawn(
+        let mut task = task::spawn(
             self.clone()
                 .when_it_is_its_turn(answer_by, Arc::clone(&progress), work),
         );
@@ -60,7 +61,7 @@ impl SqliteStore {
             return Err(StorageError::Unavailable(TooSlow::Connection.into()).into());
         };
         let (file, of_commit) = (self.file, Arc::clone(&progress));
-        let committing = tokio::task::spawn_blocking(move || {
+        let committing = task::spawn_blocking(move || {
             file.check_in_place()?;
             let connection = match writer.take() {
                 Some(connection) => connection,

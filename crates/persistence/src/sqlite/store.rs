@@ -14,6 +14,7 @@ use super::errors::storage_error;
 use super::open_error::OpenError;
 use super::readers::{Asker, IN_THE_WAY, Readers};
 use crate::abort::{Abort, TooSlow};
+use crate::task;
 
 /// Every storage port of the domain, on one SQLite file. Clones share their connections; other processes may use the
 /// same file at the same time.
@@ -76,7 +77,7 @@ impl SqliteStore {
             Arc::clone(&self.readers),
             Arc::clone(&place),
         );
-        let mut reading = tokio::task::spawn_blocking(move || {
+        let mut reading = task::spawn_blocking(move || {
             // Given back when the connection is.
             let _taken = taken;
             file.check_in_place()?;

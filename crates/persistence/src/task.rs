@@ -1,0 +1,61 @@
+//! Tasks that are all of one type, whatever comes of them.
+//!
+//! tokio's machinery of a task is compiled again for every type of future or closure that is spawned. Each port method
+//! is one of these, for each of two databases: it came to a quarter of this crate's code.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use futures_util::future::BoxFuture;
+use tokio::task::{JoinError, JoinHandle};
+
+/// Work that goes on in a task of its own, also if nobody waits for it.
+pub(crate) struct Task<T> {
+    ended: JoinHandle<()>,
+    outcome: Outcome<T>,
+}
+
+/// Filled last, unless the work panics.
+type Outcome<T> = Arc<Mutex<Option<T>>>;
+
+/// Runs a future like [`tokio::spawn`].
+pub(crate) fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Task<T> {
+    let outcome = Outcome::default();
+    let filled = Arc::clone(&outcome);
+    let work: BoxFuture<'static, ()> = Box::pin(async move { fill(&filled, work.await) });
+    Task {
+        ended: tokio::spawn(work),
+        outcome,
+    }
+}
+
+/// Runs a closure like [`tokio::task::spawn_blocking`].
+pub(crate) fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Task<T> {
+    let outcome = Outcome::default();
+    let filled = Arc::clone(&outcome);
+    let work: Box<dyn FnOnce() + Send> = Box::new(move || fill(&filled, work()));
+    Task {
+        ended: tokio::task::spawn_blocking(work),
+        outcome,
+    }
+}
+
+fn fill<T>(outcome: &Outcome<T>, value: T) {
+    *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+}
+
+impl<T> Future for Task<T> {
+    type Output = Result<T, JoinError>;
+
+    #[expect(
+        clippy::expect_used,
+        reason = "a task that has ended without an error has filled it"
+    )]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        ready!(Pin::new(&mut self.ended).poll(context))?;
+        let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Poll::Ready(Ok(outcome.expect("the outcome of a task that has ended")))
+    }
+}
