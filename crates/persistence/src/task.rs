@@ -59,3 +59,36 @@ impl<T> Future for Task<T> {
         Poll::Ready(Ok(outcome.expect("the outcome of a task that has ended")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::{spawn, spawn_blocking};
+
+    #[tokio::test]
+    async fn whoever_waits_gets_what_came_of_it() {
+        assert_eq!(spawn(async { "done" }).await.unwrap(), "done");
+        assert_eq!(spawn_blocking(|| "done").await.unwrap(), "done");
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_an_error() {
+        let panicked = spawn(async { assert!(std::hint::black_box(false)) }).await;
+        assert!(panicked.unwrap_err().is_panic());
+        let panicked = spawn_blocking(|| assert!(std::hint::black_box(false))).await;
+        assert!(panicked.unwrap_err().is_panic());
+    }
+
+    #[tokio::test]
+    async fn work_for_which_nobody_waits_goes_on() {
+        let (let_go_on, go_on) = oneshot::channel::<()>();
+        let (done, is_done) = oneshot::channel();
+        drop(spawn(async move {
+            go_on.await.unwrap();
+            done.send(()).unwrap();
+        }));
+        let_go_on.send(()).unwrap();
+        is_done.await.unwrap();
+    }
+}
