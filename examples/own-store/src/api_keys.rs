@@ -1,5 +1,7 @@
 //! Keys: each method is one transaction.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use keyward_domain::api_key::{ApiKey, KeyEdit, Revocation, RevocationReason};
 use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
@@ -56,6 +58,16 @@ impl ApiKeys for FileStore {
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
         self.read(move |transaction| find(&transaction.open_table(KEYS).map_err(failed)?, consumer, id))
             .await
+    }
+
+    async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
+        let ids: BTreeSet<ApiKeyId> = ids.iter().copied().collect();
+        self.read(move |transaction| {
+            let keys = transaction.open_table(KEYS).map_err(failed)?;
+            let found = ids.into_iter().map(|id| find(&keys, consumer, id));
+            found.filter_map(Result::transpose).collect()
+        })
+        .await
     }
 
     async fn list(

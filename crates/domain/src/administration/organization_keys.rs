@@ -68,6 +68,18 @@ impl OrganizationKeys {
         self.keys.find(authority.organization_id(), id).await
     }
 
+    /// Those of these keys that are the organization's, in whatever state and order, each once.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn find_many(
+        &self,
+        authority: &Authority,
+        ids: &[ApiKeyId],
+    ) -> Result<Vec<HeldKey>, StorageError> {
+        self.keys.find_many(authority.organization_id(), ids).await
+    }
+
     /// A key with its ancestors and what came from these, oldest first, as far as people can look at so many; nothing for
     /// an unknown key.
     ///

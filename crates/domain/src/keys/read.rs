@@ -38,6 +38,14 @@ impl PersonalKeys {
             .ok_or(ReadKeyError::NotFound)
     }
 
+    /// Those of these keys that are the holder's, in whatever state and order, each once.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn read_many(&self, holder: &Holder, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, ListKeysError> {
+        Ok(self.keys.find_many(holder.consumer().id, ids).await?)
+    }
+
     /// A page of the holder's keys, newest first.
     ///
     /// # Errors

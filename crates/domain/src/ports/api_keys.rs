@@ -40,6 +40,9 @@ pub trait ApiKeys: Send + Sync {
     /// One key of the consumer, in whatever state.
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError>;
 
+    /// Those of these keys that are the consumer's, in whatever state and order, each once.
+    async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError>;
+
     /// A page of the consumer's keys that pass the filter, by falling identifier.
     async fn list(
         &self,

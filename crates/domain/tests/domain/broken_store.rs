@@ -132,6 +132,13 @@ impl ApiKeys for BrokenStore {
         ApiKeys::find(&self.sound, consumer, id).await
     }
 
+    async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
+        let owner = |id: &ApiKeyId| self.owner(consumer, *id, Fault::FindsAnyConsumersKey);
+        self.sound
+            .find_many(ids.first().map_or(consumer, owner), ids)
+            .await
+    }
+
     async fn list(
         &self,
         consumer: ConsumerId,

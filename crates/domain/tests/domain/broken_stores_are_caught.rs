@@ -41,6 +41,11 @@ async fn finding_another_consumers_key_is_caught() {
         key_cases::a_key_of_the_same_users_other_membership_is_not_found,
     )
     .await;
+    assert_caught(
+        Fault::FindsAnyConsumersKey,
+        key_cases::of_many_keys_the_consumers_own_are_found_each_once,
+    )
+    .await;
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ use keyward_domain::ports::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
     StorageError,
 };
+use uuid::Uuid;
 
 use super::store::PostgresStore;
 
@@ -34,6 +35,12 @@ impl ApiKeys for PostgresStore {
 
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
         self.read(move |connection| Box::pin(read::find(connection, consumer, id)))
+            .await
+    }
+
+    async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+        self.read(move |connection| Box::pin(read::find_many(connection, consumer, ids)))
             .await
     }
 

@@ -17,6 +17,7 @@ use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
+use uuid::Uuid;
 
 use super::store::PostgresStore;
 
@@ -38,6 +39,16 @@ impl OrganizationKeyStore for PostgresStore {
         id: ApiKeyId,
     ) -> Result<Option<HeldKey>, StorageError> {
         self.read(move |connection| Box::pin(read::find(connection, organization, id)))
+            .await
+    }
+
+    async fn find_many(
+        &self,
+        organization: OrganizationId,
+        ids: &[ApiKeyId],
+    ) -> Result<Vec<HeldKey>, StorageError> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+        self.read(move |connection| Box::pin(read::named(connection, organization, ids)))
             .await
     }
 

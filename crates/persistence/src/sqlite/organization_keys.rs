@@ -18,6 +18,7 @@ use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
+use super::columns::StoredId;
 use super::store::SqliteStore;
 
 #[async_trait]
@@ -38,6 +39,16 @@ impl OrganizationKeyStore for SqliteStore {
         id: ApiKeyId,
     ) -> Result<Option<HeldKey>, StorageError> {
         self.read(move |connection| read::find(connection, organization, id))
+            .await
+    }
+
+    async fn find_many(
+        &self,
+        organization: OrganizationId,
+        ids: &[ApiKeyId],
+    ) -> Result<Vec<HeldKey>, StorageError> {
+        let ids: Vec<StoredId> = ids.iter().map(|id| StoredId(id.as_uuid())).collect();
+        self.read(move |connection| read::named(connection, organization, &ids))
             .await
     }
 

@@ -32,6 +32,13 @@ pub trait OrganizationKeyStore: Send + Sync {
     async fn find(&self, organization: OrganizationId, id: ApiKeyId)
     -> Result<Option<HeldKey>, StorageError>;
 
+    /// Those of these keys that are the organization's, in whatever state and order, each once.
+    async fn find_many(
+        &self,
+        organization: OrganizationId,
+        ids: &[ApiKeyId],
+    ) -> Result<Vec<HeldKey>, StorageError>;
+
     /// The key, its ancestors that are kept, and the descendants of these, by rising identifier. Nothing for a key that
     /// does not exist.
     ///

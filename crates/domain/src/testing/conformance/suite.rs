@@ -122,6 +122,7 @@ suite! { $
             another_consumers_key_is_not_found
             a_key_of_the_same_users_other_membership_is_not_found
             a_revoked_key_is_still_found
+            of_many_keys_the_consumers_own_are_found_each_once
         }
         list_key_cases {
             keys_are_listed_newest_first
@@ -455,6 +456,7 @@ suite! { $
             a_held_key_is_whole_but_for_where_exactly_it_was_used
             the_keys_of_all_members_are_listed_newest_first_over_pages
             another_organizations_keys_are_neither_listed_nor_found
+            of_many_keys_those_of_the_organization_are_found_each_once
             keys_of_former_members_are_told_from_those_that_work
             held_keys_are_listed_by_state_and_holder
             held_keys_are_found_by_name_last_four_and_holder

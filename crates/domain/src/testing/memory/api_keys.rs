@@ -57,6 +57,12 @@ impl ApiKeys for MemoryStore {
             .cloned())
     }
 
+    async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
+        let state = self.state()?;
+        let keys = state.keys_of(consumer).map(|stored| &stored.key);
+        Ok(keys.filter(|key| ids.contains(&key.id)).cloned().collect())
+    }
+
     async fn list(
         &self,
         consumer: ConsumerId,

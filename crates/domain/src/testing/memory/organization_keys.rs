@@ -48,6 +48,18 @@ impl OrganizationKeyStore for MemoryStore {
         Ok(found.and_then(|key| state.held(key)))
     }
 
+    async fn find_many(
+        &self,
+        organization: OrganizationId,
+        ids: &[ApiKeyId],
+    ) -> Result<Vec<HeldKey>, StorageError> {
+        let state = self.state()?;
+        let found = state
+            .keys_within(organization)
+            .filter(|key| ids.contains(&key.id));
+        Ok(found.filter_map(|key| state.held(key)).collect())
+    }
+
     async fn family(
         &self,
         organization: OrganizationId,

@@ -9,6 +9,7 @@ use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
+use uuid::Uuid;
 
 use super::row::KeyRow;
 use crate::abort::Abort;
@@ -29,6 +30,21 @@ pub(super) async fn find(
         .await
         .optional()?;
     Ok(row.map(ApiKey::try_from).transpose()?)
+}
+
+pub(super) async fn find_many(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    ids: Vec<Uuid>,
+) -> Result<Vec<ApiKey>, Abort<Infallible>> {
+    let rows: Vec<KeyRow> = api_keys::table
+        .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
+        .filter(api_keys::id.eq_any(ids))
+        .select(KeyRow::as_select())
+        .load(connection)
+        .await?;
+    let keys: Result<_, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
+    Ok(keys?)
 }
 
 pub(super) async fn list(

@@ -8,11 +8,13 @@ use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
+use uuid::Uuid;
 
 use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::limit::one_more;
 use crate::sqlite::columns::StoredId;
+use crate::sqlite::organization_keys::selection::listed;
 use crate::sqlite::schema::api_keys;
 use crate::sqlite::search::instr;
 use crate::sqlite::still_awaited::still_awaited;
@@ -29,6 +31,20 @@ pub(super) fn find(
         .first(connection)
         .optional()?;
     Ok(row.map(ApiKey::try_from).transpose()?)
+}
+
+pub(super) fn find_many(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+    ids: Vec<Uuid>,
+) -> Result<Vec<ApiKey>, Abort<Infallible>> {
+    let rows: Vec<KeyRow> = api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(listed(ids.into_iter()))
+        .select(KeyRow::as_select())
+        .load(connection)?;
+    let keys: Result<_, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
+    Ok(keys?)
 }
 
 pub(super) fn list(

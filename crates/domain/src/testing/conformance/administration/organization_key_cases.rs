@@ -130,6 +130,35 @@ pub async fn another_organizations_keys_are_neither_listed_nor_found(stores: Sto
     }
 }
 
+pub async fn of_many_keys_those_of_the_organization_are_found_each_once(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+    let theirs = scene.add_key(&elsewhere, "elsewhere").await;
+    let hers = scene.add_key(&ada, "hers").await;
+    let his = scene.add_key(&bob, "his").await;
+    scene.add_key(&bob, "not asked for").await;
+    scene.revoke(&bob, &his, DescendantKeys::Keep).await;
+    scene.end_membership(&bob).await;
+    let store = &scene.stores.organization_keys;
+    let find_many = async |ids: &[ApiKeyId]| {
+        let found = store.find_many(ada.organization.id, ids).await;
+        let mut found = found.expect("the store answers");
+        found.sort_by_key(|key| key.id);
+        found
+    };
+
+    let asked = [his.id, theirs.id, hers.id, his.id, scene.id()];
+    let mut own = Vec::new();
+    for key in [&hers, &his] {
+        own.extend(find(&scene, &ada, key.id).await);
+    }
+    assert_eq!(own.len(), 2);
+    assert_eq!(find_many(&asked).await, own);
+    assert_eq!(find_many(&[]).await, []);
+}
+
 pub async fn keys_of_former_members_are_told_from_those_that_work(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;

@@ -1,7 +1,9 @@
-//! What [`ApiKeys::find`](crate::ports::ApiKeys::find) promises.
+//! What [`ApiKeys::find`](crate::ports::ApiKeys::find) and [`ApiKeys::find_many`](crate::ports::ApiKeys::find_many)
+//! promise.
 
 use super::super::KeyStores;
 use super::super::scene::Scene;
+use crate::id::ApiKeyId;
 use crate::ports::DescendantKeys;
 
 pub async fn an_unknown_key_is_not_found(stores: KeyStores) {
@@ -37,4 +39,30 @@ pub async fn a_revoked_key_is_still_found(stores: KeyStores) {
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
 
     assert!(!scene.stored(&key).await.is_valid());
+}
+
+pub async fn of_many_keys_the_consumers_own_are_found_each_once(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+    let his = scene.add_key(&bob, "his").await;
+    let theirs = scene.add_key(&elsewhere, "hers, elsewhere").await;
+    let valid = scene.add_key(&ada, "valid").await;
+    let revoked = scene.add_child(&ada, &valid, "revoked").await;
+    scene.add_key(&ada, "not asked for").await;
+    scene.revoke(&ada, &revoked, DescendantKeys::Keep).await;
+    let find_many = async |ids: &[ApiKeyId]| {
+        let found = scene.stores.api_keys.find_many(ada.membership.id, ids).await;
+        let mut found = found.expect("the store answers");
+        found.sort_by_key(|key| key.id);
+        found
+    };
+    let own = [scene.stored(&valid).await, scene.stored(&revoked).await];
+
+    let asked = [his.id, valid.id, revoked.id, valid.id, scene.id(), theirs.id];
+    assert_eq!(find_many(&asked).await, own);
+    assert_eq!(find_many(&[]).await, []);
+    let thousands: Vec<ApiKeyId> = (0..40_000).map(|_| scene.id()).chain(asked).collect();
+    assert_eq!(find_many(&thousands).await, own);
 }

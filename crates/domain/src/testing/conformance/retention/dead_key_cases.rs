@@ -115,6 +115,10 @@ pub async fn a_removed_key_is_nowhere_and_its_events_stay(stores: Stores) {
     let family = owners.family(organization, key.id, FamilySize::DEFAULT).await;
     assert_eq!(family.expect("a family"), KeyFamily::default());
     assert_eq!(owners.find(organization, key.id).await.expect("an answer"), None);
+    let found = owners.find_many(organization, &[key.id]).await;
+    assert_eq!(found.expect("an answer"), []);
+    let found = keys.api_keys.find_many(consumer, &[key.id]).await;
+    assert_eq!(found.expect("an answer"), []);
     assert_eq!(scene.events(Some(organization)).await, events);
     assert_eq!(
         scene.events(None).await,
