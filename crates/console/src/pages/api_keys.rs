@@ -285,16 +285,15 @@ async fn rows(
         .iter()
         .map(|key| (key.id, KeyWords::from(key)))
         .collect();
-    // Such keys are few, and most are on the same page.
     let parents = page.items.iter().filter_map(ApiKey::parent);
-    let revoking = page.items.iter().filter_map(revoking_key);
-    let named: Vec<ApiKeyId> = parents.chain(revoking).collect();
-    for id in named {
-        if !known.contains_key(&id)
-            && let Some(key) = find(&console.keys, holder, id).await?
-        {
-            known.insert(id, KeyWords::from(&key));
-        }
+    let named: HashSet<ApiKeyId> = parents
+        .chain(page.items.iter().filter_map(revoking_key))
+        .collect();
+    let elsewhere: Vec<ApiKeyId> = named.into_iter().filter(|id| !known.contains_key(id)).collect();
+    // Most are on the same page.
+    if !elsewhere.is_empty() {
+        let found = console.keys.read_many(holder, &elsewhere).await?;
+        known.extend(found.iter().map(|key| (key.id, KeyWords::from(key))));
     }
     let owners = revoking_owners(console, holder, &page.items).await?;
     let rows = page.items.iter().map(|key| Row {

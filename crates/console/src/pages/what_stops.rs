@@ -9,7 +9,6 @@ use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
-use keyward_domain::keys::ReadKeyError;
 use keyward_domain::membership::{Member, Membership};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
@@ -66,14 +65,13 @@ impl WhatStops {
     pub(super) async fn on_leaving(console: &Console, member: &Member) -> Result<Self, Refusal> {
         let holder = &member.as_holder();
         let keys = own_valid_keys(console, holder).await?;
-        let mut revoked_parents = Vec::new();
-        for parent in parents_elsewhere(&keys) {
-            match console.keys.read(holder, parent).await {
-                Ok(key) => revoked_parents.push(SeenKey::from(key)),
-                Err(ReadKeyError::NotFound) => {}
-                Err(ReadKeyError::Storage(error)) => return Err(error.into()),
-            }
-        }
+        let elsewhere = parents_elsewhere(&keys);
+        let revoked_parents = if elsewhere.is_empty() {
+            Vec::new()
+        } else {
+            console.keys.read_many(holder, &elsewhere).await?
+        };
+        let revoked_parents: Vec<SeenKey> = revoked_parents.into_iter().map(SeenKey::from).collect();
         let projects = projects(console, holder.consumer().id).await?;
         let invitations = open_invitations(console, &member.membership).await?;
         Ok(Self::new(console, &keys, &revoked_parents, projects, invitations))
@@ -87,11 +85,13 @@ impl WhatStops {
     ) -> Result<Self, StorageError> {
         let consumer = membership.id;
         let keys = members_valid_keys(console, authority, consumer).await?;
-        let mut revoked_parents = Vec::new();
-        for parent in parents_elsewhere(&keys) {
-            let key = console.organization_keys.find(authority, parent).await?;
-            revoked_parents.extend(key.map(SeenKey::from));
-        }
+        let elsewhere = parents_elsewhere(&keys);
+        let revoked_parents = if elsewhere.is_empty() {
+            Vec::new()
+        } else {
+            console.organization_keys.find_many(authority, &elsewhere).await?
+        };
+        let revoked_parents: Vec<SeenKey> = revoked_parents.into_iter().map(SeenKey::from).collect();
         let projects = projects(console, consumer).await?;
         let invitations = open_invitations(console, membership).await?;
         Ok(Self::new(console, &keys, &revoked_parents, projects, invitations))
@@ -174,7 +174,7 @@ async fn members_valid_keys(
 }
 
 /// The keys that created some of these and are not among them, because they are revoked.
-fn parents_elsewhere(keys: &[SeenKey]) -> HashSet<ApiKeyId> {
+fn parents_elsewhere(keys: &[SeenKey]) -> Vec<ApiKeyId> {
     let valid: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
     let parents: HashSet<ApiKeyId> = keys.iter().filter_map(|key| key.above).collect();
     parents.difference(&valid).copied().collect()

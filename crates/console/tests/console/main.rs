@@ -25,6 +25,7 @@ mod membership;
 mod organization_keys;
 mod project;
 mod projects;
+mod questions;
 mod revoke_key;
 mod running;
 mod same_origin;

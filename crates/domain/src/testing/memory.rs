@@ -51,6 +51,7 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct State {
+    questions: usize,
     down: bool,
     refusal: Option<fn() -> StorageError>,
     organizations: Vec<Organization>,
@@ -152,6 +153,12 @@ impl MemoryStore {
         self.lock().refusal = None;
     }
 
+    /// How often a port was called so far.
+    #[must_use]
+    pub fn questions(&self) -> usize {
+        self.lock().questions
+    }
+
     /// Every audit event so far, oldest first.
     #[must_use]
     pub fn events(&self) -> Vec<AuditEvent> {
@@ -163,7 +170,8 @@ impl MemoryStore {
     }
 
     fn state(&self) -> Result<MutexGuard<'_, State>, StorageError> {
-        let state = self.lock();
+        let mut state = self.lock();
+        state.questions += 1;
         if state.down {
             Err(StorageError::Unavailable(
                 "the store was taken down by a test".into(),

@@ -1,0 +1,114 @@
+//! How often pages ask the store: for many rows no more often than for few.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use keyward_domain::audit::RequestSource;
+use keyward_domain::clock::Clock;
+use keyward_domain::keys::IssuedKey;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::ports::DescendantKeys;
+use keyward_domain::retention::ports::RetentionStore;
+
+use crate::browser::Browser;
+use crate::running::{LIST, Running};
+
+const SETTINGS: &str = "/organizations/acme/settings";
+
+/// Grace, who holds keys of which each was created by another one, which it revoked.
+struct Scene {
+    running: Running,
+    grace: Member,
+    owner: Browser,
+    holder: Browser,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let (running, ada) = Running::with_ada().await;
+        let grace = running
+            .installation
+            .member(&ada.organization, "grace", Role::Member);
+        Self {
+            owner: running.signed_in("ada").await,
+            holder: running.signed_in("grace").await,
+            running,
+            grace,
+        }
+    }
+
+    async fn issue_replacement(&self, name: &str) {
+        let installation = &self.running.installation;
+        let parent = installation.issue(&self.grace.as_holder(), name).await;
+        self.replace(&parent, &format!("{name} again")).await;
+    }
+
+    async fn replace(&self, parent: &IssuedKey, name: &str) {
+        let installation = &self.running.installation;
+        let through_parent = installation.caller(parent).await.as_holder();
+        let child = installation.issue(&through_parent, name).await;
+        let through_child = installation.caller(&child).await.as_holder();
+        let (id, source) = (parent.key.id, RequestSource::default());
+        let keys = installation.keys();
+        keys.revoke(&through_child, id, DescendantKeys::Keep, source)
+            .await
+            .unwrap();
+    }
+
+    async fn asked(&self, browser: &Browser, path: &str) -> usize {
+        let store = &self.running.installation.store;
+        let before = store.questions();
+        let page = browser.get(path).await;
+        assert_eq!(page.status, 200, "{path}: {}", page.text());
+        store.questions() - before
+    }
+
+    /// For each page that shows the keys of Grace.
+    async fn asked_about_keys(&self) -> Vec<usize> {
+        let removal = format!("{SETTINGS}/members/{}/remove", self.grace.membership.id);
+        let mut asked = Vec::new();
+        for (browser, path) in [
+            (&self.holder, LIST),
+            (&self.holder, &format!("{LIST}?status=revoked")),
+            (&self.holder, &format!("{SETTINGS}/general/leave")),
+            (&self.owner, &removal),
+        ] {
+            asked.push(self.asked(browser, path).await);
+        }
+        asked
+    }
+}
+
+#[tokio::test]
+async fn pages_of_keys_ask_about_all_keys_that_are_elsewhere_at_once() {
+    let scene = Scene::new().await;
+    scene.issue_replacement("first").await;
+    let few = scene.asked_about_keys().await;
+    for number in 0..9 {
+        scene.issue_replacement(&format!("key {number}")).await;
+    }
+    let page = scene.holder.get(LIST).await.text();
+    assert_eq!(page.matches("by key key").count(), 9, "{page}");
+    assert_eq!(scene.asked_about_keys().await, few);
+}
+
+#[tokio::test]
+async fn pages_of_keys_ask_once_about_keys_that_are_gone() {
+    let scene = Scene::new().await;
+    scene.issue_replacement("first").await;
+    let few = scene.asked_about_keys().await;
+    for number in 0..9 {
+        scene.issue_replacement(&format!("key {number}")).await;
+    }
+    let installation = &scene.running.installation;
+    let later = installation.builder.clock.now() + TimeDelta::days(1);
+    let store = Arc::new(installation.store.clone());
+    assert_eq!(store.remove_dead_keys(later, 100).await.unwrap(), 10);
+    let page = scene.holder.get(LIST).await.text();
+    assert!(page.contains("key 8 again") && !page.contains("by key"), "{page}");
+    let (now, before) = (scene.asked_about_keys().await, few);
+    assert!(
+        now.iter().zip(&before).all(|(now, before)| now <= before),
+        "{now:?} {before:?}"
+    );
+}
