@@ -91,8 +91,7 @@ struct Row {
     description: String,
     hint: String,
     created: Moment,
-    /// The key that created it, if a key did.
-    parent: Option<KeyWords>,
+    created_by: Creator,
     last_used: Option<LastUsed>,
     revoked: Option<Revoked>,
     edit: String,
@@ -111,6 +110,15 @@ impl Row {
 struct KeyWords {
     name: String,
     hint: String,
+}
+
+/// Who created a key.
+enum Creator {
+    /// In the console.
+    Holder,
+    Key(KeyWords),
+    /// A key that is not kept any more.
+    ForgottenKey,
 }
 
 struct Revoked {
@@ -352,9 +360,12 @@ fn row(
         description: key.description.to_string(),
         hint: key.hint.to_string(),
         created: Moment(key.created_at),
-        parent: match key.origin {
-            Origin::Console(_) => None,
-            Origin::Key(parent) => known.get(&parent).cloned(),
+        created_by: match key.origin {
+            Origin::Console(_) => Creator::Holder,
+            Origin::Key(parent) => known
+                .get(&parent)
+                .cloned()
+                .map_or(Creator::ForgottenKey, Creator::Key),
         },
         last_used: key.last_use.map(LastUsed::from),
         revoked: key.revocation.as_ref().map(|revocation| Revoked {

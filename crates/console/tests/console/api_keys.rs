@@ -1,7 +1,10 @@
+use chrono::TimeDelta;
 use keyward_domain::api_key::{KeyDescription, KeyEdit};
 use keyward_domain::audit::RequestSource;
+use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::DescendantKeys;
+use keyward_domain::retention::ports::RetentionStore;
 
 use crate::browser::form;
 use crate::running::{LIST, NEW, Running};
@@ -42,6 +45,24 @@ async fn the_table_shows_hint_state_and_origin_and_only_ones_own_keys() {
     assert!(
         list.shows("<time datetime=\"2026-01-01T00:00:00.000Z\" title=\"1 January 2026, 00:00:00 UTC\">")
     );
+}
+
+#[tokio::test]
+async fn a_key_whose_creator_is_not_kept_any_more_was_not_created_in_the_console() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let parent = installation.issue(&ada.as_holder(), "Parent").await;
+    let through_parent = installation.caller(&parent).await.as_holder();
+    installation.issue(&through_parent, "Child").await;
+    let (keys, source) = (installation.keys(), RequestSource::default());
+    keys.revoke(&ada.as_holder(), parent.key.id, DescendantKeys::Keep, source)
+        .await
+        .unwrap();
+    let later = installation.builder.clock.now() + TimeDelta::days(1);
+    assert_eq!(installation.store.remove_dead_keys(later, 1).await.unwrap(), 1);
+    let text = running.signed_in("ada").await.get(LIST).await.text();
+    assert!(text.contains("by a key that is not kept any more"), "{text}");
+    assert!(!text.contains("in the console"), "{text}");
 }
 
 #[tokio::test]
