@@ -32,7 +32,6 @@ pub(crate) mod organization_keys;
 mod own_projects;
 pub(crate) mod project;
 pub(crate) mod project_members;
-mod project_roster;
 pub(crate) mod projects;
 pub(crate) mod remove_member;
 pub(crate) mod revoke_api_key;

@@ -16,7 +16,6 @@ use poem::{Response, handler};
 use crate::forms::{Fields, Form, Query};
 use crate::pages::field::{Field, focus_first_error};
 use crate::pages::moment::Moment;
-use crate::pages::project_roster::members_among;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
 use crate::path_id::PathId;
@@ -185,7 +184,10 @@ async fn page<'a>(
         after,
     };
     let members = console.projects.members(authority, project.id, request).await?;
-    let inside = members_among(&console.projects, authority, project.id, &[viewer]).await?;
+    let inside = console
+        .projects
+        .members_among(authority, project.id, &[viewer])
+        .await?;
     let address = links::project(slug, project.id);
     Ok(ProjectPage {
         settings: Settings::new(insider, Section::Projects),
@@ -245,7 +247,10 @@ async fn notice(
         let Some(id) = query.optional(word).and_then(|id| id.parse().ok()) else {
             continue;
         };
-        let inside = members_among(&console.projects, authority, overview.project.id, &[id]).await?;
+        let inside = console
+            .projects
+            .members_among(authority, overview.project.id, &[id])
+            .await?;
         if inside.contains(&id) == is_in
             && let Some(member) = console.members.find(authority, id).await?
         {

@@ -13,7 +13,6 @@ use crate::forms::{Fields, Form, Query};
 use crate::pages::listing::Listing;
 use crate::pages::members::MEMBERS;
 use crate::pages::project::{after_adding, after_removal, find};
-use crate::pages::project_roster::members_among;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
 use crate::path_id::PathId;
@@ -64,7 +63,7 @@ pub(crate) async fn show(
         .list(&authority, filter, listing.request())
         .await?;
     let ids: Vec<MembershipId> = found.items.iter().map(|member| member.membership.id).collect();
-    let inside = members_among(&console.projects, &authority, id, &ids).await?;
+    let inside = console.projects.members_among(&authority, id, &ids).await?;
     let added = query.optional("added").and_then(|id| id.parse().ok());
     let slug = &insider.member.organization.slug;
     let list = links::add_project_members(slug, id);

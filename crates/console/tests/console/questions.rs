@@ -11,9 +11,18 @@ use keyward_domain::ports::DescendantKeys;
 use keyward_domain::retention::ports::RetentionStore;
 
 use crate::browser::Browser;
+use crate::projects::{project, put_in};
 use crate::running::{LIST, Running};
 
 const SETTINGS: &str = "/organizations/acme/settings";
+
+async fn asked(running: &Running, browser: &Browser, path: &str) -> usize {
+    let store = &running.installation.store;
+    let before = store.questions();
+    let page = browser.get(path).await;
+    assert_eq!(page.status, 200, "{path}: {}", page.text());
+    store.questions() - before
+}
 
 /// Grace, who holds keys of which each was created by another one, which it revoked.
 struct Scene {
@@ -55,27 +64,19 @@ impl Scene {
             .unwrap();
     }
 
-    async fn asked(&self, browser: &Browser, path: &str) -> usize {
-        let store = &self.running.installation.store;
-        let before = store.questions();
-        let page = browser.get(path).await;
-        assert_eq!(page.status, 200, "{path}: {}", page.text());
-        store.questions() - before
-    }
-
     /// For each page that shows the keys of Grace.
     async fn asked_about_keys(&self) -> Vec<usize> {
         let removal = format!("{SETTINGS}/members/{}/remove", self.grace.membership.id);
-        let mut asked = Vec::new();
+        let mut counts = Vec::new();
         for (browser, path) in [
             (&self.holder, LIST),
             (&self.holder, &format!("{LIST}?status=revoked")),
             (&self.holder, &format!("{SETTINGS}/general/leave")),
             (&self.owner, &removal),
         ] {
-            asked.push(self.asked(browser, path).await);
+            counts.push(asked(&self.running, browser, path).await);
         }
-        asked
+        counts
     }
 }
 
@@ -114,4 +115,28 @@ async fn pages_of_keys_ask_once_about_keys_that_are_gone() {
         now.iter().zip(&before).all(|(now, before)| now <= before),
         "{now:?} {before:?}"
     );
+}
+
+#[tokio::test]
+async fn adding_members_to_a_project_asks_once_who_is_in_it() {
+    let (running, ada) = Running::with_ada().await;
+    let project = project(&running, &ada, "Notes").await;
+    let path = format!("{SETTINGS}/projects/{}/add-members?search=engineer", project.id);
+    let installation = &running.installation;
+    let browser = running.signed_in("ada").await;
+    let first = installation.member(&ada.organization, "engineer", Role::Member);
+    put_in(&running, &ada, &project, &first).await;
+    let few = asked(&running, &browser, &path).await;
+    // Between those who are looked for are pages of others.
+    for number in 0..5 {
+        for other in 0..60 {
+            let name = format!("other{number}x{other}");
+            let other = installation.member(&ada.organization, &name, Role::Member);
+            put_in(&running, &ada, &project, &other).await;
+        }
+        installation.member(&ada.organization, &format!("engineer{number}"), Role::Member);
+    }
+    let page = browser.get(&path).await.text();
+    assert!(page.contains("engineer4"), "{page}");
+    assert_eq!(asked(&running, &browser, &path).await, few);
 }

@@ -1,5 +1,6 @@
 //! Projects: creating, renaming and archiving them, and who works on them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::administration::Authority;
@@ -139,6 +140,21 @@ impl Projects {
         page: PageRequest<MembershipId>,
     ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
         self.projects.members(authority.organization_id(), id, page).await
+    }
+
+    /// Those of these members of the organization that are in a project.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn members_among(
+        &self,
+        authority: &Authority,
+        id: ProjectId,
+        members: &[MembershipId],
+    ) -> Result<HashSet<MembershipId>, StorageError> {
+        self.projects
+            .members_among(authority.organization_id(), id, members)
+            .await
     }
 
     /// Adds a member of the organization to a project. Who is in it already stays.

@@ -8,6 +8,8 @@ mod reachable;
 mod read;
 mod row;
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
@@ -85,6 +87,17 @@ impl ProjectStore for PostgresStore {
         page: PageRequest<MembershipId>,
     ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
         self.read(move |connection| Box::pin(members::list(connection, organization, id, page)))
+            .await
+    }
+
+    async fn members_among(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        members: &[MembershipId],
+    ) -> Result<HashSet<MembershipId>, StorageError> {
+        let members = members.to_vec();
+        self.read(move |connection| Box::pin(members::among(connection, organization, id, members)))
             .await
     }
 

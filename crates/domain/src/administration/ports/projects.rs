@@ -1,5 +1,7 @@
 //! The store of projects.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 
 use crate::audit::AuditEvent;
@@ -68,6 +70,14 @@ pub trait ProjectStore: Send + Sync {
         id: ProjectId,
         page: PageRequest<MembershipId>,
     ) -> Result<Page<ProjectMember, MembershipId>, StorageError>;
+
+    /// Those of these members that are live and in a project.
+    async fn members_among(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        members: &[MembershipId],
+    ) -> Result<HashSet<MembershipId>, StorageError>;
 
     /// Adds a live member to a project. MUST NOT write the event if they are in it.
     ///

@@ -371,6 +371,7 @@ suite! { $
             what_is_so_already_writes_no_event
             pages_of_project_members_add_up_to_the_whole_list
             a_project_shows_its_members_to_its_organization_only
+            of_many_members_those_that_are_in_a_project_are_found_at_once
             whoever_leaves_is_taken_out_of_all_projects_and_comes_back_without
             project_members_are_changed_by_live_owners_and_administrators_only
             only_live_members_of_the_organization_are_in_its_projects

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 
 use super::{MemoryStore, State, newest_first};
@@ -110,6 +112,21 @@ impl ProjectStore for MemoryStore {
             })
             .collect();
         Ok(newest_first(members, page, |member| member.membership.id))
+    }
+
+    async fn members_among(
+        &self,
+        organization: OrganizationId,
+        id: ProjectId,
+        members: &[MembershipId],
+    ) -> Result<HashSet<MembershipId>, StorageError> {
+        let state = self.state()?;
+        let inside = state
+            .project(organization, id)
+            .into_iter()
+            .flat_map(|project| state.live_members_of(project))
+            .map(|membership| membership.id);
+        Ok(inside.filter(|id| members.contains(id)).collect())
     }
 
     async fn add_member(

@@ -1,5 +1,6 @@
 //! Who is in a project.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 
 use diesel::dsl::exists;
@@ -10,6 +11,7 @@ use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
+use uuid::Uuid;
 
 use crate::abort::Abort;
 use crate::limit::one_more;
@@ -51,6 +53,26 @@ pub(super) async fn list(
     Ok(Page::from_one_more(members?, page.size, |member| {
         member.membership.id
     }))
+}
+
+pub(super) async fn among(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    id: ProjectId,
+    members: Vec<MembershipId>,
+) -> Result<HashSet<MembershipId>, Abort<Infallible>> {
+    let members: Vec<Uuid> = members.iter().map(|member| member.as_uuid()).collect();
+    let inside: Vec<Uuid> = project_members::table
+        .inner_join(projects::table)
+        .inner_join(memberships::table)
+        .filter(projects::organization_id.eq(organization.as_uuid()))
+        .filter(project_members::project_id.eq(id.as_uuid()))
+        .filter(memberships::ended_at.is_null())
+        .filter(project_members::membership_id.eq_any(members))
+        .select(project_members::membership_id)
+        .load(connection)
+        .await?;
+    Ok(inside.into_iter().map(MembershipId::from_uuid).collect())
 }
 
 pub(super) async fn add(

@@ -1,5 +1,6 @@
 //! Who is in a project.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 
 use diesel::dsl::exists;
@@ -51,6 +52,28 @@ pub(super) fn list(
     Ok(Page::from_one_more(members?, page.size, |member| {
         member.membership.id
     }))
+}
+
+pub(super) fn among(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    id: ProjectId,
+    members: Vec<MembershipId>,
+) -> Result<HashSet<MembershipId>, Abort<Infallible>> {
+    let members = members.iter().map(|member| StoredId(member.as_uuid()));
+    let inside: Vec<StoredId> = project_members::table
+        .inner_join(projects::table)
+        .inner_join(memberships::table)
+        .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(project_members::project_id.eq(StoredId(id.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .filter(project_members::membership_id.eq_any(members))
+        .select(project_members::membership_id)
+        .load(connection)?;
+    Ok(inside
+        .into_iter()
+        .map(|id| MembershipId::from_uuid(id.0))
+        .collect())
 }
 
 pub(super) fn add(

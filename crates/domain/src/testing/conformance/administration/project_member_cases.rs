@@ -113,6 +113,53 @@ pub async fn a_project_shows_its_members_to_its_organization_only(stores: Stores
     assert_eq!(overview.map(|overview| overview.members), Some(0));
 }
 
+pub async fn of_many_members_those_that_are_in_a_project_are_found_at_once(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let [bob, cleo, former, elsewhere] = [
+        scene.join(&ada.organization, "bob").await,
+        scene.join(&ada.organization, "cleo").await,
+        scene.join(&ada.organization, "former").await,
+        scene.join(&ada.organization, "elsewhere").await,
+    ];
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    let other_project = scene.add_project(&ada.organization, "Other").await;
+    for member in [&bob, &cleo, &former] {
+        scene.assign(&project, member).await.expect("added");
+    }
+    scene.assign(&other_project, &elsewhere).await.expect("added");
+    // By the shortest way, past the port that would take them out.
+    scene.end_membership(&former).await;
+    let among = async |project: &Project, members: &[MembershipId]| {
+        let (organization, projects) = (project.organization_id, &scene.stores.projects);
+        let among = projects.members_among(organization, project.id, members).await;
+        let mut among: Vec<MembershipId> = among.expect("the store answers").into_iter().collect();
+        among.sort_unstable();
+        among
+    };
+
+    let [ada_id, bob_id, cleo_id, former_id, elsewhere_id] =
+        [&ada, &bob, &cleo, &former, &elsewhere].map(|member| member.membership.id);
+    let asked = [
+        cleo_id,
+        ada_id,
+        bob_id,
+        former_id,
+        elsewhere_id,
+        cleo_id,
+        scene.id(),
+    ];
+    assert_eq!(among(&project, &asked).await, [bob_id, cleo_id]);
+    assert_eq!(among(&project, &[cleo_id]).await, [cleo_id]);
+    assert_eq!(among(&project, &[]).await, []);
+    scene.archive(&project).await.expect("archived");
+    assert_eq!(among(&project, &asked).await, [bob_id, cleo_id]);
+    let pretended = Project {
+        organization_id: scene.add_organization("Difference Engines").await.id,
+        ..project
+    };
+    assert_eq!(among(&pretended, &asked).await, []);
+}
+
 pub async fn whoever_leaves_is_taken_out_of_all_projects_and_comes_back_without(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
