@@ -1,12 +1,14 @@
 //! Revoking members' keys, deliberately: some, all of a person, or all that were created before a moment. The page says
 //! what will stop, and why is said to those whose keys they are.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
-use keyward_domain::administration::ports::{KeySelection, KeysAtStake, MomentNotSettled, RevokeKeysError};
+use keyward_domain::administration::ports::{
+    AtStake, HeldKey, KeySelection, MomentNotSettled, RevokeKeysError,
+};
 use keyward_domain::administration::{Authority, RevocationStopped, RevokedKeys, WhyStopped};
 use keyward_domain::api_key::RevocationNote;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
@@ -250,23 +252,14 @@ async fn page(
     selected: &Selected,
 ) -> Result<RevokeKeysPage, Refusal> {
     let slug = &insider.member.organization.slug;
-    let at_stake = |selection| console.organization_keys.at_stake(authority, selection);
+    let selection = selected.selection(console, DescendantKeys::Revoke)?;
+    let AtStake {
+        selected: own,
+        descendants,
+    } = console.organization_keys.at_stake(authority, selection).await?;
     // These rows tell of nobody but the holder.
     let nobody = HashMap::new();
-    let own = at_stake(selected.selection(console, DescendantKeys::Keep)?).await?;
-    let (descendants, shown_descendants) = match selected {
-        Selected::Keys(ids) => {
-            let family = at_stake(selected.selection(console, DescendantKeys::Revoke)?).await?;
-            let selected: HashSet<&ApiKeyId> = ids.iter().collect();
-            let KeysAtStake { keys, first, .. } = family;
-            let first = first.iter().filter(|key| !selected.contains(&key.id));
-            (
-                keys.saturating_sub(own.keys),
-                first.map(|key| KeyRow::new(key, slug, &nobody)).collect(),
-            )
-        }
-        Selected::OfHolder(_) | Selected::IssuedBefore(_) => (0, Vec::new()),
-    };
+    let rows = |keys: &[HeldKey]| keys.iter().map(|key| KeyRow::new(key, slug, &nobody)).collect();
     Ok(RevokeKeysPage {
         settings: Settings::new(insider, Section::ApiKeys),
         list: links::organization_keys(slug),
@@ -277,13 +270,9 @@ async fn page(
         without_access: own.without_access,
         stopping: own.keys.saturating_sub(own.without_access),
         holders: own.holders,
-        shown: own
-            .first
-            .iter()
-            .map(|key| KeyRow::new(key, slug, &nobody))
-            .collect(),
-        descendants,
-        shown_descendants,
+        shown: rows(&own.first),
+        descendants: descendants.keys,
+        shown_descendants: rows(&descendants.first),
         revoke_descendants: false,
         note: Field::default(),
         confirmation_missing: false,

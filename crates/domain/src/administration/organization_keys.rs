@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::administration::Authority;
 use crate::administration::ports::{
-    FamilySize, HeldKey, KeyFamily, KeySelection, KeysAtStake, MomentNotSettled, OrganizationKeyFilter,
+    AtStake, FamilySize, HeldKey, KeyFamily, KeySelection, MomentNotSettled, OrganizationKeyFilter,
     OrganizationKeyStore, RevokeKeysError, SettledMoment,
 };
 use crate::api_key::{RevocationNote, RevocationReason};
@@ -104,7 +104,7 @@ impl OrganizationKeys {
         &self,
         authority: &Authority,
         selection: KeySelection,
-    ) -> Result<KeysAtStake, StorageError> {
+    ) -> Result<AtStake, StorageError> {
         self.keys.at_stake(authority.organization_id(), selection).await
     }
 

@@ -23,7 +23,7 @@ pub use invitations::{
 pub use members::{ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore};
 pub use names::Names;
 pub use organization_keys::{
-    FamilySize, HeldKey, HeldKeyUse, HolderFilter, KeyFamily, KeyHolder, KeySelection, KeysAtStake,
+    AtStake, FamilySize, HeldKey, HeldKeyUse, HolderFilter, KeyFamily, KeyHolder, KeySelection, KeysAtStake,
     OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
 };
 pub use projects::{

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
-    FamilySize, HeldKey, KeyFamily, KeySelection, KeysAtStake, OrganizationKeyFilter, OrganizationKeyStore,
+    AtStake, FamilySize, HeldKey, KeyFamily, KeySelection, OrganizationKeyFilter, OrganizationKeyStore,
     RevokeKeysError,
 };
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
@@ -66,7 +66,7 @@ impl OrganizationKeyStore for PostgresStore {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
-    ) -> Result<KeysAtStake, StorageError> {
+    ) -> Result<AtStake, StorageError> {
         self.read(move |connection| Box::pin(read::at_stake(connection, organization, selection)))
             .await
     }

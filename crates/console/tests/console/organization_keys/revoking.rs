@@ -70,6 +70,23 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
 }
 
 #[tokio::test]
+async fn the_keys_that_came_from_the_selected_ones_are_named_however_many_were_selected() {
+    let scene = Scene::new().await;
+    let mut selected = Vec::new();
+    for number in 0..20 {
+        selected.push(scene.issue(&scene.bob, &format!("a{number:02}")).await);
+    }
+    scene.issue_below(&selected[0], "zebra").await;
+    let all: Vec<_> = selected.iter().collect();
+    let text = scene.owner.get(&selecting(&all)).await.text();
+    let (_, descendants) = text.split_once("1 more valid key was made from these").unwrap();
+    assert!(
+        descendants.contains("zebra") && !descendants.contains("And 1 more"),
+        "{descendants}"
+    );
+}
+
+#[tokio::test]
 async fn before_a_member_goes_it_is_said_when_and_from_where_their_keys_were_used() {
     let scene = Scene::new().await;
     let used = scene.issue(&scene.bob, "used").await;

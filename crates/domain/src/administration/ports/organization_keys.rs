@@ -54,13 +54,14 @@ pub trait OrganizationKeyStore: Send + Sync {
         size: FamilySize,
     ) -> Result<KeyFamily, StorageError>;
 
-    /// What [`OrganizationKeyStore::revoke`] would revoke now, with the first [`KeysAtStake::SHOWN`] keys by
-    /// [`ApiKey::search_text`], which begins with the name, and where that is the same by rising identifier.
+    /// What [`OrganizationKeyStore::revoke`] would revoke now. Of the selected keys, and of what came from them, the first
+    /// [`KeysAtStake::SHOWN`] by [`ApiKey::search_text`], which begins with the name, and where that is the same by rising
+    /// identifier.
     async fn at_stake(
         &self,
         organization: OrganizationId,
         selection: KeySelection,
-    ) -> Result<KeysAtStake, StorageError>;
+    ) -> Result<AtStake, StorageError>;
 
     /// Revokes the first of the selected keys that are valid, by rising identifier, and returns them. Selected keys that
     /// the organization does not have are passed over.
@@ -301,7 +302,16 @@ pub enum KeySelection {
 }
 
 /// What a revocation would end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AtStake {
+    /// Of the keys that were selected.
+    pub selected: KeysAtStake,
+    /// Of the other keys, those that came from these; nothing unless the selection means them, too.
+    pub descendants: KeysAtStake,
+}
+
+/// Some of what a revocation would end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeysAtStake {
     /// How many valid keys.
     pub keys: u32,

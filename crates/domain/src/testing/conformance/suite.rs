@@ -467,6 +467,7 @@ suite! { $
             of_a_large_family_the_key_its_line_and_what_is_valid_come_first
             what_is_at_stake_is_what_a_revocation_ends
             of_many_keys_at_stake_the_first_by_name_are_shown
+            of_selected_keys_and_of_what_came_from_them_the_first_by_name_are_shown_apart
         }
         revoke_many_cases {
             revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_each

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 
 use super::{MemoryStore, State};
 use crate::administration::ports::{
-    FamilySize, HeldKey, KeyFamily, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
+    AtStake, FamilySize, HeldKey, KeyFamily, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
     OrganizationKeyStore, RevokeKeysError,
 };
 use crate::api_key::{ApiKey, Revocation, RevocationNote, RevocationReason};
@@ -101,29 +101,18 @@ impl OrganizationKeyStore for MemoryStore {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
-    ) -> Result<KeysAtStake, StorageError> {
+    ) -> Result<AtStake, StorageError> {
         let state = self.state()?;
-        let selected: HashSet<ApiKeyId> = state.valid_of(organization, selection).into_iter().collect();
-        let mut keys: Vec<&ApiKey> = state
-            .keys_within(organization)
-            .filter(|key| selected.contains(&key.id))
-            .collect();
-        keys.sort_by_key(|key| (key.search_text(), key.id));
-        let holders: HashSet<ConsumerId> = keys.iter().map(|key| key.consumer_id).collect();
-        let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
-        let has_left = |key: &&&ApiKey| {
-            let holder = state.holder_of(key.consumer_id);
-            holder.is_some_and(|holder| !holder.membership.is_live())
+        let chosen = match &selection {
+            KeySelection::Keys { ids, .. } => Some(ids.clone()),
+            KeySelection::OfConsumer(_) | KeySelection::IssuedBefore(_) => None,
         };
-        Ok(KeysAtStake {
-            keys: counted(keys.len()),
-            without_access: counted(keys.iter().filter(has_left).count()),
-            holders: counted(holders.len()),
-            first: keys
-                .into_iter()
-                .take(KeysAtStake::SHOWN)
-                .filter_map(|key| state.held(key))
-                .collect(),
+        let valid = state.valid_of(organization, selection).into_iter();
+        let (selected, descendants) =
+            valid.partition(|id| chosen.as_ref().is_none_or(|chosen| chosen.contains(id)));
+        Ok(AtStake {
+            selected: state.at_stake(organization, selected),
+            descendants: state.at_stake(organization, descendants),
         })
     }
 
@@ -176,6 +165,30 @@ impl State {
 
     fn held(&self, key: &ApiKey) -> Option<HeldKey> {
         Some(HeldKey::new(key.clone(), self.holder_of(key.consumer_id)?))
+    }
+
+    fn at_stake(&self, organization: OrganizationId, ids: HashSet<ApiKeyId>) -> KeysAtStake {
+        let mut keys: Vec<&ApiKey> = self
+            .keys_within(organization)
+            .filter(|key| ids.contains(&key.id))
+            .collect();
+        keys.sort_by_key(|key| (key.search_text(), key.id));
+        let holders: HashSet<ConsumerId> = keys.iter().map(|key| key.consumer_id).collect();
+        let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        let has_left = |key: &&&ApiKey| {
+            let holder = self.holder_of(key.consumer_id);
+            holder.is_some_and(|holder| !holder.membership.is_live())
+        };
+        KeysAtStake {
+            keys: counted(keys.len()),
+            without_access: counted(keys.iter().filter(has_left).count()),
+            holders: counted(holders.len()),
+            first: keys
+                .into_iter()
+                .take(KeysAtStake::SHOWN)
+                .filter_map(|key| self.held(key))
+                .collect(),
+        }
     }
 
     /// These keys and all that came from them, each once.

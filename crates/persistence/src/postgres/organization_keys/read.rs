@@ -1,5 +1,6 @@
 //! Listing keys, and what belongs to them.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 
 use diesel::dsl::{count_star, sql};
@@ -10,14 +11,14 @@ use diesel::prelude::{
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::{
-    HeldKey, HolderFilter, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
+    AtStake, HeldKey, HolderFilter, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
 };
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
-use keyward_domain::ports::{StatusFilter, StorageError};
+use keyward_domain::ports::{DescendantKeys, StatusFilter, StorageError};
 use uuid::Uuid;
 
-use super::selection::{Selected, organization_of_key, valid_of};
+use super::selection::{Selected, organization_of_key, valid_of, valid_with_descendants};
 use crate::abort::Abort;
 use crate::limit::{at_most, one_more};
 use crate::postgres::api_keys::row::KeyRow;
@@ -95,10 +96,38 @@ pub(super) async fn at_stake(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
     selection: KeySelection,
+) -> Result<AtStake, Abort<Infallible>> {
+    let descendants = match &selection {
+        KeySelection::Keys {
+            ids,
+            descendants: DescendantKeys::Revoke,
+        } => {
+            let mut below = valid_with_descendants(connection, organization, ids).await?;
+            let selected: HashSet<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+            below.retain(|key| !selected.contains(key));
+            keys_at_stake(connection, organization, &Selected::Keys(below)).await?
+        }
+        KeySelection::Keys {
+            descendants: DescendantKeys::Keep,
+            ..
+        }
+        | KeySelection::OfConsumer(_)
+        | KeySelection::IssuedBefore(_) => KeysAtStake::default(),
+    };
+    let selected = Selected::without_descendants(&selection);
+    Ok(AtStake {
+        selected: keys_at_stake(connection, organization, &selected).await?,
+        descendants,
+    })
+}
+
+async fn keys_at_stake(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    selected: &Selected,
 ) -> Result<KeysAtStake, Abort<Infallible>> {
-    let selected = Selected::new(connection, organization, selection).await?;
     let (keys, holders): (i64, i64) = api_keys::table
-        .filter(valid_of(organization, &selected))
+        .filter(valid_of(organization, selected))
         .select((
             count_star(),
             sql::<BigInt>("count(DISTINCT api_keys.consumer_id)"),
@@ -110,13 +139,13 @@ pub(super) async fn at_stake(
         .filter(memberships::ended_at.is_not_null())
         .select(memberships::id);
     let without_access: i64 = api_keys::table
-        .filter(valid_of(organization, &selected))
+        .filter(valid_of(organization, selected))
         .filter(api_keys::consumer_id.eq_any(former_members))
         .count()
         .get_result(connection)
         .await?;
     let first: Vec<Uuid> = api_keys::table
-        .filter(valid_of(organization, &selected))
+        .filter(valid_of(organization, selected))
         // By code point, as everywhere.
         .order((sql::<Text>("api_keys.search_text COLLATE \"C\""), api_keys::id))
         .limit(at_most(KeysAtStake::SHOWN))

@@ -47,21 +47,41 @@ impl Selected {
         match selection {
             KeySelection::Keys {
                 ids,
-                descendants: DescendantKeys::Keep,
-            } => Ok(Self::Keys(ids.iter().map(|id| id.as_uuid()).collect())),
-            KeySelection::Keys {
-                ids,
                 descendants: DescendantKeys::Revoke,
             } => {
-                let consumers = consumers_of_keys(connection, organization, &ids).await?;
-                let lineage = lineage_of_valid(connection, &consumers).await?;
-                let roots = ids.iter().map(|id| id.as_uuid());
-                Ok(Self::Keys(lineage.valid_from(roots)))
+                let keys = valid_with_descendants(connection, organization, &ids).await?;
+                Ok(Self::Keys(keys))
             }
-            KeySelection::OfConsumer(consumer) => Ok(Self::OfConsumer(consumer)),
-            KeySelection::IssuedBefore(moment) => Ok(Self::IssuedBefore(moment.get())),
+            KeySelection::Keys {
+                descendants: DescendantKeys::Keep,
+                ..
+            }
+            | KeySelection::OfConsumer(_)
+            | KeySelection::IssuedBefore(_) => Ok(Self::without_descendants(&selection)),
         }
     }
+
+    /// What was selected itself.
+    pub(super) fn without_descendants(selection: &KeySelection) -> Self {
+        match selection {
+            KeySelection::Keys { ids, descendants: _ } => {
+                Self::Keys(ids.iter().map(|id| id.as_uuid()).collect())
+            }
+            KeySelection::OfConsumer(consumer) => Self::OfConsumer(*consumer),
+            KeySelection::IssuedBefore(moment) => Self::IssuedBefore(moment.get()),
+        }
+    }
+}
+
+/// The valid ones of these keys and of what came from them.
+pub(super) async fn valid_with_descendants(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    ids: &[ApiKeyId],
+) -> QueryResult<Vec<Uuid>> {
+    let consumers = consumers_of_keys(connection, organization, ids).await?;
+    let lineage = lineage_of_valid(connection, &consumers).await?;
+    Ok(lineage.valid_from(ids.iter().map(|id| id.as_uuid())))
 }
 
 /// Whose new keys a selection may come to have: none are born that were created before a moment that is settled.

@@ -1,5 +1,6 @@
 //! Listing keys, and what belongs to them.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 
 use diesel::dsl::{count_star, sql};
@@ -9,13 +10,14 @@ use diesel::prelude::{
 };
 use diesel::sql_types::BigInt;
 use keyward_domain::administration::ports::{
-    HeldKey, HolderFilter, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
+    AtStake, HeldKey, HolderFilter, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
 };
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
-use keyward_domain::ports::{StatusFilter, StorageError};
+use keyward_domain::ports::{DescendantKeys, StatusFilter, StorageError};
+use uuid::Uuid;
 
-use super::selection::{Selected, listed, valid_of};
+use super::selection::{Selected, listed, valid_of, valid_with_descendants};
 use crate::abort::Abort;
 use crate::limit::{at_most, one_more};
 use crate::sqlite::api_keys::row::KeyRow;
@@ -94,10 +96,38 @@ pub(super) fn at_stake(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     selection: KeySelection,
+) -> Result<AtStake, Abort<Infallible>> {
+    let descendants = match &selection {
+        KeySelection::Keys {
+            ids,
+            descendants: DescendantKeys::Revoke,
+        } => {
+            let mut below = valid_with_descendants(connection, organization, ids)?;
+            let selected: HashSet<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+            below.retain(|key| !selected.contains(key));
+            keys_at_stake(connection, organization, &Selected::Keys(below))?
+        }
+        KeySelection::Keys {
+            descendants: DescendantKeys::Keep,
+            ..
+        }
+        | KeySelection::OfConsumer(_)
+        | KeySelection::IssuedBefore(_) => KeysAtStake::default(),
+    };
+    let selected = Selected::without_descendants(&selection);
+    Ok(AtStake {
+        selected: keys_at_stake(connection, organization, &selected)?,
+        descendants,
+    })
+}
+
+fn keys_at_stake(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    selected: &Selected,
 ) -> Result<KeysAtStake, Abort<Infallible>> {
-    let selected = Selected::new(connection, organization, selection)?;
     let (keys, holders): (i64, i64) = api_keys::table
-        .filter(valid_of(organization, &selected))
+        .filter(valid_of(organization, selected))
         .filter(still_awaited(api_keys::id))
         .select((
             count_star(),
@@ -109,13 +139,13 @@ pub(super) fn at_stake(
         .filter(memberships::ended_at.is_not_null())
         .select(memberships::id);
     let without_access: i64 = api_keys::table
-        .filter(valid_of(organization, &selected))
+        .filter(valid_of(organization, selected))
         .filter(still_awaited(api_keys::id))
         .filter(api_keys::consumer_id.eq_any(former_members))
         .count()
         .get_result(connection)?;
     let first: Vec<StoredId> = api_keys::table
-        .filter(valid_of(organization, &selected))
+        .filter(valid_of(organization, selected))
         .filter(still_awaited(api_keys::id))
         .order((api_keys::search_text, api_keys::id))
         .limit(at_most(KeysAtStake::SHOWN))

@@ -8,7 +8,7 @@ use diesel::sql_types::{Bool, Text};
 use diesel::sqlite::Sqlite;
 use diesel::{BoxableExpression, QueryResult};
 use keyward_domain::administration::ports::KeySelection;
-use keyward_domain::id::{ConsumerId, OrganizationId};
+use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::ports::DescendantKeys;
 use uuid::Uuid;
 
@@ -44,26 +44,48 @@ impl Selected {
         match selection {
             KeySelection::Keys {
                 ids,
-                descendants: DescendantKeys::Keep,
-            } => Ok(Self::Keys(ids.iter().map(|id| id.as_uuid()).collect())),
-            KeySelection::Keys {
-                ids,
                 descendants: DescendantKeys::Revoke,
-            } => {
-                let roots = || ids.iter().map(|id| id.as_uuid());
-                let consumers: Vec<StoredId> = api_keys::table
-                    .filter(within(organization))
-                    .filter(listed(roots()))
-                    .select(api_keys::consumer_id)
-                    .distinct()
-                    .load(connection)?;
-                let lineage = lineage_of_valid(connection, &consumers)?;
-                Ok(Self::Keys(lineage.valid_from(roots())))
+            } => Ok(Self::Keys(valid_with_descendants(
+                connection,
+                organization,
+                &ids,
+            )?)),
+            KeySelection::Keys {
+                descendants: DescendantKeys::Keep,
+                ..
             }
-            KeySelection::OfConsumer(consumer) => Ok(Self::OfConsumer(consumer)),
-            KeySelection::IssuedBefore(moment) => Ok(Self::IssuedBefore(moment.get())),
+            | KeySelection::OfConsumer(_)
+            | KeySelection::IssuedBefore(_) => Ok(Self::without_descendants(&selection)),
         }
     }
+
+    /// What was selected itself.
+    pub(super) fn without_descendants(selection: &KeySelection) -> Self {
+        match selection {
+            KeySelection::Keys { ids, descendants: _ } => {
+                Self::Keys(ids.iter().map(|id| id.as_uuid()).collect())
+            }
+            KeySelection::OfConsumer(consumer) => Self::OfConsumer(*consumer),
+            KeySelection::IssuedBefore(moment) => Self::IssuedBefore(moment.get()),
+        }
+    }
+}
+
+/// The valid ones of these keys and of what came from them.
+pub(super) fn valid_with_descendants(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    ids: &[ApiKeyId],
+) -> QueryResult<Vec<Uuid>> {
+    let roots = || ids.iter().map(|id| id.as_uuid());
+    let consumers: Vec<StoredId> = api_keys::table
+        .filter(within(organization))
+        .filter(listed(roots()))
+        .select(api_keys::consumer_id)
+        .distinct()
+        .load(connection)?;
+    let lineage = lineage_of_valid(connection, &consumers)?;
+    Ok(lineage.valid_from(roots()))
 }
 
 /// The valid keys of the organization that were selected.

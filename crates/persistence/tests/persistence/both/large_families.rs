@@ -64,7 +64,7 @@ async fn a_family_of_hundreds_of_thousands_is_looked_at_and_ended_without_going_
         descendants: DescendantKeys::Revoke,
     };
     let at_stake = owners.at_stake(organization, selection.clone()).await;
-    assert_eq!(at_stake.expect("an answer").keys, 3);
+    assert_eq!(at_stake.expect("an answer").descendants.keys, 2);
     let act = scene.make.act_of(&scene.ada.as_holder());
     let (at_most, reason) = (NonZeroU32::MAX, RevocationReason::Owner);
     let revoked = owners

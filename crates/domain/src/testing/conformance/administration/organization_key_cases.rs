@@ -5,7 +5,8 @@ use chrono::TimeDelta;
 use super::super::Stores;
 use super::key_scene::{KeyScene, issued_before, only, with_descendants};
 use crate::administration::ports::{
-    FamilySize, HeldKey, HolderFilter, KeyFamily, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
+    AtStake, FamilySize, HeldKey, HolderFilter, KeyFamily, KeyHolder, KeySelection, KeysAtStake,
+    OrganizationKeyFilter,
 };
 use crate::api_key::{ApiKey, KeyDescription, LastUse};
 use crate::id::ApiKeyId;
@@ -27,7 +28,7 @@ async fn use_key(scene: &KeyScene, key: &ApiKey) -> LastUse {
     last
 }
 
-async fn at_stake(scene: &KeyScene, owner: &Member, selection: KeySelection) -> KeysAtStake {
+async fn at_stake(scene: &KeyScene, owner: &Member, selection: KeySelection) -> AtStake {
     let store = &scene.stores.organization_keys;
     let at_stake = store.at_stake(owner.organization.id, selection).await;
     at_stake.expect("the store answers")
@@ -120,13 +121,7 @@ pub async fn another_organizations_keys_are_neither_listed_nor_found(stores: Sto
         KeySelection::OfConsumer(elsewhere.membership.id),
         issued_before(scene.later(TimeDelta::days(1))),
     ] {
-        let nothing = KeysAtStake {
-            keys: 0,
-            without_access: 0,
-            holders: 0,
-            first: Vec::new(),
-        };
-        assert_eq!(at_stake(&scene, &ada, selection).await, nothing);
+        assert_eq!(at_stake(&scene, &ada, selection).await, AtStake::default());
     }
 }
 
@@ -179,9 +174,9 @@ pub async fn keys_of_former_members_are_told_from_those_that_work(stores: Stores
     }
 
     let everything = issued_before(scene.later(TimeDelta::days(1)));
-    let told = at_stake(&scene, &ada, everything).await;
+    let told = at_stake(&scene, &ada, everything).await.selected;
     assert_eq!((told.keys, told.without_access, told.holders), (3, 1, 3));
-    let told = at_stake(&scene, &ada, only(&[&his])).await;
+    let told = at_stake(&scene, &ada, only(&[&his])).await.selected;
     assert_eq!((told.keys, told.without_access), (1, 1));
 }
 
@@ -342,24 +337,41 @@ pub async fn what_is_at_stake_is_what_a_revocation_ends(stores: Stores) {
     let child = scene.add_child(&bob, &root, "a").await;
     let grandchild = scene.add_child(&bob, &child, "d").await;
     scene.revoke(&bob, &child, DescendantKeys::Keep).await;
-    for (selection, keys, holders) in [
-        (only(&[&old, &root, &child]), vec![&old, &root], 2),
-        (with_descendants(&[&root]), vec![&root, &grandchild], 1),
-        (with_descendants(&[&child]), vec![&grandchild], 1),
-        (KeySelection::OfConsumer(ada.membership.id), vec![&old], 1),
-        (issued_before(between), vec![&old], 1),
+    let ids_of = |stake: &KeysAtStake| -> Vec<ApiKeyId> { stake.first.iter().map(|key| key.id).collect() };
+    for (selection, selected, descendants, holders) in [
+        (only(&[&old, &root, &child]), vec![&old, &root], vec![], (2, 0)),
+        (with_descendants(&[&root]), vec![&root], vec![&grandchild], (1, 1)),
+        (with_descendants(&[&child]), vec![], vec![&grandchild], (0, 1)),
+        (
+            with_descendants(&[&grandchild, &old, &root]),
+            vec![&old, &root, &grandchild],
+            vec![],
+            (2, 0),
+        ),
+        (
+            KeySelection::OfConsumer(ada.membership.id),
+            vec![&old],
+            vec![],
+            (1, 0),
+        ),
+        (issued_before(between), vec![&old], vec![], (1, 0)),
         (
             issued_before(scene.later(TimeDelta::seconds(1))),
             vec![&old, &root, &grandchild],
-            2,
+            vec![],
+            (2, 0),
         ),
     ] {
         let stake = at_stake(&scene, &ada, selection.clone()).await;
-        assert_eq!(stake.keys as usize, keys.len(), "{selection:?}");
-        assert_eq!(stake.holders, holders, "{selection:?}");
-        let first: Vec<ApiKeyId> = stake.first.iter().map(|key| key.id).collect();
-        let expected: Vec<ApiKeyId> = keys.iter().map(|key| key.id).collect();
-        assert_eq!(first, expected, "{selection:?}");
+        for (stake, keys, holders) in [
+            (&stake.selected, selected, holders.0),
+            (&stake.descendants, descendants, holders.1),
+        ] {
+            assert_eq!(stake.keys as usize, keys.len(), "{selection:?}");
+            assert_eq!(stake.holders, holders, "{selection:?}");
+            let expected: Vec<ApiKeyId> = keys.iter().map(|key| key.id).collect();
+            assert_eq!(ids_of(stake), expected, "{selection:?}");
+        }
     }
 }
 
@@ -368,11 +380,38 @@ pub async fn of_many_keys_at_stake_the_first_by_name_are_shown(stores: Stores) {
     for number in (0..KeysAtStake::SHOWN + 5).rev() {
         scene.add_key(&ada, &format!("key {number:02}")).await;
     }
-    let stake = at_stake(&scene, &ada, KeySelection::OfConsumer(ada.membership.id)).await;
+    let everything = KeySelection::OfConsumer(ada.membership.id);
+    let stake = at_stake(&scene, &ada, everything).await.selected;
     assert_eq!(stake.keys as usize, KeysAtStake::SHOWN + 5);
     let names: Vec<String> = stake.first.iter().map(|key| key.name.to_string()).collect();
     let expected: Vec<String> = (0..KeysAtStake::SHOWN)
         .map(|number| format!("key {number:02}"))
         .collect();
     assert_eq!(names, expected);
+}
+
+pub async fn of_selected_keys_and_of_what_came_from_them_the_first_by_name_are_shown_apart(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let mut selected = Vec::new();
+    for number in 0..KeysAtStake::SHOWN + 1 {
+        selected.push(scene.add_key(&bob, &format!("a {number:02}")).await);
+    }
+    for number in (0..KeysAtStake::SHOWN + 2).rev() {
+        scene
+            .add_child(&bob, &selected[0], &format!("z {number:02}"))
+            .await;
+    }
+    scene.end_membership(&bob).await;
+    let keys: Vec<&ApiKey> = selected.iter().collect();
+    let stake = at_stake(&scene, &ada, with_descendants(&keys)).await;
+    for (stake, first, more) in [(stake.selected, "a", 1), (stake.descendants, "z", 2)] {
+        let keys = u32::try_from(KeysAtStake::SHOWN + more).expect("a few");
+        assert_eq!((stake.keys, stake.without_access, stake.holders), (keys, keys, 1));
+        let names: Vec<String> = stake.first.iter().map(|key| key.name.to_string()).collect();
+        let expected: Vec<String> = (0..KeysAtStake::SHOWN)
+            .map(|number| format!("{first} {number:02}"))
+            .collect();
+        assert_eq!(names, expected);
+    }
 }

@@ -34,7 +34,7 @@ pub async fn what_came_from_a_removed_key_stays_in_the_family_above_it(stores: S
         .organization_keys
         .at_stake(ada.organization.id, with_descendants(&line[0]))
         .await;
-    assert_eq!(at_stake.expect("an answer").keys, 4);
+    assert_eq!(at_stake.expect("an answer").descendants.keys, 3);
     let act = scene.act(&ada);
     let revoked = scene
         .stores
