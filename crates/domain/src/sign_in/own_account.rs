@@ -99,14 +99,11 @@ impl OwnAccount {
         id: SessionId,
         source: RequestSource,
     ) -> Result<(), EndSessionError> {
-        let own = self.sessions(signed_in).await?;
-        if !own.iter().any(|session| session.id == id) {
-            return Err(EndSessionError::NotFound);
-        }
         let event = self
             .act(signed_in, source)
             .event(Action::EndSession, Subject::Session(id));
-        Ok(self.ports.sessions.end(id, event).await?)
+        let was_live = self.ports.sessions.end(signed_in.user.id, id, event).await?;
+        was_live.then_some(()).ok_or(EndSessionError::NotFound)
     }
 
     /// Ends all of the user's sessions but this one. Returns how many there were.

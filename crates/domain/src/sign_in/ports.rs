@@ -144,8 +144,9 @@ pub trait SessionStore: Send + Sync {
     /// Notes when a session was last seen; only forward.
     async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError>;
 
-    /// Ends a session. MUST NOT write the event if it has ended already.
-    async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError>;
+    /// Ends a session of the user. MUST treat somebody else's exactly like one that has ended already, and MUST write the
+    /// event if the session [was live](Session::is_live) at the event's moment, and only then. Returns whether it was.
+    async fn end(&self, user: UserId, session: SessionId, event: AuditEvent) -> Result<bool, StorageError>;
 
     /// Ends all of a user's sessions but one. MUST write an event of [`Action::EndSession`] for each of them that [was
     /// live](Session::is_live) at the moment of the act. Returns how many were.

@@ -296,7 +296,9 @@ impl SignIn {
     pub async fn sign_out(&self, signed_in: &SignedIn, source: RequestSource) -> Result<(), StorageError> {
         let act = self.act(Actor::User(signed_in.user.id), self.clock.now(), source);
         let event = act.event(Action::SignOut, Subject::Session(signed_in.session.id));
-        self.sessions.end(signed_in.session.id, event).await
+        let (user, session) = (signed_in.user.id, signed_in.session.id);
+        self.sessions.end(user, session, event).await?;
+        Ok(())
     }
 
     fn act(&self, actor: Actor, at: DateTime<Utc>, source: RequestSource) -> Act {

@@ -47,8 +47,8 @@ impl SessionStore for PostgresStore {
             .await
     }
 
-    async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError> {
-        self.change(move |connection| Box::pin(end(connection, session, event)))
+    async fn end(&self, user: UserId, session: SessionId, event: AuditEvent) -> Result<bool, StorageError> {
+        self.change(move |connection| Box::pin(end(connection, user, session, event)))
             .await
     }
 
@@ -172,16 +172,27 @@ async fn seen(
 
 async fn end(
     connection: &mut AsyncPgConnection,
+    user: UserId,
     session: SessionId,
     event: AuditEvent,
-) -> Result<(), Abort<StorageError>> {
-    let ended = diesel::delete(sessions::table.filter(sessions::id.eq(session.as_uuid())))
-        .execute(connection)
-        .await?;
-    if ended > 0 {
+) -> Result<bool, Abort<StorageError>> {
+    let ended: Option<SessionRow> = diesel::delete(
+        sessions::table
+            .filter(sessions::user_id.eq(user.as_uuid()))
+            .filter(sessions::id.eq(session.as_uuid())),
+    )
+    .returning(SessionRow::as_returning())
+    .get_result(connection)
+    .await
+    .optional()?;
+    let was_live = match ended {
+        Some(row) => Session::try_from(row)?.is_live(event.at),
+        None => false,
+    };
+    if was_live {
         write_event(connection, event).await?;
     }
-    Ok(())
+    Ok(was_live)
 }
 
 async fn end_others(

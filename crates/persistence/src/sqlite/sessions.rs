@@ -44,8 +44,8 @@ impl SessionStore for SqliteStore {
         self.change(move |connection| seen(connection, session, at)).await
     }
 
-    async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError> {
-        self.change(move |connection| end(connection, session, event))
+    async fn end(&self, user: UserId, session: SessionId, event: AuditEvent) -> Result<bool, StorageError> {
+        self.change(move |connection| end(connection, user, session, event))
             .await
     }
 
@@ -162,15 +162,26 @@ fn seen(
 
 fn end(
     connection: &mut SqliteConnection,
+    user: UserId,
     session: SessionId,
     event: AuditEvent,
-) -> Result<(), Abort<StorageError>> {
-    let ended = diesel::delete(sessions::table.filter(sessions::id.eq(StoredId(session.as_uuid()))))
-        .execute(connection)?;
-    if ended > 0 {
+) -> Result<bool, Abort<StorageError>> {
+    let ended: Option<SessionRow> = diesel::delete(
+        sessions::table
+            .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
+            .filter(sessions::id.eq(StoredId(session.as_uuid()))),
+    )
+    .returning(SessionRow::as_returning())
+    .get_result(connection)
+    .optional()?;
+    let was_live = match ended {
+        Some(row) => Session::try_from(row)?.is_live(event.at),
+        None => false,
+    };
+    if was_live {
         write_event(connection, event)?;
     }
-    Ok(())
+    Ok(was_live)
 }
 
 fn end_others(

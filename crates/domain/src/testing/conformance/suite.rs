@@ -269,6 +269,8 @@ suite! { $
         session_end_cases {
             an_ended_session_is_gone
             a_session_ends_once
+            nobody_ends_somebody_elses_session
+            it_is_no_event_that_an_expired_session_ends
             all_other_sessions_of_a_user_end_at_once_each_with_its_event
             other_sessions_whose_end_cannot_be_written_go_on
             of_sessions_that_end_each_other_at_once_each_ends_at_most_once

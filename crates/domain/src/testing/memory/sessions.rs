@@ -83,13 +83,17 @@ impl SessionStore for MemoryStore {
         Ok(())
     }
 
-    async fn end(&self, session: SessionId, event: AuditEvent) -> Result<(), StorageError> {
+    async fn end(&self, user: UserId, session: SessionId, event: AuditEvent) -> Result<bool, StorageError> {
         let mut state = self.state()?;
-        if state.sessions.iter().any(|stored| stored.session.id == session) {
+        let is_meant =
+            |stored: &StoredSession| stored.session.user_id == user && stored.session.id == session;
+        let found = state.sessions.iter().find(|stored| is_meant(stored));
+        let was_live = found.is_some_and(|stored| stored.session.is_live(event.at));
+        if was_live {
             state.write(vec![event])?;
-            state.sessions.retain(|stored| stored.session.id != session);
         }
-        Ok(())
+        state.sessions.retain(|stored| !is_meant(stored));
+        Ok(was_live)
     }
 
     async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {

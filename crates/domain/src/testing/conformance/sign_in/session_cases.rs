@@ -28,7 +28,7 @@ pub async fn the_sessions_of_a_user_are_listed_latest_first(stores: Stores) {
     scene
         .stores
         .sessions
-        .end(second.session.id, event)
+        .end(ada.user.id, second.session.id, event)
         .await
         .expect("ended");
 

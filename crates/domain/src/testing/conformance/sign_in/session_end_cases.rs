@@ -15,12 +15,13 @@ pub async fn an_ended_session_is_gone(stores: Stores) {
     let new = start_session(&scene, &ada.user).await;
     let bystander = start_session(&scene, &ada.user).await;
     let event = sign_out(&scene, &new);
-    scene
+    let was_live = scene
         .stores
         .sessions
-        .end(new.session.id, event.clone())
+        .end(ada.user.id, new.session.id, event.clone())
         .await
         .expect("ended");
+    assert!(was_live);
 
     assert_eq!(find(&scene, &new.digest).await, None);
     assert!(find(&scene, &bystander.digest).await.is_some());
@@ -36,30 +37,52 @@ pub async fn an_ended_session_is_gone(stores: Stores) {
 
 pub async fn a_session_ends_once(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let end = async |new: &NewSession| {
+        let event = sign_out(&scene, new);
+        let sessions = &scene.stores.sessions;
+        let ended = sessions.end(ada.user.id, new.session.id, event).await;
+        ended.expect("an answer")
+    };
     let ended = start_session(&scene, &ada.user).await;
-    for _ in 0..2 {
-        let event = sign_out(&scene, &ended);
-        scene
-            .stores
-            .sessions
-            .end(ended.session.id, event)
-            .await
-            .expect("ended");
-    }
+    assert!(end(&ended).await);
+    assert!(!end(&ended).await);
     assert_eq!(endings(&scene, &ended).await.len(), 1);
 
     let replaced = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(replaced.digest));
     let event = sign_in(&scene, &second);
     scene.stores.sessions.start(second, event).await.expect("started");
-    let event = sign_out(&scene, &replaced);
-    scene
-        .stores
-        .sessions
-        .end(replaced.session.id, event)
-        .await
-        .expect("ended");
+    assert!(!end(&replaced).await);
     assert_eq!(endings(&scene, &replaced).await.len(), 1, "by the sign-in alone");
+}
+
+pub async fn nobody_ends_somebody_elses_session(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
+    let hers = start_session(&scene, &ada.user).await;
+    let before = scene.events(None).await;
+    let event = scene
+        .act_as(Actor::User(bob.user.id), None)
+        .event(Action::EndSession, Subject::Session(hers.session.id));
+    let sessions = &scene.stores.sessions;
+    let ended = sessions.end(bob.user.id, hers.session.id, event).await;
+
+    assert!(!ended.expect("an answer"));
+    assert!(find(&scene, &hers.digest).await.is_some());
+    assert_eq!(scene.events(None).await, before);
+}
+
+pub async fn it_is_no_event_that_an_expired_session_ends(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let expired = start_session(&scene, &ada.user).await;
+    scene.later(Session::IDLE);
+    let event = sign_out(&scene, &expired);
+    let sessions = &scene.stores.sessions;
+    let ended = sessions.end(ada.user.id, expired.session.id, event).await;
+
+    assert!(!ended.expect("an answer"));
+    assert_eq!(find(&scene, &expired.digest).await, None);
+    assert_eq!(endings(&scene, &expired).await, []);
 }
 
 pub async fn all_other_sessions_of_a_user_end_at_once_each_with_its_event(stores: Stores) {
@@ -148,14 +171,17 @@ pub async fn many_concurrent_ends_of_one_session_write_one_event(stores: Stores)
         let (scene, new) = (scene.clone(), new.clone());
         let task: BoxFuture<'static, _> = Box::pin(async move {
             let event = sign_out(&scene, &new);
-            scene.stores.sessions.end(new.session.id, event).await
+            let sessions = &scene.stores.sessions;
+            sessions.end(new.session.user_id, new.session.id, event).await
         });
         task
     });
-    for ended in scene.in_parallel(attempts).await {
-        ended.expect("ended");
+    let mut ended = 0;
+    for was_live in scene.in_parallel(attempts).await {
+        ended += usize::from(was_live.expect("an answer"));
     }
 
+    assert_eq!(ended, 1);
     assert_eq!(endings(&scene, &new).await.len(), 1);
 }
 
@@ -163,7 +189,7 @@ pub async fn a_session_ends_in_full_even_if_the_caller_stops_waiting(stores: Sto
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let event = sign_out(&scene, &new);
-    abandon(scene.stores.sessions.end(new.session.id, event)).await;
+    abandon(scene.stores.sessions.end(ada.user.id, new.session.id, event)).await;
 
     eventually("the abandoned session ends", async || {
         find(&scene, &new.digest).await.is_none()
@@ -176,7 +202,8 @@ pub async fn a_session_whose_end_cannot_be_written_goes_on(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let event = scene.unwritable(sign_out(&scene, &new)).await;
-    let failed = scene.stores.sessions.end(new.session.id, event).await;
+    let sessions = &scene.stores.sessions;
+    let failed = sessions.end(ada.user.id, new.session.id, event).await;
 
     assert!(failed.is_err());
     assert!(find(&scene, &new.digest).await.is_some());
