@@ -106,7 +106,7 @@ impl OwnAccount {
         was_live.then_some(()).ok_or(EndSessionError::NotFound)
     }
 
-    /// Ends all of the user's sessions but this one. Returns how many there were.
+    /// Ends all of the user's sessions but this one. Returns how many there were: none if this one was ended meanwhile.
     ///
     /// # Errors
     /// Only if the store fails; then all of them go on.

@@ -148,7 +148,8 @@ pub trait SessionStore: Send + Sync {
     /// event if the session [was live](Session::is_live) at the event's moment, and only then. Returns whether it was.
     async fn end(&self, user: UserId, session: SessionId, event: AuditEvent) -> Result<bool, StorageError>;
 
-    /// Ends all of a user's sessions but one. MUST write an event of [`Action::EndSession`] for each of them that [was
+    /// Ends all of a user's sessions but one, which they act from; none if that has ended itself, so that of sessions that
+    /// end each other at once one MUST stay. MUST write an event of [`Action::EndSession`] for each of them that [was
     /// live](Session::is_live) at the moment of the act. Returns how many were.
     ///
     /// [`Action::EndSession`]: crate::audit::Action::EndSession

@@ -201,7 +201,7 @@ async fn end_others(
     keep: SessionId,
     act: Act,
 ) -> Result<usize, Abort<StorageError>> {
-    // Two sessions that end each other at once do so one after the other.
+    // Two sessions that end each other at once do so one after the other, so that the second is gone when its turn comes.
     users::table
         .filter(users::id.eq(user.as_uuid()))
         .select(users::id)
@@ -209,13 +209,17 @@ async fn end_others(
         .first::<Uuid>(connection)
         .await
         .optional()?;
-    let others: Vec<SessionRow> = sessions::table
+    let (kept, others): (Vec<SessionRow>, Vec<SessionRow>) = sessions::table
         .filter(sessions::user_id.eq(user.as_uuid()))
-        .filter(sessions::id.ne(keep.as_uuid()))
         .order(sessions::id)
         .select(SessionRow::as_select())
         .load(connection)
-        .await?;
+        .await?
+        .into_iter()
+        .partition(|row: &SessionRow| row.id == keep.as_uuid());
+    if kept.is_empty() {
+        return Ok(0);
+    }
     let ids: Vec<Uuid> = others.iter().map(|row| row.id).collect();
     let others: Result<Vec<Session>, StorageError> = others.into_iter().map(Session::try_from).collect();
     let events: Vec<AuditEvent> = others?

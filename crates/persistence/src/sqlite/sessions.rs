@@ -190,12 +190,16 @@ fn end_others(
     keep: SessionId,
     act: Act,
 ) -> Result<usize, Abort<StorageError>> {
-    let others: Vec<SessionRow> = sessions::table
+    let (kept, others): (Vec<SessionRow>, Vec<SessionRow>) = sessions::table
         .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-        .filter(sessions::id.ne(StoredId(keep.as_uuid())))
         .order(sessions::id)
         .select(SessionRow::as_select())
-        .load(connection)?;
+        .load(connection)?
+        .into_iter()
+        .partition(|row: &SessionRow| row.id.0 == keep.as_uuid());
+    if kept.is_empty() {
+        return Ok(0);
+    }
     let ids: Vec<StoredId> = others.iter().map(|row| row.id).collect();
     let others: Result<Vec<Session>, StorageError> = others.into_iter().map(Session::try_from).collect();
     let events: Vec<AuditEvent> = others?

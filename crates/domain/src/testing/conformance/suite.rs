@@ -272,8 +272,9 @@ suite! { $
             nobody_ends_somebody_elses_session
             it_is_no_event_that_an_expired_session_ends
             all_other_sessions_of_a_user_end_at_once_each_with_its_event
+            a_session_that_has_ended_ends_no_others
             other_sessions_whose_end_cannot_be_written_go_on
-            of_sessions_that_end_each_other_at_once_each_ends_at_most_once
+            of_sessions_that_end_each_other_at_once_one_stays
             many_concurrent_ends_of_one_session_write_one_event
             a_session_ends_in_full_even_if_the_caller_stops_waiting
             a_session_whose_end_cannot_be_written_goes_on

@@ -98,6 +98,10 @@ impl SessionStore for MemoryStore {
 
     async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {
         let mut state = self.state()?;
+        let is_kept = |stored: &StoredSession| stored.session.user_id == user && stored.session.id == keep;
+        if !state.sessions.iter().any(is_kept) {
+            return Ok(0);
+        }
         let is_other = |session: &Session| session.user_id == user && session.id != keep;
         let events: Vec<AuditEvent> = state
             .sessions
