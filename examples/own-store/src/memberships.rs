@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::membership::Member;
-use keyward_domain::organization::{Organization, Slug};
+use keyward_domain::organization::Slug;
 use keyward_domain::ports::{Memberships, StorageError};
 
 use crate::directory;
@@ -36,15 +36,21 @@ impl Memberships for FileStore {
         .await
     }
 
-    async fn organizations_of(&self, user: UserId) -> Result<Vec<Organization>, StorageError> {
+    async fn list_live(&self, user: UserId) -> Result<Vec<Member>, StorageError> {
         self.read(move |transaction| {
-            let live = directory::live_memberships(transaction, user)?;
-            let mut organizations = live
-                .into_iter()
-                .map(|membership| directory::organization(transaction, membership.organization_id))
-                .collect::<Result<Vec<_>, _>>()?;
-            organizations.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()).then(a.id.cmp(&b.id)));
-            Ok(organizations)
+            let mut members = Vec::new();
+            for membership in directory::live_memberships(transaction, user)? {
+                members.push(Member {
+                    user: directory::user(transaction, user)?,
+                    organization: directory::organization(transaction, membership.organization_id)?,
+                    membership,
+                });
+            }
+            members.sort_by(|a, b| {
+                let (a, b) = (&a.organization, &b.organization);
+                a.name.as_str().cmp(b.name.as_str()).then(a.id.cmp(&b.id))
+            });
+            Ok(members)
         })
         .await
     }

@@ -176,33 +176,24 @@ async fn page(
     notice: Option<Notice>,
     password: PasswordForm,
 ) -> Result<AccountPage, Refusal> {
-    let organizations = console.memberships.organizations_of(viewer.user.id).await?;
-    let mut own = Vec::with_capacity(organizations.len());
-    for organization in &organizations {
-        let member = console
-            .memberships
-            .find_live(viewer.user.id, &organization.slug)
-            .await?;
-        // Who was removed in between does not belong any more.
-        let Some(member) = member else { continue };
-        own.push(OwnOrganization {
-            name: organization.name.to_string(),
-            address: links::api_keys(&organization.slug),
-            role: match member.membership.role {
-                Role::Owner => "Owner",
-                Role::Member => "Member",
-            },
-            joined: Moment(member.membership.joined_at),
-        });
-    }
+    let members = console.memberships.list_live(viewer.user.id).await?;
+    let own = members.iter().map(|member| OwnOrganization {
+        name: member.organization.name.to_string(),
+        address: links::api_keys(&member.organization.slug),
+        role: match member.membership.role {
+            Role::Owner => "Owner",
+            Role::Member => "Member",
+        },
+        joined: Moment(member.membership.joined_at),
+    });
     let mut sessions = console.own_account.sessions(viewer).await?;
     sessions.sort_by_key(|session| session.id != viewer.session.id);
     let more_sessions = sessions.len().saturating_sub(SESSIONS_SHOWN);
     sessions.truncate(SESSIONS_SHOWN);
     Ok(AccountPage {
-        menu: UserMenu::new(&viewer.user, organizations.iter()),
+        menu: UserMenu::new(&viewer.user, members.iter().map(|member| &member.organization)),
         notice,
-        organizations: own,
+        organizations: own.collect(),
         sessions: sessions
             .iter()
             .map(|session| SessionRow::new(session, viewer))

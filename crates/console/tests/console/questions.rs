@@ -140,3 +140,21 @@ async fn adding_members_to_a_project_asks_once_who_is_in_it() {
     assert!(page.contains("engineer4"), "{page}");
     assert_eq!(asked(&running, &browser, &path).await, few);
 }
+
+#[tokio::test]
+async fn the_account_page_asks_once_about_all_organizations() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let browser = running.signed_in("ada").await;
+    let few = asked(&running, &browser, "/account").await;
+    for number in 0..5 {
+        let organization = installation.organization(&format!("Other {number}"));
+        let membership = installation
+            .builder
+            .membership(&organization, &ada.user, Role::Member);
+        installation.store.put_membership(membership);
+    }
+    let page = browser.get("/account").await.text();
+    assert!(page.contains("Other 4"), "{page}");
+    assert_eq!(asked(&running, &browser, "/account").await, few);
+}

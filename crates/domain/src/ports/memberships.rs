@@ -15,6 +15,12 @@ pub trait Memberships: Send + Sync {
     /// MUST look like one that does not exist.
     async fn find_live(&self, user: UserId, organization: &Slug) -> Result<Option<Member>, StorageError>;
 
-    /// The organizations in which the user is a live member, by name.
-    async fn organizations_of(&self, user: UserId) -> Result<Vec<Organization>, StorageError>;
+    /// The user as live member of each organization that they belong to, by its name.
+    async fn list_live(&self, user: UserId) -> Result<Vec<Member>, StorageError>;
+
+    /// The organizations of [`Memberships::list_live`].
+    async fn organizations_of(&self, user: UserId) -> Result<Vec<Organization>, StorageError> {
+        let members = self.list_live(user).await?.into_iter();
+        Ok(members.map(|member| member.organization).collect())
+    }
 }

@@ -8,13 +8,15 @@ use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::id::UserId;
 use keyward_domain::membership::Member;
-use keyward_domain::organization::{Organization, Slug};
+use keyward_domain::organization::Slug;
 use keyward_domain::ports::{Memberships, StorageError};
 
 use super::people::{MembershipRow, OrganizationRow, UserRow};
 use super::schema::{memberships, organizations, users};
 use super::store::PostgresStore;
 use crate::abort::Abort;
+
+type MemberRow = (UserRow, OrganizationRow, MembershipRow);
 
 #[async_trait]
 impl Memberships for PostgresStore {
@@ -24,8 +26,8 @@ impl Memberships for PostgresStore {
             .await
     }
 
-    async fn organizations_of(&self, user: UserId) -> Result<Vec<Organization>, StorageError> {
-        self.read(move |connection| Box::pin(organizations_of(connection, user)))
+    async fn list_live(&self, user: UserId) -> Result<Vec<Member>, StorageError> {
+        self.read(move |connection| Box::pin(list_live(connection, user)))
             .await
     }
 }
@@ -36,7 +38,7 @@ async fn find_live(
     user: UserId,
     slug: Slug,
 ) -> Result<Option<Member>, Abort<Infallible>> {
-    let rows: Option<(UserRow, OrganizationRow, MembershipRow)> = memberships::table
+    let row: Option<MemberRow> = memberships::table
         .inner_join(users::table)
         .inner_join(organizations::table)
         .filter(memberships::user_id.eq(user.as_uuid()))
@@ -50,28 +52,34 @@ async fn find_live(
         .first(connection)
         .await
         .optional()?;
-    let Some((user, organization, membership)) = rows else {
-        return Ok(None);
-    };
-    Ok(Some(Member {
-        user: user.try_into()?,
-        organization: organization.try_into()?,
-        membership: membership.try_into()?,
-    }))
+    Ok(row.map(member).transpose()?)
 }
 
-async fn organizations_of(
+async fn list_live(
     connection: &mut AsyncPgConnection,
     user: UserId,
-) -> Result<Vec<Organization>, Abort<Infallible>> {
-    let rows: Vec<OrganizationRow> = memberships::table
+) -> Result<Vec<Member>, Abort<Infallible>> {
+    let rows: Vec<MemberRow> = memberships::table
+        .inner_join(users::table)
         .inner_join(organizations::table)
         .filter(memberships::user_id.eq(user.as_uuid()))
         .filter(memberships::ended_at.is_null())
         .order((organizations::name, organizations::id))
-        .select(OrganizationRow::as_select())
+        .select((
+            UserRow::as_select(),
+            OrganizationRow::as_select(),
+            MembershipRow::as_select(),
+        ))
         .load(connection)
         .await?;
-    let organizations: Result<_, StorageError> = rows.into_iter().map(Organization::try_from).collect();
-    Ok(organizations?)
+    let members: Result<_, StorageError> = rows.into_iter().map(member).collect();
+    Ok(members?)
+}
+
+fn member((user, organization, membership): MemberRow) -> Result<Member, StorageError> {
+    Ok(Member {
+        user: user.try_into()?,
+        organization: organization.try_into()?,
+        membership: membership.try_into()?,
+    })
 }

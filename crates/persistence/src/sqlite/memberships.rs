@@ -7,7 +7,7 @@ use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
 use keyward_domain::id::UserId;
 use keyward_domain::membership::Member;
-use keyward_domain::organization::{Organization, Slug};
+use keyward_domain::organization::Slug;
 use keyward_domain::ports::{Memberships, StorageError};
 
 use super::columns::StoredId;
@@ -15,6 +15,8 @@ use super::people::{MembershipRow, OrganizationRow, UserRow};
 use super::schema::{memberships, organizations, users};
 use super::store::SqliteStore;
 use crate::abort::Abort;
+
+type MemberRow = (UserRow, OrganizationRow, MembershipRow);
 
 #[async_trait]
 impl Memberships for SqliteStore {
@@ -24,9 +26,8 @@ impl Memberships for SqliteStore {
             .await
     }
 
-    async fn organizations_of(&self, user: UserId) -> Result<Vec<Organization>, StorageError> {
-        self.read(move |connection| organizations_of(connection, user))
-            .await
+    async fn list_live(&self, user: UserId) -> Result<Vec<Member>, StorageError> {
+        self.read(move |connection| list_live(connection, user)).await
     }
 }
 
@@ -36,7 +37,7 @@ fn find_live(
     user: UserId,
     slug: Slug,
 ) -> Result<Option<Member>, Abort<Infallible>> {
-    let rows: Option<(UserRow, OrganizationRow, MembershipRow)> = memberships::table
+    let row: Option<MemberRow> = memberships::table
         .inner_join(users::table)
         .inner_join(organizations::table)
         .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
@@ -49,27 +50,30 @@ fn find_live(
         ))
         .first(connection)
         .optional()?;
-    let Some((user, organization, membership)) = rows else {
-        return Ok(None);
-    };
-    Ok(Some(Member {
-        user: user.try_into()?,
-        organization: organization.try_into()?,
-        membership: membership.try_into()?,
-    }))
+    Ok(row.map(member).transpose()?)
 }
 
-fn organizations_of(
-    connection: &mut SqliteConnection,
-    user: UserId,
-) -> Result<Vec<Organization>, Abort<Infallible>> {
-    let rows: Vec<OrganizationRow> = memberships::table
+fn list_live(connection: &mut SqliteConnection, user: UserId) -> Result<Vec<Member>, Abort<Infallible>> {
+    let rows: Vec<MemberRow> = memberships::table
+        .inner_join(users::table)
         .inner_join(organizations::table)
         .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
         .filter(memberships::ended_at.is_null())
         .order((organizations::name, organizations::id))
-        .select(OrganizationRow::as_select())
+        .select((
+            UserRow::as_select(),
+            OrganizationRow::as_select(),
+            MembershipRow::as_select(),
+        ))
         .load(connection)?;
-    let organizations: Result<_, StorageError> = rows.into_iter().map(Organization::try_from).collect();
-    Ok(organizations?)
+    let members: Result<_, StorageError> = rows.into_iter().map(member).collect();
+    Ok(members?)
+}
+
+fn member((user, organization, membership): MemberRow) -> Result<Member, StorageError> {
+    Ok(Member {
+        user: user.try_into()?,
+        organization: organization.try_into()?,
+        membership: membership.try_into()?,
+    })
 }

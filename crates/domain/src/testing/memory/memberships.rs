@@ -3,7 +3,7 @@ use async_trait::async_trait;
 use super::MemoryStore;
 use crate::id::UserId;
 use crate::membership::Member;
-use crate::organization::{Organization, Slug};
+use crate::organization::Slug;
 use crate::ports::{Memberships, StorageError};
 
 #[async_trait]
@@ -28,17 +28,25 @@ impl Memberships for MemoryStore {
         Ok(found)
     }
 
-    async fn organizations_of(&self, user: UserId) -> Result<Vec<Organization>, StorageError> {
+    async fn list_live(&self, user: UserId) -> Result<Vec<Member>, StorageError> {
         let state = self.state()?;
         let live = state
             .memberships
             .iter()
             .filter(|membership| membership.is_live() && membership.user_id == user);
-        let mut organizations: Vec<Organization> = live
-            .filter_map(|membership| state.organization(membership.organization_id))
-            .cloned()
+        let mut members: Vec<Member> = live
+            .filter_map(|membership| {
+                Some(Member {
+                    user: state.user(user)?.clone(),
+                    organization: state.organization(membership.organization_id)?.clone(),
+                    membership: membership.clone(),
+                })
+            })
             .collect();
-        organizations.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()).then(a.id.cmp(&b.id)));
-        Ok(organizations)
+        members.sort_by(|a, b| {
+            let (a, b) = (&a.organization, &b.organization);
+            a.name.as_str().cmp(b.name.as_str()).then(a.id.cmp(&b.id))
+        });
+        Ok(members)
     }
 }

@@ -73,14 +73,20 @@ pub async fn the_organizations_of_a_user_come_by_name(stores: KeyStores) {
     let zebra = scene.add_organization("Zebra").await;
     let babbage = scene.add_organization("Babbage").await;
     scene.add_organization("Not Hers").await;
-    scene.join_also(&ada.user, &zebra).await;
-    scene.join_also(&ada.user, &babbage).await;
+    let abacus = scene.add_organization("Abacus, Once").await;
+    let in_zebra = scene.join_also(&ada.user, &zebra).await;
+    let in_babbage = scene.join_also(&ada.user, &babbage).await;
+    let in_abacus = scene.join_also(&ada.user, &abacus).await;
+    scene.end_membership(&in_abacus).await;
+    scene.join(&zebra, "bob").await;
 
     assert_eq!(
         organizations_of(&scene, ada.user.id).await,
         [ada.organization.clone(), babbage, zebra]
     );
+    assert_eq!(list_live(&scene, ada.user.id).await, [ada, in_babbage, in_zebra]);
     assert_eq!(organizations_of(&scene, scene.id()).await, []);
+    assert_eq!(list_live(&scene, scene.id()).await, []);
 }
 
 async fn find(scene: &Scene, user: UserId, organization: &Slug) -> Option<Member> {
@@ -97,6 +103,15 @@ async fn organizations_of(scene: &Scene, user: UserId) -> Vec<Organization> {
         .stores
         .memberships
         .organizations_of(user)
+        .await
+        .expect("the store answers")
+}
+
+async fn list_live(scene: &Scene, user: UserId) -> Vec<Member> {
+    scene
+        .stores
+        .memberships
+        .list_live(user)
         .await
         .expect("the store answers")
 }
