@@ -17,7 +17,7 @@ use crate::pages::html;
 use crate::pages::settings::{Section, Settings};
 use crate::path_id::PathId;
 use crate::refusal::Refusal;
-use crate::viewer::Insider;
+use crate::viewer::Owner;
 use crate::{Console, links};
 
 #[derive(Template)]
@@ -49,10 +49,9 @@ struct Node {
 #[handler]
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
-    insider: Insider,
+    Owner { insider, authority }: Owner,
     PathId(id): PathId<ApiKeyId>,
 ) -> Result<Response, Refusal> {
-    let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
     let KeyFamily { keys, has_more } = console.organization_keys.family(&authority, id).await?;
     let slug = &insider.member.organization.slug;
     let names = console

@@ -21,7 +21,7 @@ use crate::pages::listing::{ListedStatus, StatusListing};
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::pages::tokenless_address::TokenlessAddress;
 use crate::refusal::Refusal;
-use crate::viewer::Insider;
+use crate::viewer::{Insider, Owner};
 use crate::{Console, links};
 
 /// For how many days keys may have been unused, to choose from.
@@ -135,10 +135,9 @@ pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
     // Before it is known who asks: who is not signed in takes the address along to the sign-in page.
     TokenlessAddress: TokenlessAddress,
-    insider: Insider,
+    Owner { insider, authority }: Owner,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
     let listing = Listing::parse(&query)?;
     let slug = &insider.member.organization.slug;
     let part = listing.listed.part;

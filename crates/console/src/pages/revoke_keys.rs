@@ -26,7 +26,7 @@ use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
 use crate::refusal::{Refusal, causes};
 use crate::request_source::Source;
-use crate::viewer::Insider;
+use crate::viewer::{Insider, Owner};
 use crate::{Console, links};
 
 /// What the name of a box for a key begins with; its identifier follows. (No form sends a name twice.)
@@ -87,10 +87,9 @@ enum Selected {
 #[handler]
 pub(crate) async fn show(
     Data(console): Data<&Arc<Console>>,
-    insider: Insider,
+    Owner { insider, authority }: Owner,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
     let selected = Selected::parse(&query)?;
     if matches!(&selected, Selected::Keys(ids) if ids.is_empty()) {
         let slug = &insider.member.organization.slug;
@@ -106,9 +105,8 @@ pub(crate) async fn submit(
     Source(source): Source,
     Form(form): Form,
     // After the form, which may be long on its way: who sends it must still be signed in, and an owner, when it is here.
-    insider: Insider,
+    Owner { insider, authority }: Owner,
 ) -> Result<Response, Refusal> {
-    let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
     let damaged = |_| Refusal::BadForm("The selection of keys is damaged.");
     let selected = Selected::parse(&form).map_err(damaged)?;
     let descendants = match form.optional("descendants") {

@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use keyward_domain::audit::RequestSource;
+use keyward_domain::membership::Role;
 use keyward_domain::ports::DescendantKeys;
 
 use super::{ALL, REVOKE, Scene, boxes, selecting};
@@ -298,6 +299,29 @@ async fn without_tick_or_reason_nothing_is_revoked_and_what_was_written_stays() 
     ] {
         assert_eq!(scene.owner.post(REVOKE, damaged).await.status, 400);
     }
+}
+
+/// Their role ended while the form was on its way.
+#[tokio::test]
+async fn who_runs_the_organization_no_longer_is_not_asked_again_which_keys_they_mean() {
+    let scene = Scene::new().await;
+    let key = scene.issue(&scene.bob, "his").await;
+    let installation = &scene.running.installation;
+    let mary = installation.member(&scene.ada.organization, "mary", Role::Owner);
+    let authority = mary.as_authority().unwrap();
+    let origin = scene.running.public_url.to_string();
+    let body = format!("key-{}=on&note=why", key.key.id);
+    let answer = scene
+        .owner
+        .post_slowly(&origin, REVOKE, &body, async {
+            let (ada, source) = (scene.ada.membership.id, RequestSource::default());
+            let members = installation.members();
+            let changed = members.change_role(&authority, ada, Role::Member, source);
+            changed.await.unwrap();
+        })
+        .await;
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    assert!(!answer.contains("<bdi>his</bdi>"), "{answer}");
 }
 
 #[tokio::test]
