@@ -10,7 +10,7 @@ use keyward_domain::api_key::ApiKey;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::membership::{Member, Membership};
-use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 
 use crate::Console;
@@ -27,14 +27,23 @@ pub(super) struct WhatStops {
     pub(super) used_lately: usize,
     /// How many of the keys are in sight; the others are unfolded.
     in_sight: usize,
-    pub(super) projects: Vec<String>,
+    pub(super) projects: LeftProjects,
     pub(super) invitations: u64,
+}
+
+/// The projects that a member leaves.
+#[derive(Default)]
+pub(super) struct LeftProjects {
+    /// The names of the newest.
+    pub(super) first: Vec<String>,
+    /// How many there are.
+    pub(super) count: usize,
 }
 
 /// How many days ago is lately.
 const LATELY: u16 = 7;
 
-/// So many keys are looked over at a glance.
+/// So many keys, or projects, are looked over at a glance.
 const AT_A_GLANCE: usize = 25;
 
 /// A valid key of the member.
@@ -101,7 +110,7 @@ impl WhatStops {
         console: &Console,
         keys: &[SeenKey],
         revoked_parents: &[SeenKey],
-        projects: Vec<String>,
+        projects: LeftProjects,
         invitations: u64,
     ) -> Self {
         let lately = console.organization_keys.days_ago(LATELY);
@@ -136,17 +145,9 @@ impl WhatStops {
 async fn own_valid_keys(console: &Console, holder: &Holder) -> Result<Vec<SeenKey>, Refusal> {
     let filter = KeyFilter::new(StatusFilter::Valid, None);
     let mut keys = Vec::new();
-    let mut after = None;
-    loop {
-        let size = PageSize::DEFAULT;
-        let request = PageRequest { size, after };
-        let page = console.keys.list(holder, filter.clone(), request).await?;
-        keys.extend(page.items.into_iter().map(SeenKey::from));
-        after = page.next;
-        if after.is_none() {
-            return Ok(keys);
-        }
-    }
+    let page = |request| console.keys.list(holder, filter.clone(), request);
+    all_pages(page, |some| keys.extend(some.into_iter().map(SeenKey::from))).await?;
+    Ok(keys)
 }
 
 /// The same, of anybody in the organization.
@@ -157,20 +158,9 @@ async fn members_valid_keys(
 ) -> Result<Vec<SeenKey>, StorageError> {
     let filter = OrganizationKeyFilter::new(StatusFilter::Valid, None).of_consumer(consumer);
     let mut keys = Vec::new();
-    let mut after = None;
-    loop {
-        let size = PageSize::DEFAULT;
-        let request = PageRequest { size, after };
-        let page = console
-            .organization_keys
-            .list(authority, filter.clone(), request)
-            .await?;
-        keys.extend(page.items.into_iter().map(SeenKey::from));
-        after = page.next;
-        if after.is_none() {
-            return Ok(keys);
-        }
-    }
+    let page = |request| console.organization_keys.list(authority, filter.clone(), request);
+    all_pages(page, |some| keys.extend(some.into_iter().map(SeenKey::from))).await?;
+    Ok(keys)
 }
 
 /// The keys that created some of these and are not among them, because they are revoked.
@@ -192,18 +182,36 @@ pub(super) async fn open_invitations(
         .await
 }
 
-async fn projects(console: &Console, consumer: ConsumerId) -> Result<Vec<String>, StorageError> {
-    let mut names = Vec::new();
+async fn projects(console: &Console, consumer: ConsumerId) -> Result<LeftProjects, StorageError> {
+    let mut projects = LeftProjects::default();
+    let page = |request| console.reachable_projects.list(consumer, request);
+    all_pages(page, |some| {
+        projects.count += some.len();
+        let room = AT_A_GLANCE.saturating_sub(projects.first.len());
+        let names = some.iter().map(|project| project.name.to_string());
+        projects.first.extend(names.take(room));
+    })
+    .await?;
+    Ok(projects)
+}
+
+/// Reads a list to its end.
+async fn all_pages<T, Id, E, Answer>(
+    mut page: impl FnMut(PageRequest<Id>) -> Answer,
+    mut take: impl FnMut(Vec<T>),
+) -> Result<(), E>
+where
+    Answer: Future<Output = Result<Page<T, Id>, E>>,
+{
     let mut after = None;
     loop {
-        let size = PageSize::DEFAULT;
-        let request = PageRequest { size, after };
-        let page = console.reachable_projects.list(consumer, request).await?;
-        names.extend(page.items.iter().map(|project| project.name.to_string()));
-        after = page.next;
-        if after.is_none() {
-            return Ok(names);
+        let size = PageSize::EXPORT;
+        let Page { items, next } = page(PageRequest { size, after }).await?;
+        take(items);
+        if next.is_none() {
+            return Ok(());
         }
+        after = next;
     }
 }
 

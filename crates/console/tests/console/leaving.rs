@@ -1,4 +1,7 @@
+use keyward_domain::administration::Authority;
+use keyward_domain::audit::RequestSource;
 use keyward_domain::membership::{Member, Role};
+use keyward_domain::project::ProjectName;
 
 use crate::browser::Browser;
 use crate::running::{LIST, Running};
@@ -67,6 +70,41 @@ async fn other_organizations_go_on() {
             .caller(key.token.expose(), None)
             .await
             .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn of_many_projects_that_are_left_some_are_named_and_all_are_counted() {
+    let (running, browser, grace) = grace().await;
+    let authority = Authority::of_administrator(grace.organization.id);
+    let projects = running.installation.projects();
+    let put_in = async |number: u8| {
+        let (name, source) = (format!("Project {number:02}"), RequestSource::default());
+        let name = ProjectName::parse(&name).unwrap();
+        let project = projects.create(&authority, name, source.clone()).await.unwrap();
+        let added = projects.add_member(&authority, project.id, grace.membership.id, source);
+        added.await.unwrap();
+    };
+    for number in 1..=25 {
+        put_in(number).await;
+    }
+    let text = browser.get(LEAVE).await.text();
+    assert!(
+        text.contains("leave 25 projects") && text.contains("Project 01"),
+        "{text}"
+    );
+    assert!(!text.contains("And "), "{text}");
+    for number in 26..=80 {
+        put_in(number).await;
+    }
+    let text = browser.get(LEAVE).await.text();
+    assert!(
+        text.contains("leave 80 projects") && text.contains("And 55 more."),
+        "{text}"
+    );
+    assert!(
+        text.contains("Project 80") && text.contains("Project 56") && !text.contains("Project 55"),
+        "{text}"
     );
 }
 
