@@ -65,6 +65,14 @@ impl Invitation {
         self.end.is_none() && now < self.expires_at
     }
 
+    /// Whether it was there when a stay in its organization ended, be it made at that moment. Then it does not bring
+    /// back whose stay it was: who is removed, or leaves, and kept a link needs a later one.
+    #[must_use]
+    pub fn precedes_end_of(&self, stay: &Membership) -> bool {
+        self.organization_id == stay.organization_id
+            && stay.ended_at.is_some_and(|ended_at| self.created_at <= ended_at)
+    }
+
     /// When it ended, or will expire unless it ends before.
     #[must_use]
     pub const fn over_since(&self) -> DateTime<Utc> {

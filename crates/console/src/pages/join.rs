@@ -104,7 +104,7 @@ pub(crate) async fn show(
     let Some(token) = token else {
         return dead_link(visitor.as_ref());
     };
-    let Some(open) = Opened::find(console, &token).await? else {
+    let Some(open) = Opened::find(console, &token, visitor.as_ref()).await? else {
         return dead_link(visitor.as_ref());
     };
     match visitor {
@@ -152,10 +152,12 @@ pub(crate) async fn submit(
     let Some(token) = InvitationToken::parse(form.required("token")?) else {
         return dead_link(visitor.as_ref());
     };
-    let Some(open) = Opened::find(console, &token).await? else {
+    let joins_as = form.required("as")?;
+    let joining_user = visitor.as_ref().filter(|_| joins_as == "user");
+    let Some(open) = Opened::find(console, &token, joining_user).await? else {
         return dead_link(visitor.as_ref());
     };
-    match (form.required("as")?, visitor) {
+    match (joins_as, visitor) {
         ("user", Some(viewer)) => {
             // In another tab, the browser may have become somebody else's since.
             let username = form.required("username")?;
@@ -293,8 +295,14 @@ fn dead_link(visitor: Option<&SignedIn>) -> Result<Response, Refusal> {
 }
 
 impl Opened {
-    async fn find(console: &Console, token: &InvitationToken) -> Result<Option<Self>, Refusal> {
-        let Some(open) = console.joining.invitation(token).await? else {
+    /// The invitation for whoever would join with their account, or for somebody new.
+    async fn find(
+        console: &Console,
+        token: &InvitationToken,
+        user: Option<&SignedIn>,
+    ) -> Result<Option<Self>, Refusal> {
+        let user = user.map(|viewer| viewer.user.id);
+        let Some(open) = console.joining.invitation(token, user).await? else {
             return Ok(None);
         };
         let OpenInvitation {

@@ -1,3 +1,4 @@
+use chrono::TimeDelta;
 use keyward_domain::audit::Action;
 use keyward_domain::invitation::Invitation;
 use keyward_domain::membership::Role;
@@ -216,6 +217,40 @@ async fn links_that_are_used_expired_taken_back_damaged_or_made_up_look_alike() 
     pages.push(visitor.get("/join").await.body);
     assert!(pages[0].contains("ask an owner of the organization for a new one"));
     assert!(pages.iter().all(|page| *page == pages[0]));
+}
+
+#[tokio::test]
+async fn who_was_removed_finds_links_from_before_dead_and_joins_with_a_later_one() {
+    let (running, owner, kept) = invited("owner").await;
+    let clock = running.installation.builder.clock.clone();
+    let used = invitation(&owner, "Grace", "member").await;
+    let grace = running.visitor();
+    assert_eq!(join_as_newcomer(&grace, &used, "grace").await.status, 303);
+    clock.advance(TimeDelta::minutes(1));
+    let member = owner.get(&format!("{MEMBERS}/@grace")).await;
+    let remove = format!("{}/remove", member.location());
+    assert_eq!(owner.post(&remove, &[("confirm", "yes")]).await.status, 303);
+    clock.advance(TimeDelta::minutes(1));
+    for answer in [
+        grace.get(&kept).await,
+        join_as_user(&grace, &kept, "grace").await,
+        join_as_user(&grace, &kept, "somebody-else").await,
+    ] {
+        assert_eq!(answer.status, 404, "{}", answer.body);
+        assert!(answer.shows("This invitation does not work"));
+        assert!(
+            answer
+                .text()
+                .contains("was made before you left the organization or were removed")
+        );
+    }
+    assert_eq!(grace.get(LIST).await.status, 404);
+    assert_eq!(running.visitor().get(&kept).await.status, 200, "for others");
+
+    let later = invitation(&owner, "Grace", "member").await;
+    assert!(grace.get(&later).await.shows("Join as"));
+    assert_eq!(join_as_user(&grace, &later, "grace").await.status, 303);
+    assert_eq!(grace.get(LIST).await.status, 200);
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ pub struct NewcomerChoices {
 /// Why nobody joined.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    /// There is no such invitation: unknown, used, taken back, or expired.
+    /// There is no such invitation: unknown, used, taken back, expired, or from before the user left.
     #[error("the invitation does not work any more")]
     InvitationInvalid,
     /// Another user has the username.
@@ -79,13 +79,18 @@ impl Joining {
         Self { ports, clock, ids }
     }
 
-    /// The invitation behind a link, if the link still works.
+    /// The invitation behind a link, if the link still works: for the visitor, who has perhaps been a member before, or
+    /// for whoever is not signed in.
     ///
     /// # Errors
     /// Only if the store fails.
-    pub async fn invitation(&self, token: &InvitationToken) -> Result<Option<OpenInvitation>, StorageError> {
+    pub async fn invitation(
+        &self,
+        token: &InvitationToken,
+        visitor: Option<UserId>,
+    ) -> Result<Option<OpenInvitation>, StorageError> {
         let now = self.clock.now();
-        let found = self.ports.invitations.find(&token.digest()).await?;
+        let found = self.ports.invitations.find(&token.digest(), visitor).await?;
         Ok(found.filter(|open| open.invitation.is_open(now)))
     }
 
@@ -101,7 +106,7 @@ impl Joining {
         source: RequestSource,
     ) -> Result<Member, JoinError> {
         // All of it before the password is hashed, which is dear; the store decides again when it counts.
-        let open = self.open(token).await?;
+        let open = self.open(token, None).await?;
         if let Some(address) = source.address {
             let bucket = ThrottleBucket::address(address);
             if let Some(throttled) = self.ports.throttle.take(bucket, self.clock.now()).await? {
@@ -137,14 +142,19 @@ impl Joining {
         user: &User,
         source: RequestSource,
     ) -> Result<Member, JoinError> {
-        let open = self.open(token).await?;
+        let open = self.open(token, Some(user.id)).await?;
         let now = self.clock.now();
         self.accept(open, user.clone(), Joiner::User(user.id), now, source)
             .await
     }
 
-    async fn open(&self, token: &InvitationToken) -> Result<OpenInvitation, JoinError> {
-        self.invitation(token).await?.ok_or(JoinError::InvitationInvalid)
+    async fn open(
+        &self,
+        token: &InvitationToken,
+        visitor: Option<UserId>,
+    ) -> Result<OpenInvitation, JoinError> {
+        let open = self.invitation(token, visitor).await?;
+        open.ok_or(JoinError::InvitationInvalid)
     }
 
     async fn accept(

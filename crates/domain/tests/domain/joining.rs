@@ -143,7 +143,7 @@ async fn a_link_works_once() {
     let (installation, _, issued) = with_invitation(Role::Member).await;
     join(&installation, &issued.token, "bob").await.expect("joined");
 
-    let open = installation.joining().invitation(&issued.token).await;
+    let open = installation.joining().invitation(&issued.token, None).await;
     assert_eq!(open.expect("the store answers"), None);
     let refused = join(&installation, &issued.token, "cleo").await;
     assert!(
@@ -157,11 +157,11 @@ async fn a_link_works_until_it_expires() {
     let (installation, _, issued) = with_invitation(Role::Member).await;
     let clock = &installation.builder.clock;
     clock.advance(Invitation::LIFETIME - TimeDelta::milliseconds(1));
-    let open = installation.joining().invitation(&issued.token).await;
+    let open = installation.joining().invitation(&issued.token, None).await;
     assert!(open.expect("the store answers").is_some());
 
     clock.advance(TimeDelta::milliseconds(1));
-    let open = installation.joining().invitation(&issued.token).await;
+    let open = installation.joining().invitation(&issued.token, None).await;
     assert_eq!(open.expect("the store answers"), None);
     let refused = join(&installation, &issued.token, "bob").await;
     assert!(
@@ -265,6 +265,7 @@ async fn whoever_was_removed_and_is_invited_anew_is_a_new_consumer_and_old_token
         .remove(&of_acme, bob.membership.id, from_somewhere())
         .await
         .expect("removed");
+    installation.builder.clock.advance(TimeDelta::milliseconds(1));
     let issued = invite(&installation, &ada, Role::Member).await;
     let again = installation
         .joining()
@@ -281,4 +282,32 @@ async fn whoever_was_removed_and_is_invited_anew_is_a_new_consumer_and_old_token
     let new = installation.issue(&again.as_holder(), "new").await;
     let caller = installation.caller(&new).await;
     assert_eq!(caller.consumer.id, again.membership.id);
+}
+
+#[tokio::test]
+async fn whoever_was_removed_does_not_come_back_with_an_invitation_that_they_kept() {
+    let (installation, ada, issued) = with_invitation(Role::Member).await;
+    let bob = join(&installation, &issued.token, "bob").await.expect("joined");
+    let kept = invite(&installation, &ada, Role::Owner).await;
+    let of_acme = ada.as_authority().expect("an owner");
+    installation.builder.clock.advance(TimeDelta::milliseconds(1));
+    installation
+        .members()
+        .remove(&of_acme, bob.membership.id, from_somewhere())
+        .await
+        .expect("removed");
+    let joining = installation.joining();
+    let seen = joining.invitation(&kept.token, Some(bob.user.id)).await;
+    let refused = joining
+        .join_as_user(&kept.token, &bob.user, from_somewhere())
+        .await;
+
+    assert_eq!(seen.expect("the store answers"), None);
+    assert!(
+        matches!(refused, Err(JoinError::InvitationInvalid)),
+        "{refused:?}"
+    );
+    let others = joining.invitation(&kept.token, None).await;
+    let others = others.expect("the store answers");
+    assert!(others.is_some(), "it is still open for somebody else");
 }

@@ -7,6 +7,7 @@ pub(super) mod inviter;
 mod issue;
 mod read;
 mod row;
+mod stays;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -59,9 +60,13 @@ impl InvitationStore for PostgresStore {
             .await
     }
 
-    async fn find(&self, digest: &InvitationDigest) -> Result<Option<OpenInvitation>, StorageError> {
+    async fn find(
+        &self,
+        digest: &InvitationDigest,
+        visitor: Option<UserId>,
+    ) -> Result<Option<OpenInvitation>, StorageError> {
         let digest = *digest;
-        self.read(move |connection| Box::pin(read::find(connection, digest)))
+        self.read(move |connection| Box::pin(read::find(connection, digest, visitor)))
             .await
     }
 

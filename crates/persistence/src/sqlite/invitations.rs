@@ -5,6 +5,7 @@ pub(super) mod inviter;
 mod issue;
 mod read;
 mod row;
+mod stays;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -57,9 +58,14 @@ impl InvitationStore for SqliteStore {
             .await
     }
 
-    async fn find(&self, digest: &InvitationDigest) -> Result<Option<OpenInvitation>, StorageError> {
+    async fn find(
+        &self,
+        digest: &InvitationDigest,
+        visitor: Option<UserId>,
+    ) -> Result<Option<OpenInvitation>, StorageError> {
         let digest = *digest;
-        self.read(move |connection| read::find(connection, digest)).await
+        self.read(move |connection| read::find(connection, digest, visitor))
+            .await
     }
 
     async fn accept(

@@ -51,15 +51,22 @@ pub trait InvitationStore: Send + Sync {
         at: DateTime<Utc>,
     ) -> Result<u64, StorageError>;
 
-    /// The invitation whose secret has this digest, unless it has ended, or whoever made it may not invite any more.
+    /// The invitation whose secret has this digest, unless it has ended, or whoever made it may not invite any more, or
+    /// it [precedes the end](Invitation::precedes_end_of) of a membership of the visitor, if it is known who that is.
     /// Whether it has expired is for the caller to say.
-    async fn find(&self, digest: &InvitationDigest) -> Result<Option<OpenInvitation>, StorageError>;
+    async fn find(
+        &self,
+        digest: &InvitationDigest,
+        visitor: Option<UserId>,
+    ) -> Result<Option<OpenInvitation>, StorageError>;
 
     /// Ends an invitation and begins a membership, at the moment that the membership begins.
     ///
     /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls one succeeds:
-    /// 1. the invitation [is for](Invitation::is_for) this membership, and whoever made it may still invite: an
-    ///    administrator, or a live owner of the organization; else [`AcceptInvitationError::NotOpen`];
+    /// 1. the invitation [is for](Invitation::is_for) this membership, whoever made it may still invite (an
+    ///    administrator, or a live owner of the organization), and it does not [precede the
+    ///    end](Invitation::precedes_end_of) of a membership of a user, whatever ends at the same time; else
+    ///    [`AcceptInvitationError::NotOpen`];
     /// 2. a newcomer's username is free; else [`AcceptInvitationError::UsernameTaken`];
     /// 3. a user has no live membership there; else [`AcceptInvitationError::AlreadyMember`].
     async fn accept(
@@ -134,7 +141,7 @@ pub enum RevokeInvitationError {
 /// Why nobody joined.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptInvitationError {
-    /// The invitation was used or taken back, or has expired.
+    /// The invitation was used or taken back, or has expired, or the user has left or been removed since.
     #[error("the invitation does not work any more")]
     NotOpen,
     /// Another user has the username.

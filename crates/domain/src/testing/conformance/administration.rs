@@ -16,5 +16,6 @@ pub(super) mod name_cases;
 pub(super) mod organization_key_cases;
 pub(super) mod project_member_cases;
 pub(super) mod reachable_project_cases;
+pub(super) mod return_cases;
 pub(super) mod revoke_many_cases;
 mod scene;

@@ -438,6 +438,15 @@ suite! { $
             the_open_invitations_of_a_user_are_counted
             nobody_joins_once_the_end_of_the_inviter_is_answered
         }
+        return_cases {
+            whoever_left_or_was_removed_does_not_come_back_with_an_invitation_from_before
+            an_invitation_of_the_moment_of_the_end_brings_nobody_back
+            an_invitation_from_between_two_stays_does_not_bring_back_from_the_second
+            a_later_invitation_brings_back_whoever_left
+            what_ended_elsewhere_or_for_somebody_else_stops_no_invitation
+            an_invitation_from_before_is_told_as_dead_even_to_a_member
+            nobody_outlives_their_removal_by_joining_at_the_same_time
+        }
         name_cases {
             everything_of_the_organization_has_its_name
             former_members_and_revoked_keys_keep_their_names

@@ -96,13 +96,18 @@ impl InvitationStore for MemoryStore {
         Ok(open.len() as u64)
     }
 
-    async fn find(&self, digest: &InvitationDigest) -> Result<Option<OpenInvitation>, StorageError> {
+    async fn find(
+        &self,
+        digest: &InvitationDigest,
+        visitor: Option<UserId>,
+    ) -> Result<Option<OpenInvitation>, StorageError> {
         let state = self.state()?;
         let stored = state
             .invitations
             .iter()
             .find(|stored| stored.digest == *digest && stored.invitation.end.is_none())
-            .filter(|stored| state.inviter_may_invite(&stored.invitation));
+            .filter(|stored| state.inviter_may_invite(&stored.invitation))
+            .filter(|stored| visitor.is_none_or(|user| !state.has_left_since(&stored.invitation, user)));
         Ok(stored.and_then(|stored| {
             Some(OpenInvitation {
                 invitation: stored.invitation.clone(),
@@ -119,7 +124,7 @@ impl InvitationStore for MemoryStore {
         events: Vec<AuditEvent>,
     ) -> Result<(), AcceptInvitationError> {
         let mut state = self.state()?;
-        state
+        let invitation = state
             .invitation(id)
             .filter(|invitation| invitation.is_for(&membership) && state.inviter_may_invite(invitation))
             .ok_or(AcceptInvitationError::NotOpen)?;
@@ -135,6 +140,9 @@ impl InvitationStore for MemoryStore {
                 }
             }
             Joiner::User(user) => {
+                if state.has_left_since(invitation, *user) {
+                    return Err(AcceptInvitationError::NotOpen);
+                }
                 let mut members = state.live_memberships(membership.organization_id);
                 if members.any(|member| member.user_id == *user) {
                     return Err(AcceptInvitationError::AlreadyMember);
@@ -176,6 +184,12 @@ impl State {
 
     fn inviter_may_invite(&self, invitation: &Invitation) -> bool {
         self.may_administer(invitation.organization_id, invitation.invited_by)
+    }
+
+    fn has_left_since(&self, invitation: &Invitation, user: UserId) -> bool {
+        self.memberships
+            .iter()
+            .any(|stay| stay.user_id == user && invitation.precedes_end_of(stay))
     }
 
     fn open_invitations(

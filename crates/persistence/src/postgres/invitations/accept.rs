@@ -1,18 +1,17 @@
 //! Joining with an invitation.
 
 use diesel::OptionalExtension;
-use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use diesel::result::Error as QueryError;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::{AcceptInvitationError, Joiner};
 use keyward_domain::audit::AuditEvent;
-use keyward_domain::id::{InvitationId, OrganizationId, UserId};
+use keyward_domain::id::InvitationId;
 use keyward_domain::invitation::Invitation;
 use keyward_domain::membership::Membership;
 use keyward_domain::sign_in::accounts::Account;
 
 use super::row::InvitationRow;
+use super::stays::stays_of;
 use crate::abort::Abort;
 use crate::postgres::audit_log::write_events;
 use crate::postgres::authority::{lock_organization, may_administer};
@@ -47,7 +46,11 @@ pub(super) async fn accept(
     match joiner {
         Joiner::Newcomer(account) => add_user(connection, account).await?,
         Joiner::User(user) => {
-            if is_member(connection, membership.organization_id, user).await? {
+            let stays = stays_of(connection, membership.organization_id, user).await?;
+            if stays.iter().any(|stay| invitation.precedes_end_of(stay)) {
+                return Err(Abort::Refused(AcceptInvitationError::NotOpen));
+            }
+            if stays.iter().any(Membership::is_live) {
                 return Err(Abort::Refused(AcceptInvitationError::AlreadyMember));
             }
         }
@@ -86,19 +89,4 @@ async fn add_user(
             }
         })?;
     Ok(())
-}
-
-async fn is_member(
-    connection: &mut AsyncPgConnection,
-    organization: OrganizationId,
-    user: UserId,
-) -> Result<bool, QueryError> {
-    diesel::select(exists(
-        memberships::table
-            .filter(memberships::organization_id.eq(organization.as_uuid()))
-            .filter(memberships::user_id.eq(user.as_uuid()))
-            .filter(memberships::ended_at.is_null()),
-    ))
-    .get_result(connection)
-    .await
 }

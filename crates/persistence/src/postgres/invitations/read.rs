@@ -6,12 +6,13 @@ use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::OpenInvitation;
-use keyward_domain::id::{InvitationId, OrganizationId};
+use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 use keyward_domain::invitation::{Invitation, InvitationDigest};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
 use super::row::InvitationRow;
+use super::stays::stays_of;
 use crate::abort::Abort;
 use crate::limit::one_more;
 use crate::postgres::authority::may_administer;
@@ -44,6 +45,7 @@ pub(super) async fn pending(
 pub(super) async fn find(
     connection: &mut AsyncPgConnection,
     digest: InvitationDigest,
+    visitor: Option<UserId>,
 ) -> Result<Option<OpenInvitation>, Abort<Infallible>> {
     let row: Option<(InvitationRow, OrganizationRow)> = invitations::table
         .inner_join(organizations::table)
@@ -60,6 +62,12 @@ pub(super) async fn find(
     let invitation = Invitation::try_from(invitation)?;
     if !may_administer(connection, invitation.organization_id, invitation.invited_by).await? {
         return Ok(None);
+    }
+    if let Some(visitor) = visitor {
+        let stays = stays_of(connection, invitation.organization_id, visitor).await?;
+        if stays.iter().any(|stay| invitation.precedes_end_of(stay)) {
+            return Ok(None);
+        }
     }
     Ok(Some(OpenInvitation {
         invitation,

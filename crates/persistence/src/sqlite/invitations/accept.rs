@@ -1,17 +1,16 @@
 //! Joining with an invitation.
 
 use diesel::OptionalExtension;
-use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
-use diesel::result::Error as QueryError;
 use keyward_domain::administration::ports::{AcceptInvitationError, Joiner};
 use keyward_domain::audit::AuditEvent;
-use keyward_domain::id::{InvitationId, OrganizationId, UserId};
+use keyward_domain::id::InvitationId;
 use keyward_domain::invitation::Invitation;
 use keyward_domain::membership::Membership;
 use keyward_domain::sign_in::accounts::Account;
 
 use super::row::InvitationRow;
+use super::stays::stays_of;
 use crate::abort::Abort;
 use crate::sqlite::audit_log::write_events;
 use crate::sqlite::authority::may_administer;
@@ -43,7 +42,11 @@ pub(super) fn accept(
     match joiner {
         Joiner::Newcomer(account) => add_user(connection, account)?,
         Joiner::User(user) => {
-            if is_member(connection, membership.organization_id, user)? {
+            let stays = stays_of(connection, membership.organization_id, user)?;
+            if stays.iter().any(|stay| invitation.precedes_end_of(stay)) {
+                return Err(Abort::Refused(AcceptInvitationError::NotOpen));
+            }
+            if stays.iter().any(Membership::is_live) {
                 return Err(Abort::Refused(AcceptInvitationError::AlreadyMember));
             }
         }
@@ -75,18 +78,4 @@ fn add_user(connection: &mut SqliteConnection, account: Account) -> Result<(), A
             }
         })?;
     Ok(())
-}
-
-fn is_member(
-    connection: &mut SqliteConnection,
-    organization: OrganizationId,
-    user: UserId,
-) -> Result<bool, QueryError> {
-    diesel::select(exists(
-        memberships::table
-            .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-            .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
-            .filter(memberships::ended_at.is_null()),
-    ))
-    .get_result(connection)
 }

@@ -5,12 +5,13 @@ use std::convert::Infallible;
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
 use keyward_domain::administration::ports::OpenInvitation;
-use keyward_domain::id::{InvitationId, OrganizationId};
+use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 use keyward_domain::invitation::{Invitation, InvitationDigest};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
 use super::row::InvitationRow;
+use super::stays::stays_of;
 use crate::abort::Abort;
 use crate::limit::one_more;
 use crate::sqlite::authority::may_administer;
@@ -44,6 +45,7 @@ pub(super) fn pending(
 pub(super) fn find(
     connection: &mut SqliteConnection,
     digest: InvitationDigest,
+    visitor: Option<UserId>,
 ) -> Result<Option<OpenInvitation>, Abort<Infallible>> {
     let row: Option<(InvitationRow, OrganizationRow)> = invitations::table
         .inner_join(organizations::table)
@@ -59,6 +61,12 @@ pub(super) fn find(
     let invitation = Invitation::try_from(invitation)?;
     if !may_administer(connection, invitation.organization_id, invitation.invited_by)? {
         return Ok(None);
+    }
+    if let Some(visitor) = visitor {
+        let stays = stays_of(connection, invitation.organization_id, visitor)?;
+        if stays.iter().any(|stay| invitation.precedes_end_of(stay)) {
+            return Ok(None);
+        }
     }
     Ok(Some(OpenInvitation {
         invitation,

@@ -180,7 +180,7 @@ async fn corrupt_people_and_organizations_are_named(database: Database) {
                 read(Credentials::find(store, digest).await),
                 read(store.organizations().await),
                 read(store.organizations_of(user.id).await),
-                read(InvitationStore::find(store, &scene.invitation.token.digest()).await),
+                read(InvitationStore::find(store, &scene.invitation.token.digest(), None).await),
             ]
         },
     )
@@ -222,7 +222,7 @@ async fn a_corrupt_invitation_is_named(database: Database) {
         async || {
             vec![
                 read(store.pending(invitation.organization_id, first_page()).await),
-                read(InvitationStore::find(store, &scene.invitation.token.digest()).await),
+                read(InvitationStore::find(store, &scene.invitation.token.digest(), None).await),
             ]
         },
     )

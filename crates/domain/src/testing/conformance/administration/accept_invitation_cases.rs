@@ -171,6 +171,7 @@ pub async fn whoever_left_joins_anew_without_keys_or_projects(stores: Stores) {
     let project = scene.add_project(&ada.organization, "Notes").await;
     scene.assign(&project, &bob).await.expect("added");
     scene.end_as(as_user(&ada), &bob).await.expect("removed");
+    scene.later(TimeDelta::milliseconds(1));
     let new = scene.invite(&ada, Role::Member).await;
     let again = scene.accept_as_user(&new, &bob, &ada.organization).await;
     let again = again.expect("joined");

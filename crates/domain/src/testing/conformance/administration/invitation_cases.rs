@@ -41,7 +41,7 @@ pub async fn an_unknown_digest_leads_to_no_invitation(stores: Stores) {
     scene.invite(&ada, Role::Member).await;
     let digest = InvitationToken::generate(&*scene.make.random).digest();
 
-    let found = scene.stores.invitations.find(&digest).await;
+    let found = scene.stores.invitations.find(&digest, None).await;
     assert_eq!(found.expect("the store answers"), None);
 }
 

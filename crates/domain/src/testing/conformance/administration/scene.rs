@@ -255,7 +255,18 @@ impl AdministrationScene {
 
     /// What an invitation's link leads to.
     pub(in super::super) async fn open_invitation(&self, new: &NewInvitation) -> Option<OpenInvitation> {
-        let found = self.stores.invitations.find(&new.digest).await;
+        let found = self.stores.invitations.find(&new.digest, None).await;
+        found.expect("the store answers")
+    }
+
+    /// What an invitation's link leads a user to.
+    pub(super) async fn open_invitation_for(
+        &self,
+        new: &NewInvitation,
+        visitor: &Member,
+    ) -> Option<OpenInvitation> {
+        let visitor = Some(visitor.user.id);
+        let found = self.stores.invitations.find(&new.digest, visitor).await;
         found.expect("the store answers")
     }
 
