@@ -31,6 +31,10 @@ struct RemoveMemberPage {
     name: String,
     username: String,
     stops: WhatStops,
+    /// How many invitations others have made whose links go on working: nobody knows who has them.
+    open_invitations: u64,
+    /// Where they can be taken back.
+    invitations: String,
     confirmation_missing: bool,
     is_last_owner: bool,
 }
@@ -88,12 +92,18 @@ async fn page(
     id: MembershipId,
 ) -> Result<RemoveMemberPage, Refusal> {
     let member = find(console, authority, id).await?;
+    let slug = &insider.member.organization.slug;
+    let open_invitations = console
+        .invitations
+        .count_open_by_others(authority, member.user.id);
     Ok(RemoveMemberPage {
         settings: Settings::new(insider, Section::Members),
-        member: links::member(&insider.member.organization.slug, id),
+        member: links::member(slug, id),
         name: member.user.display_name.to_string(),
         username: member.user.username.to_string(),
         stops: WhatStops::on_removal(console, authority, &member.membership).await?,
+        open_invitations: open_invitations.await?,
+        invitations: links::invitations(slug),
         confirmation_missing: false,
         is_last_owner: false,
     })

@@ -1,6 +1,7 @@
 use chrono::TimeDelta;
 use keyward_domain::api_key::LastUse;
 use keyward_domain::clock::Clock;
+use keyward_domain::invitation::Invitation;
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{KeyUse, LastUses};
@@ -287,6 +288,33 @@ async fn no_key_that_was_used_lately_is_folded_away_below_a_large_family() {
         in_sight.contains("Small but busy") && folded.contains("Never"),
         "{text}"
     );
+}
+
+#[tokio::test]
+async fn before_a_removal_the_owner_is_told_of_the_invitations_that_stay_open() {
+    let (running, ada) = Running::with_ada().await;
+    let grace = running
+        .installation
+        .member(&ada.organization, "grace", Role::Owner);
+    let browser = running.signed_in("ada").await;
+    let told = async |words: &str| {
+        let page = browser.get(&remove_path(&grace)).await;
+        (
+            page.text().contains(words),
+            page.shows(&format!("href=\"{INVITATIONS}\">Look through")),
+        )
+    };
+    let hers = running.signed_in("grace").await;
+    invitation(&hers, "Her own", "member").await;
+    assert_eq!(told("still open").await, (false, false), "it is taken back");
+    invitation(&browser, "Somebody", "member").await;
+    assert_eq!(told("1 invitation is still open").await, (true, true));
+    invitation(&browser, "Somebody else", "owner").await;
+    assert_eq!(told("2 invitations are still open").await, (true, true));
+    running.installation.builder.clock.advance(Invitation::LIFETIME);
+    let browser = running.signed_in("ada").await;
+    let page = browser.get(&remove_path(&grace)).await;
+    assert!(page.status == 200 && !page.text().contains("still open"));
 }
 
 #[tokio::test]

@@ -124,6 +124,21 @@ impl Invitations {
         self.invitations.count_open(organization, inviter, now).await
     }
 
+    /// How many open invitations of the organization others than a user have made: those that outlive their membership.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn count_open_by_others(
+        &self,
+        authority: &Authority,
+        user: UserId,
+    ) -> Result<u64, StorageError> {
+        let (organization, now) = (authority.organization_id(), self.clock.now());
+        self.invitations
+            .count_open_by_others(organization, user, now)
+            .await
+    }
+
     /// Whether the link of an invitation works now.
     #[must_use]
     pub fn is_open(&self, invitation: &Invitation) -> bool {

@@ -60,6 +60,18 @@ impl InvitationStore for PostgresStore {
             .await
     }
 
+    async fn count_open_by_others(
+        &self,
+        organization: OrganizationId,
+        user: UserId,
+        at: DateTime<Utc>,
+    ) -> Result<u64, StorageError> {
+        self.read(move |connection| {
+            Box::pin(inviter::count_open_by_others(connection, organization, user, at))
+        })
+        .await
+    }
+
     async fn find(
         &self,
         digest: &InvitationDigest,

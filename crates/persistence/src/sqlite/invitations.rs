@@ -58,6 +58,16 @@ impl InvitationStore for SqliteStore {
             .await
     }
 
+    async fn count_open_by_others(
+        &self,
+        organization: OrganizationId,
+        user: UserId,
+        at: DateTime<Utc>,
+    ) -> Result<u64, StorageError> {
+        self.read(move |connection| inviter::count_open_by_others(connection, organization, user, at))
+            .await
+    }
+
     async fn find(
         &self,
         digest: &InvitationDigest,

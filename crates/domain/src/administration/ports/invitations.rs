@@ -51,6 +51,14 @@ pub trait InvitationStore: Send + Sync {
         at: DateTime<Utc>,
     ) -> Result<u64, StorageError>;
 
+    /// How many invitations that are open at that moment others than a user have made, administrators among them.
+    async fn count_open_by_others(
+        &self,
+        organization: OrganizationId,
+        user: UserId,
+        at: DateTime<Utc>,
+    ) -> Result<u64, StorageError>;
+
     /// The invitation whose secret has this digest, unless it has ended, or whoever made it may not invite any more, or
     /// it [precedes the end](Invitation::precedes_end_of) of a membership of the visitor, if it is known who that is.
     /// Whether it has expired is for the caller to say.

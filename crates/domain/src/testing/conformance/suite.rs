@@ -436,6 +436,7 @@ suite! { $
             an_invitation_is_neither_found_nor_accepted_once_its_inviter_may_not_invite
             an_end_that_cannot_be_written_takes_no_invitation_back
             the_open_invitations_of_a_user_are_counted
+            the_open_invitations_that_others_have_made_are_counted
             nobody_joins_once_the_end_of_the_inviter_is_answered
         }
         return_cases {

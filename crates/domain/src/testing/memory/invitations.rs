@@ -92,8 +92,22 @@ impl InvitationStore for MemoryStore {
         inviter: UserId,
         at: DateTime<Utc>,
     ) -> Result<u64, StorageError> {
-        let open = self.state()?.open_invitations(organization, inviter, at);
-        Ok(open.len() as u64)
+        let state = self.state()?;
+        let open = state.open_invitations(organization, at);
+        Ok(open
+            .filter(|open| open.invited_by == Actor::User(inviter))
+            .count() as u64)
+    }
+
+    async fn count_open_by_others(
+        &self,
+        organization: OrganizationId,
+        user: UserId,
+        at: DateTime<Utc>,
+    ) -> Result<u64, StorageError> {
+        let state = self.state()?;
+        let open = state.open_invitations(organization, at);
+        Ok(open.filter(|open| open.invited_by != Actor::User(user)).count() as u64)
     }
 
     async fn find(
@@ -173,7 +187,9 @@ impl State {
         inviter: UserId,
         act: &Act,
     ) -> Result<(), StorageError> {
-        let open = self.open_invitations(organization, inviter, act.at);
+        let open = self.open_invitations(organization, act.at);
+        let open = open.filter(|open| open.invited_by == Actor::User(inviter));
+        let open: Vec<InvitationId> = open.map(|open| open.id).collect();
         let taken_back = open.iter().map(|id| act.invitation_taken_back(*id));
         self.write([event].into_iter().chain(taken_back).collect())?;
         for id in open {
@@ -195,19 +211,12 @@ impl State {
     fn open_invitations(
         &self,
         organization: OrganizationId,
-        inviter: UserId,
         at: DateTime<Utc>,
-    ) -> Vec<InvitationId> {
+    ) -> impl Iterator<Item = &Invitation> {
         self.invitations
             .iter()
             .map(|stored| &stored.invitation)
-            .filter(|invitation| {
-                invitation.organization_id == organization
-                    && invitation.invited_by == Actor::User(inviter)
-                    && invitation.is_open(at)
-            })
-            .map(|invitation| invitation.id)
-            .collect()
+            .filter(move |invitation| invitation.organization_id == organization && invitation.is_open(at))
     }
 
     fn invitation(&self, id: InvitationId) -> Option<&Invitation> {

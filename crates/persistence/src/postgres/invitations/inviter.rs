@@ -4,7 +4,8 @@ use std::convert::Infallible;
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::dsl::not;
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::audit::{Act, Actor};
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
@@ -15,17 +16,24 @@ use crate::actor;
 use crate::postgres::audit_log::write_events;
 use crate::postgres::schema::invitations;
 
-/// The invitations of an organization by a user that are open at a moment.
-macro_rules! open_by {
-    ($organization:expr, $inviter:expr, $at:expr) => {{
-        let (kind, id) = actor::to_columns(Actor::User($inviter));
+/// The invitations of an organization that are open at a moment.
+macro_rules! open {
+    ($organization:expr, $at:expr) => {
         invitations::table
             .filter(invitations::organization_id.eq($organization.as_uuid()))
-            .filter(invitations::invited_by_kind.eq(kind))
-            .filter(invitations::invited_by_id.eq(id))
             .filter(invitations::accepted_at.is_null())
             .filter(invitations::revoked_at.is_null())
             .filter(invitations::expires_at.gt($at))
+    };
+}
+
+/// That a user has made an invitation.
+macro_rules! made_by {
+    ($user:expr) => {{
+        let (kind, id) = actor::to_columns(Actor::User($user));
+        invitations::invited_by_kind
+            .eq(kind)
+            .and(invitations::invited_by_id.eq(id))
     }};
 }
 
@@ -37,12 +45,13 @@ pub(in crate::postgres) async fn take_back_by(
     inviter: UserId,
     act: &Act,
 ) -> QueryResult<()> {
-    let ids: Vec<Uuid> = open_by!(organization, inviter, act.at)
+    let ids: Vec<Uuid> = open!(organization, act.at)
+        .filter(made_by!(inviter))
         .order(invitations::id)
         .select(invitations::id)
         .load(connection)
         .await?;
-    diesel::update(open_by!(organization, inviter, act.at))
+    diesel::update(open!(organization, act.at).filter(made_by!(inviter)))
         .set(invitations::revoked_at.eq(act.at))
         .execute(connection)
         .await?;
@@ -58,7 +67,22 @@ pub(super) async fn count_open(
     inviter: UserId,
     at: DateTime<Utc>,
 ) -> Result<u64, Abort<Infallible>> {
-    let count: i64 = open_by!(organization, inviter, at)
+    let count: i64 = open!(organization, at)
+        .filter(made_by!(inviter))
+        .count()
+        .get_result(connection)
+        .await?;
+    Ok(count.unsigned_abs())
+}
+
+pub(super) async fn count_open_by_others(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    user: UserId,
+    at: DateTime<Utc>,
+) -> Result<u64, Abort<Infallible>> {
+    let count: i64 = open!(organization, at)
+        .filter(not(made_by!(user)))
         .count()
         .get_result(connection)
         .await?;

@@ -4,7 +4,8 @@ use std::convert::Infallible;
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
+use diesel::dsl::not;
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
 use keyward_domain::audit::{Act, Actor};
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 
@@ -14,17 +15,24 @@ use crate::sqlite::audit_log::write_events;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::invitations;
 
-/// The invitations of an organization by a user that are open at a moment.
-macro_rules! open_by {
-    ($organization:expr, $inviter:expr, $at:expr) => {{
-        let (kind, id) = actor::to_columns(Actor::User($inviter));
+/// The invitations of an organization that are open at a moment.
+macro_rules! open {
+    ($organization:expr, $at:expr) => {
         invitations::table
             .filter(invitations::organization_id.eq(StoredId($organization.as_uuid())))
-            .filter(invitations::invited_by_kind.eq(kind))
-            .filter(invitations::invited_by_id.eq(id.map(StoredId)))
             .filter(invitations::accepted_at.is_null())
             .filter(invitations::revoked_at.is_null())
             .filter(invitations::expires_at.gt($at.timestamp_millis()))
+    };
+}
+
+/// That a user has made an invitation.
+macro_rules! made_by {
+    ($user:expr) => {{
+        let (kind, id) = actor::to_columns(Actor::User($user));
+        invitations::invited_by_kind
+            .eq(kind)
+            .and(invitations::invited_by_id.eq(id.map(StoredId)))
     }};
 }
 
@@ -35,11 +43,12 @@ pub(in crate::sqlite) fn take_back_by(
     inviter: UserId,
     act: &Act,
 ) -> QueryResult<()> {
-    let ids: Vec<StoredId> = open_by!(organization, inviter, act.at)
+    let ids: Vec<StoredId> = open!(organization, act.at)
+        .filter(made_by!(inviter))
         .order(invitations::id)
         .select(invitations::id)
         .load(connection)?;
-    diesel::update(open_by!(organization, inviter, act.at))
+    diesel::update(open!(organization, act.at).filter(made_by!(inviter)))
         .set(invitations::revoked_at.eq(act.at.timestamp_millis()))
         .execute(connection)?;
     let events = ids
@@ -54,7 +63,21 @@ pub(super) fn count_open(
     inviter: UserId,
     at: DateTime<Utc>,
 ) -> Result<u64, Abort<Infallible>> {
-    let count: i64 = open_by!(organization, inviter, at)
+    let count: i64 = open!(organization, at)
+        .filter(made_by!(inviter))
+        .count()
+        .get_result(connection)?;
+    Ok(count.unsigned_abs())
+}
+
+pub(super) fn count_open_by_others(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    user: UserId,
+    at: DateTime<Utc>,
+) -> Result<u64, Abort<Infallible>> {
+    let count: i64 = open!(organization, at)
+        .filter(not(made_by!(user)))
         .count()
         .get_result(connection)?;
     Ok(count.unsigned_abs())

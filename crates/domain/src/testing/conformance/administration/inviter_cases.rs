@@ -170,6 +170,33 @@ pub async fn the_open_invitations_of_a_user_are_counted(stores: Stores) {
     assert_eq!(open_invitations(&scene, &ada).await, 1);
 }
 
+pub async fn the_open_invitations_that_others_have_made_are_counted(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let stranger = scene.join_as(&other, "stranger", Role::Owner).await;
+    scene.invite(&ada, Role::Member).await;
+    scene.later(Invitation::LIFETIME);
+    scene.invite(&stranger, Role::Member).await;
+    assert_eq!(open_by_others(&scene, &bob).await, 0, "expired, or elsewhere");
+    scene.invite(&bob, Role::Member).await;
+    let hers = [
+        scene.invite(&ada, Role::Member).await,
+        scene.invite(&ada, Role::Owner).await,
+    ];
+    let from_the_server = scene.new_invitation(&ada.organization, Actor::Administrator, Role::Member);
+    let act = scene.act_as(Actor::Administrator, Some(ada.organization.id));
+    let subject = Subject::Invitation(from_the_server.invitation.id);
+    let event = act.event(Action::CreateInvitation, subject);
+    let added = scene.stores.invitations.add(from_the_server, event).await;
+    added.expect("an administrator invites");
+    assert_eq!(open_by_others(&scene, &bob).await, 3);
+    assert_eq!(open_by_others(&scene, &ada).await, 2);
+    let joined = scene.accept_as_newcomer(&hers[0], "newcomer").await;
+    joined.expect("joined");
+    assert_eq!(open_by_others(&scene, &bob).await, 2);
+}
+
 pub async fn nobody_joins_once_the_end_of_the_inviter_is_answered(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..8 {
@@ -227,6 +254,15 @@ pub async fn nobody_joins_once_the_end_of_the_inviter_is_answered(stores: Stores
 async fn open_invitations(scene: &AdministrationScene, inviter: &Member) -> u64 {
     let (here, now) = (inviter.organization.id, scene.now());
     let counted = scene.stores.invitations.count_open(here, inviter.user.id, now);
+    counted.await.expect("the store answers")
+}
+
+async fn open_by_others(scene: &AdministrationScene, member: &Member) -> u64 {
+    let (here, now) = (member.organization.id, scene.now());
+    let counted = scene
+        .stores
+        .invitations
+        .count_open_by_others(here, member.user.id, now);
     counted.await.expect("the store answers")
 }
 
