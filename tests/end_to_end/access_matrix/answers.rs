@@ -19,6 +19,7 @@ pub(super) fn is(expected: Answer, answer: &Response) -> bool {
         Answer::SignIn => status == 303 && leads_to_sign_in && !says_signed_out,
         Answer::BadForm => status == 400,
         Answer::Unauthorized => status == 401,
+        Answer::Forbidden => status == 403,
         Answer::NotFound => status == 404,
         Answer::Conflict => status == 409,
         Answer::Gone => status == 410,

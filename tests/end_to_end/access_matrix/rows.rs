@@ -3,7 +3,7 @@
 //! What is allowed is asked for in the order of the rows, so whatever ends something comes after all that needs it.
 
 use self::Answer::{
-    BadForm, Conflict, Done, Gone, NotFound, Refilled, SignIn, SignedOut, Unaffected, Unauthorized,
+    BadForm, Conflict, Done, Forbidden, Gone, NotFound, Refilled, SignIn, SignedOut, Unaffected, Unauthorized,
 };
 use self::On::{Asset, Bystander, HeldKey, Invitation, KeyOfApi, Nothing, OwnKey, Project, Session};
 
@@ -22,6 +22,8 @@ pub(super) enum Answer {
     BadForm,
     /// 401.
     Unauthorized,
+    /// 403: the page says to sign in first.
+    Forbidden,
     /// 404.
     NotFound,
     /// 409: a rule of the product forbids it.
@@ -37,7 +39,8 @@ impl Answer {
     pub(super) const fn is_refusal(self) -> bool {
         match self {
             Done | SignedOut => false,
-            Unaffected | SignIn | BadForm | Unauthorized | NotFound | Conflict | Gone | Refilled => true,
+            Unaffected | SignIn | BadForm | Unauthorized | Forbidden | NotFound | Conflict | Gone
+            | Refilled => true,
         }
     }
 }
@@ -68,7 +71,7 @@ pub(super) struct Row {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
     pub(super) on: On,
-    /// The form, or the JSON object of the API.
+    /// The form, the JSON object of the API, or the query.
     pub(super) fields: &'static [(&'static str, &'static str)],
     /// In the order of [`VISITORS`](super::world::VISITORS).
     pub(super) expected: Expected,
@@ -100,7 +103,7 @@ const fn post(path: &'static str, on: On, fields: Fields, expected: Expected) ->
 #[rustfmt::skip]
 mod expected {
     use super::Answer::{
-        BadForm, Conflict, Done, Gone, NotFound, Refilled, SignIn, SignedOut, Unaffected, Unauthorized,
+        BadForm, Conflict, Done, Forbidden, Gone, NotFound, Refilled, SignIn, SignedOut, Unaffected, Unauthorized,
     };
     use super::Expected;
 
@@ -124,13 +127,15 @@ mod expected {
     pub(super) const SIGNING_OUT: Expected =
         [SignedOut, SignedOut, SignedOut, SignedOut, SignedOut, SignedOut, SignedOut];
     pub(super) const NO_FIELDS: Expected = [BadForm, BadForm, BadForm, BadForm, BadForm, BadForm, BadForm];
-    pub(super) const NO_INVITATION: Expected =
-        [NotFound, NotFound, NotFound, NotFound, NotFound, NotFound, NotFound];
+    pub(super) const ALL_BUT_WHO_LEFT_SINCE: Expected = [Done, Done, Done, Done, NotFound, Done, Done];
+    pub(super) const WHO_IS_SIGNED_IN_AND_NO_MEMBER: Expected =
+        [Forbidden, Conflict, Conflict, Done, NotFound, Forbidden, Forbidden];
     pub(super) const IS_SET_UP: Expected = [Gone, Gone, Gone, Gone, Gone, Gone, Gone];
 }
 use expected::{
-    ANY_KEY, EVERYBODY, INSIDERS, IS_SET_UP, LAST_OWNER_STAYS, MEMBERS_KEY, NEEDS_PASSWORD, NO_FIELDS,
-    NO_INVITATION, OWN_SESSION, OWNERS, SIGNED_IN, SIGNING_OUT, THE_MEMBER,
+    ALL_BUT_WHO_LEFT_SINCE, ANY_KEY, EVERYBODY, INSIDERS, IS_SET_UP, LAST_OWNER_STAYS, MEMBERS_KEY,
+    NEEDS_PASSWORD, NO_FIELDS, OWN_SESSION, OWNERS, SIGNED_IN, SIGNING_OUT, THE_MEMBER,
+    WHO_IS_SIGNED_IN_AND_NO_MEMBER,
 };
 
 const CONFIRMED: Fields = &[("confirm", "yes")];
@@ -161,13 +166,14 @@ pub(super) const API: &[Row] = &[
 /// The console.
 #[rustfmt::skip]
 pub(super) const CONSOLE: &[Row] = &[
-    // For everybody. What the forms could do is nothing here: the installation is set up, and no invitation is shown.
+    // For everybody. What the form of the setup could do is nothing here: the installation is set up.
     get("/", Nothing, [SignIn, Done, Done, Done, Done, SignIn, SignIn]),
     get("/assets/:name", Asset, EVERYBODY),
     get("/setup", Nothing, IS_SET_UP),
     post("/setup", Nothing, &[("token", "made up")], IS_SET_UP),
-    get("/join", Nothing, NO_INVITATION),
-    post("/join", Nothing, &[("token", "made up"), ("as", "user")], NO_INVITATION),
+    row("GET", "/join", Nothing, &[("token", "{link}")], ALL_BUT_WHO_LEFT_SINCE),
+    post("/join", Nothing, &[("token", "{link}"), ("as", "user"), ("username", "{username}")],
+        WHO_IS_SIGNED_IN_AND_NO_MEMBER),
     post("/sign-in", Nothing, &[], NO_FIELDS),
 
     // The organization.

@@ -42,6 +42,20 @@ pub(super) const VISITORS: [Visitor; 7] = [
     Visitor::SessionInsteadOfKey,
 ];
 
+impl Visitor {
+    /// The name under which they would join.
+    const fn username(self) -> &'static str {
+        match self {
+            // Whose key or session it is.
+            Self::Owner | Self::KeyInsteadOfSession | Self::SessionInsteadOfKey => "ada",
+            Self::Member => "grace",
+            Self::Stranger => "eve",
+            Self::FormerMember => "mary",
+            Self::Nobody => "nobody",
+        }
+    }
+}
+
 /// Somebody with a session and a key.
 pub(super) struct Person {
     pub(super) console: PlainConsole,
@@ -62,6 +76,8 @@ pub(super) struct World {
     pub(super) project: String,
     bystander: String,
     invitation: String,
+    /// The secret in the link of an invitation that was made before the former member was removed.
+    link: String,
     session: String,
     nonce: String,
     asset: String,
@@ -89,6 +105,8 @@ impl World {
         let member = Person::arrives(&keyward, "grace", PASSWORD).await;
         let stranger = Person::arrives(&keyward, "eve", PASSWORD).await;
         let former = Person::arrives(&keyward, "mary", PASSWORD).await;
+        let page = invite(&owner.console, "Whoever has the link").await;
+        let link = secret_after(&page, "/join?token=").expect("a link");
         let leave = "admin remove-member --organization engines --username mary";
         keyward.command(leave, "").await;
 
@@ -104,15 +122,7 @@ impl World {
             .get(&format!("{SETTINGS}/members?search=alan"))
             .await;
         let bystander = id_after(&page, "/settings/members/").expect("alan");
-        let invite = format!("{SETTINGS}/members/invite");
-        let page = owner.console.get(&invite).await;
-        let invitation_nonce = hidden_value(&page, "nonce").expect("a nonce in the form");
-        let invitee = [
-            ("nonce", &*invitation_nonce),
-            ("invitee", "A colleague"),
-            ("role", "member"),
-        ];
-        owner.console.post(&invite, &invitee).await;
+        invite(&owner.console, "A colleague").await;
         let page = owner
             .console
             .get(&format!("{SETTINGS}/members/invitations"))
@@ -143,6 +153,7 @@ impl World {
             project,
             bystander,
             invitation,
+            link,
             session,
             nonce,
             asset: asset.expect("an asset").to_owned(),
@@ -158,7 +169,7 @@ impl World {
         wrong: &mut Vec<String>,
     ) {
         let request = self
-            .request(row, "engines")
+            .request(row, "engines", visitor)
             .header("sec-fetch-site", "same-origin");
         let answer = self.as_visitor(row, request, visitor).send().await;
         let answer = answer.expect("an answer");
@@ -182,7 +193,7 @@ impl World {
 
     pub(super) async fn stranger_asks_at_home(&self, row: &Row) -> Response {
         let request = self
-            .request(row, "observatory")
+            .request(row, "observatory", Visitor::Stranger)
             .header("sec-fetch-site", "same-origin");
         let request = self.as_visitor(row, request, Visitor::Stranger);
         request.send().await.expect("an answer")
@@ -196,7 +207,7 @@ impl World {
         wrong: &mut Vec<String>,
     ) {
         let request = self
-            .request(row, "engines")
+            .request(row, "engines", visitor)
             .header("sec-fetch-site", "cross-site");
         let answer = self.as_visitor(row, request, visitor).send().await;
         let answer = answer.expect("an answer");
@@ -205,7 +216,7 @@ impl World {
         }
     }
 
-    fn request(&self, row: &Row, organization: &str) -> RequestBuilder {
+    fn request(&self, row: &Row, organization: &str, visitor: Visitor) -> RequestBuilder {
         let id = match row.on {
             On::Nothing => "",
             On::Asset => &self.asset,
@@ -221,15 +232,22 @@ impl World {
         let path = [":id", ":name", "{id}"]
             .iter()
             .fold(path, |path, name| path.replace(name, id));
-        let method = Method::from_bytes(row.method.as_bytes()).expect("a method");
-        let request = self
-            .client
-            .request(method, format!("{}{path}", self.keyward.base_url()));
         let fields: BTreeMap<String, String> = row
             .fields
             .iter()
-            .map(|(name, value)| (self.filled_in(name), self.filled_in(value)))
+            .map(|(name, value)| (self.filled_in(name, visitor), self.filled_in(value, visitor)))
             .collect();
+        let method = Method::from_bytes(row.method.as_bytes()).expect("a method");
+        let mut address = format!("{}{path}", self.keyward.base_url());
+        if row.method == "GET" && !fields.is_empty() {
+            // Nothing that is asked for in a query needs escaping.
+            let query: Vec<_> = fields
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            address = format!("{address}?{}", query.join("&"));
+        }
+        let request = self.client.request(method, address);
         match (row.method, is_of_api(row)) {
             ("GET" | "DELETE", _) => request,
             (_, true) => request.json(&fields),
@@ -237,10 +255,12 @@ impl World {
         }
     }
 
-    fn filled_in(&self, text: &str) -> String {
+    fn filled_in(&self, text: &str, visitor: Visitor) -> String {
         text.replace("{held key}", &self.held_key)
             .replace("{bystander}", &self.bystander)
             .replace("{nonce}", &self.nonce)
+            .replace("{link}", &self.link)
+            .replace("{username}", visitor.username())
     }
 
     fn as_visitor(&self, row: &Row, request: RequestBuilder, visitor: Visitor) -> RequestBuilder {
@@ -309,6 +329,22 @@ async fn project_with(owner: &PlainConsole, username: &str) -> String {
     let member = hidden_value(&found, "member").expect("the member is found");
     owner.submit(&add, &[("member", &member)]).await;
     id
+}
+
+/// Invites somebody; returns the page that shows the link.
+async fn invite(owner: &PlainConsole, invitee: &str) -> String {
+    let path = format!("{SETTINGS}/members/invite");
+    let nonce = hidden_value(&owner.get(&path).await, "nonce").expect("a nonce in the form");
+    let fields = [("nonce", &*nonce), ("invitee", invitee), ("role", "member")];
+    let answer = owner.post(&path, &fields).await;
+    answer.text().await.expect("a page")
+}
+
+/// What follows these words, up to the end of its attribute.
+fn secret_after(page: &str, words: &str) -> Option<String> {
+    let (_, rest) = page.split_once(words)?;
+    let (secret, _) = rest.split_once('"')?;
+    Some(secret.to_owned())
 }
 
 /// The first identifier that follows these words.
