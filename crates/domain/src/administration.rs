@@ -4,6 +4,7 @@
 //! yields; and since a role can end between the click and the change, every store checks it again in the transaction.
 
 mod audit_trail;
+mod events;
 mod invitations;
 mod members;
 mod organization_keys;

@@ -156,9 +156,8 @@ impl Invitations {
         source: RequestSource,
     ) -> Result<(), RevokeInvitationError> {
         let act = self.act(authority, source);
-        let event = act.event(Action::RevokeInvitation, Subject::Invitation(id));
         self.invitations
-            .revoke(authority.organization_id(), id, event)
+            .revoke(authority.organization_id(), id, act.invitation_taken_back(id))
             .await
     }
 

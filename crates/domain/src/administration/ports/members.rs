@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 
-use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
-use crate::id::{InvitationId, MembershipId, OrganizationId, UserId};
+use crate::audit::Act;
+use crate::id::{MembershipId, OrganizationId};
 use crate::membership::{Membership, Role};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
@@ -67,35 +67,6 @@ pub trait MemberStore: Send + Sync {
         id: MembershipId,
         act: Act,
     ) -> Result<(), EndMembershipError>;
-}
-
-impl Act {
-    /// The event that tells of a member's new role.
-    #[must_use]
-    pub fn new_role(&self, id: MembershipId, role: Role) -> AuditEvent {
-        let action = match role {
-            Role::Owner => Action::MakeOwner,
-            Role::Member => Action::MakeMember,
-        };
-        self.event(action, Subject::Membership(id))
-    }
-
-    /// The event that tells that somebody's membership ended: they left, or somebody else removed them.
-    #[must_use]
-    pub fn end_of_membership(&self, id: MembershipId, member: UserId) -> AuditEvent {
-        let action = if self.actor == Actor::User(member) {
-            Action::LeaveOrganization
-        } else {
-            Action::RemoveMember
-        };
-        self.event(action, Subject::Membership(id))
-    }
-
-    /// The event that tells that an invitation was taken back.
-    #[must_use]
-    pub fn invitation_taken_back(&self, id: InvitationId) -> AuditEvent {
-        self.event(Action::RevokeInvitation, Subject::Invitation(id))
-    }
 }
 
 /// A live member, as a list of members shows them.
