@@ -32,6 +32,25 @@ pub struct Membership {
 }
 
 impl Membership {
+    /// A stay that begins at this moment.
+    #[must_use]
+    pub const fn begin(
+        id: MembershipId,
+        organization_id: OrganizationId,
+        user_id: UserId,
+        role: Role,
+        joined_at: DateTime<Utc>,
+    ) -> Self {
+        Self {
+            id,
+            organization_id,
+            user_id,
+            role,
+            joined_at,
+            ended_at: None,
+        }
+    }
+
     /// Whether the user still belongs to the organization.
     #[must_use]
     pub const fn is_live(&self) -> bool {

@@ -138,14 +138,8 @@ impl Accounts {
             created_at: act.at,
         };
         let act = act.within(organization.id);
-        let owner = Membership {
-            id: self.ids.next(),
-            organization_id: organization.id,
-            user_id: owner.user.id,
-            role: Role::Owner,
-            joined_at: act.at,
-            ended_at: None,
-        };
+        let (id, user) = (self.ids.next(), owner.user.id);
+        let owner = Membership::begin(id, organization.id, user, Role::Owner, act.at);
         let events = vec![
             act.event(Action::CreateOrganization, Subject::Organization(organization.id)),
             act.event(Action::CreateMembership, Subject::Membership(owner.id)),
@@ -174,7 +168,7 @@ impl Accounts {
             username: draft.username,
             display_name: draft.display_name,
         };
-        let newcomer = Newcomer::new(&self.ids, &act, names, organization.id, draft.role);
+        let newcomer = Newcomer::new(&self.ids, act.at, names, organization.id, draft.role);
         let events = newcomer.events(&act).to_vec();
         let Newcomer { user, membership } = newcomer;
         let account = Account {

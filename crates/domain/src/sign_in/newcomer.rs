@@ -1,5 +1,7 @@
 //! Somebody new: a user who is a member of one organization from the start.
 
+use chrono::{DateTime, Utc};
+
 use crate::audit::{Act, Action, AuditEvent, Subject};
 use crate::id::{IdGenerator, OrganizationId};
 use crate::membership::{Membership, Role};
@@ -11,7 +13,7 @@ pub(super) struct Names {
     pub(super) display_name: DisplayName,
 }
 
-/// A user and the membership they begin with, at the moment of the act that creates both.
+/// A user and the membership they begin with, at the same moment.
 pub(super) struct Newcomer {
     pub(super) user: User,
     pub(super) membership: Membership,
@@ -20,7 +22,7 @@ pub(super) struct Newcomer {
 impl Newcomer {
     pub(super) fn new(
         ids: &IdGenerator,
-        act: &Act,
+        at: DateTime<Utc>,
         names: Names,
         organization_id: OrganizationId,
         role: Role,
@@ -29,16 +31,9 @@ impl Newcomer {
             id: ids.next(),
             username: names.username,
             display_name: names.display_name,
-            created_at: act.at,
+            created_at: at,
         };
-        let membership = Membership {
-            id: ids.next(),
-            organization_id,
-            user_id: user.id,
-            role,
-            joined_at: act.at,
-            ended_at: None,
-        };
+        let membership = Membership::begin(ids.next(), organization_id, user.id, role, at);
         Self { user, membership }
     }
 

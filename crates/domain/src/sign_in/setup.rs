@@ -170,7 +170,7 @@ impl Setup {
             username: choices.username,
             display_name: choices.display_name,
         };
-        let owner = Newcomer::new(&self.ids, &act, names, organization.id, Role::Owner);
+        let owner = Newcomer::new(&self.ids, act.at, names, organization.id, Role::Owner);
         let mut events = vec![act.event(Action::CreateOrganization, Subject::Organization(organization.id))];
         events.extend(owner.events(&act));
         let Newcomer { user, membership } = owner;

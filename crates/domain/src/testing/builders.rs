@@ -65,14 +65,7 @@ impl Builder {
     /// A live membership.
     #[must_use]
     pub fn membership(&self, organization: &Organization, user: &User, role: Role) -> Membership {
-        Membership {
-            id: self.ids.next(),
-            organization_id: organization.id,
-            user_id: user.id,
-            role,
-            joined_at: self.clock.now(),
-            ended_at: None,
-        }
+        Membership::begin(self.ids.next(), organization.id, user.id, role, self.clock.now())
     }
 
     /// A new user who is a member.
