@@ -8,7 +8,9 @@ use keyward_domain::ports::{
     ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects, StorageError,
 };
 use keyward_domain::retention::ports::RetentionStore;
-use keyward_domain::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
+use keyward_domain::sign_in::ports::{
+    AccountStore, InstallationStore, OpenInvitations, SessionStore, SignInThrottle,
+};
 use keyward_persistence::postgres::PostgresStore;
 use keyward_persistence::sqlite::SqliteStore;
 use keyward_persistence::transfer::Transfer;
@@ -27,6 +29,7 @@ pub(crate) trait Store:
     + InstallationStore
     + MemberStore
     + InvitationStore
+    + OpenInvitations
     + ProjectStore
     + ReachableProjects
     + LastUses

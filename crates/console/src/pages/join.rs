@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::administration::ports::OpenInvitation;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::invitation::{Invitation, InvitationToken};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
-use keyward_domain::sign_in::joining::JoinError;
+use keyward_domain::sign_in::joining::{JoinAsNewcomerError, JoinAsUserError};
 use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::ports::OpenInvitation;
 use keyward_domain::sign_in::session::{SignInAttempt, SignedIn};
 use poem::http::{HeaderValue, StatusCode, header};
 use poem::web::Data;
@@ -188,15 +188,9 @@ async fn join_as_user(
 ) -> Result<Response, Refusal> {
     match console.joining.join_as_user(token, &viewer.user, source).await {
         Ok(member) => Ok(forgetting(console, redirect(&first_page(&member)))),
-        Err(JoinError::AlreadyMember) => already_member(StatusCode::CONFLICT, open, token, viewer),
-        // A user who joins chooses no username.
-        Err(JoinError::InvitationInvalid | JoinError::UsernameTaken) => dead_link(Some(viewer)),
-        // Who is signed in tries no usernames, so their attempts are not counted.
-        Err(JoinError::Throttled(throttled)) => {
-            too_many(&JoinPage::new(open, token, NewcomerFields::default()), throttled)
-        }
-        Err(JoinError::Hashing(error)) => Err(error.into()),
-        Err(JoinError::Storage(error)) => Err(error.into()),
+        Err(JoinAsUserError::AlreadyMember) => already_member(StatusCode::CONFLICT, open, token, viewer),
+        Err(JoinAsUserError::InvitationInvalid) => dead_link(Some(viewer)),
+        Err(JoinAsUserError::Storage(error)) => Err(error.into()),
     }
 }
 
@@ -228,18 +222,17 @@ async fn join_as_newcomer(
             let signed_in = sign_in_newcomer(console, attempt, &next, SignInNotice::Joined).await?;
             Ok(forgetting(console, signed_in))
         }
-        Err(JoinError::UsernameTaken) => {
+        Err(JoinAsNewcomerError::UsernameTaken) => {
             fields.say_that_username_is_taken();
             html(StatusCode::CONFLICT, &JoinPage::new(open, token, fields))
         }
-        Err(JoinError::Throttled(throttled)) => {
+        Err(JoinAsNewcomerError::Throttled(throttled)) => {
             fields.say_to_wait(throttled);
             too_many(&JoinPage::new(open, token, fields), throttled)
         }
-        // Nobody new is a member.
-        Err(JoinError::InvitationInvalid | JoinError::AlreadyMember) => dead_link(None),
-        Err(JoinError::Hashing(error)) => Err(error.into()),
-        Err(JoinError::Storage(error)) => Err(error.into()),
+        Err(JoinAsNewcomerError::InvitationInvalid) => dead_link(None),
+        Err(JoinAsNewcomerError::Hashing(error)) => Err(error.into()),
+        Err(JoinAsNewcomerError::Storage(error)) => Err(error.into()),
     }
 }
 

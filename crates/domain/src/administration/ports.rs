@@ -16,10 +16,7 @@ mod organization_keys;
 mod projects;
 mod settled_moment;
 
-pub use invitations::{
-    AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
-    RevokeInvitationError,
-};
+pub use invitations::{AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError};
 pub use members::{ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore};
 pub use names::Names;
 pub use organization_keys::{

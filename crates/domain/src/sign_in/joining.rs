@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
-
-use crate::administration::ports::{AcceptInvitationError, InvitationStore, Joiner, OpenInvitation};
-use crate::audit::{Act, Action, Actor, RequestSource, Subject};
+use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::id::{IdGenerator, UserId};
-use crate::invitation::InvitationToken;
+use crate::invitation::{Invitation, InvitationToken};
 use crate::membership::{Member, Membership};
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
+use crate::sign_in::newcomer::{Names, Newcomer};
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
-use crate::sign_in::ports::{AccountStore, SignInThrottle};
+use crate::sign_in::ports::{
+    AcceptAsNewcomerError, AcceptAsUserError, AccountStore, OpenInvitation, OpenInvitations, SignInThrottle,
+};
 use crate::sign_in::throttle::{ThrottleBucket, Throttled};
 use crate::user::{DisplayName, User, Username};
 
@@ -28,24 +28,35 @@ pub struct NewcomerChoices {
     pub password: Password,
 }
 
-/// Why nobody joined.
+/// Why nobody new joined.
 #[derive(Debug, thiserror::Error)]
-pub enum JoinError {
-    /// There is no such invitation: unknown, used, taken back, expired, or from before the user left.
+pub enum JoinAsNewcomerError {
+    /// There is no such invitation: unknown, used, taken back, or expired.
     #[error("the invitation does not work any more")]
     InvitationInvalid,
     /// Another user has the username.
     #[error("the username is taken")]
     UsernameTaken,
-    /// The user is a member already; the invitation stays open.
-    #[error("the user is a member already")]
-    AlreadyMember,
     /// Too many attempts from this address.
     #[error(transparent)]
     Throttled(#[from] Throttled),
     /// The password could not be hashed.
     #[error(transparent)]
     Hashing(#[from] HashingError),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a user did not join.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinAsUserError {
+    /// There is no such invitation: unknown, used, taken back, expired, or from before they left or were removed.
+    #[error("the invitation does not work any more")]
+    InvitationInvalid,
+    /// They are a member already; the invitation stays open.
+    #[error("the user is a member already")]
+    AlreadyMember,
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -63,7 +74,7 @@ pub struct Joining {
 #[derive(Clone)]
 pub struct JoiningPorts {
     /// Invitations.
-    pub invitations: Arc<dyn InvitationStore>,
+    pub invitations: Arc<dyn OpenInvitations>,
     /// Accounts.
     pub accounts: Arc<dyn AccountStore>,
     /// The throttle, from whose buckets of addresses people sign in, too.
@@ -98,15 +109,19 @@ impl Joining {
     /// bucket of the address, since it tells whether a username is taken.
     ///
     /// # Errors
-    /// See [`JoinError`]; then nothing was changed.
+    /// See [`JoinAsNewcomerError`]; then nothing was changed.
     pub async fn join_as_newcomer(
         &self,
         token: &InvitationToken,
         choices: NewcomerChoices,
         source: RequestSource,
-    ) -> Result<Member, JoinError> {
+    ) -> Result<Member, JoinAsNewcomerError> {
         // All of it before the password is hashed, which is dear; the store decides again when it counts.
-        let open = self.open(token, None).await?;
+        let open = self.invitation(token, None).await?;
+        let OpenInvitation {
+            invitation,
+            organization,
+        } = open.ok_or(JoinAsNewcomerError::InvitationInvalid)?;
         if let Some(address) = source.address {
             let bucket = ThrottleBucket::address(address);
             if let Some(throttled) = self.ports.throttle.take(bucket, self.clock.now()).await? {
@@ -114,85 +129,27 @@ impl Joining {
             }
         }
         if self.ports.accounts.find(&choices.username).await?.is_some() {
-            return Err(JoinError::UsernameTaken);
+            return Err(JoinAsNewcomerError::UsernameTaken);
         }
         let password_hash = self.ports.hasher.hash(&choices.password).await?;
         let now = self.clock.now();
-        let user = User {
-            id: self.ids.next(),
+        let names = Names {
             username: choices.username,
             display_name: choices.display_name,
-            created_at: now,
         };
+        let newcomer = Newcomer::new(&self.ids, now, names, organization.id, invitation.role);
+        let Newcomer { user, membership } = newcomer;
+        let act = self.act(&membership, source);
+        let mut events = vec![act.event(Action::CreateUser, Subject::User(user.id))];
+        events.extend(joining(&act, &invitation, &membership));
         let account = Account {
             user: user.clone(),
             password_hash,
         };
-        self.accept(open, user, Joiner::Newcomer(account), now, source)
-            .await
-    }
-
-    /// Makes a member of a user who is signed in.
-    ///
-    /// # Errors
-    /// See [`JoinError`]; then nothing was changed.
-    pub async fn join_as_user(
-        &self,
-        token: &InvitationToken,
-        user: &User,
-        source: RequestSource,
-    ) -> Result<Member, JoinError> {
-        let open = self.open(token, Some(user.id)).await?;
-        let now = self.clock.now();
-        self.accept(open, user.clone(), Joiner::User(user.id), now, source)
-            .await
-    }
-
-    async fn open(
-        &self,
-        token: &InvitationToken,
-        visitor: Option<UserId>,
-    ) -> Result<OpenInvitation, JoinError> {
-        let open = self.invitation(token, visitor).await?;
-        open.ok_or(JoinError::InvitationInvalid)
-    }
-
-    async fn accept(
-        &self,
-        open: OpenInvitation,
-        user: User,
-        joiner: Joiner,
-        now: DateTime<Utc>,
-        source: RequestSource,
-    ) -> Result<Member, JoinError> {
-        let OpenInvitation {
-            invitation,
-            organization,
-        } = open;
-        let membership = Membership {
-            id: self.ids.next(),
-            organization_id: organization.id,
-            user_id: user.id,
-            role: invitation.role,
-            joined_at: now,
-            ended_at: None,
-        };
-        let act = self.act(user.id, now, source).within(organization.id);
-        let member = Subject::Membership(membership.id);
-        let mut events = Vec::new();
-        if matches!(joiner, Joiner::Newcomer(_)) {
-            events.push(act.event(Action::CreateUser, Subject::User(user.id)));
-        }
-        events.push(act.event_with(
-            Action::AcceptInvitation,
-            Subject::Invitation(invitation.id),
-            member,
-        ));
-        events.push(act.event(Action::CreateMembership, member));
         match self
             .ports
             .invitations
-            .accept(invitation.id, joiner, membership.clone(), events)
+            .accept_as_newcomer(invitation.id, account, membership.clone(), events)
             .await
         {
             Ok(()) => Ok(Member {
@@ -200,14 +157,64 @@ impl Joining {
                 organization,
                 membership,
             }),
-            Err(AcceptInvitationError::NotOpen) => Err(JoinError::InvitationInvalid),
-            Err(AcceptInvitationError::UsernameTaken) => Err(JoinError::UsernameTaken),
-            Err(AcceptInvitationError::AlreadyMember) => Err(JoinError::AlreadyMember),
-            Err(AcceptInvitationError::Storage(error)) => Err(error.into()),
+            Err(AcceptAsNewcomerError::NotOpen) => Err(JoinAsNewcomerError::InvitationInvalid),
+            Err(AcceptAsNewcomerError::UsernameTaken) => Err(JoinAsNewcomerError::UsernameTaken),
+            Err(AcceptAsNewcomerError::Storage(error)) => Err(error.into()),
         }
     }
 
-    fn act(&self, user: UserId, at: DateTime<Utc>, source: RequestSource) -> Act {
-        Act::new(&self.ids, at, Actor::User(user), source)
+    /// Makes a member of a user who is signed in.
+    ///
+    /// # Errors
+    /// See [`JoinAsUserError`]; then nothing was changed.
+    pub async fn join_as_user(
+        &self,
+        token: &InvitationToken,
+        user: &User,
+        source: RequestSource,
+    ) -> Result<Member, JoinAsUserError> {
+        let open = self.invitation(token, Some(user.id)).await?;
+        let OpenInvitation {
+            invitation,
+            organization,
+        } = open.ok_or(JoinAsUserError::InvitationInvalid)?;
+        let (id, now) = (self.ids.next(), self.clock.now());
+        let membership = Membership::begin(id, organization.id, user.id, invitation.role, now);
+        let act = self.act(&membership, source);
+        let events = joining(&act, &invitation, &membership).to_vec();
+        match self
+            .ports
+            .invitations
+            .accept_as_user(invitation.id, membership.clone(), events)
+            .await
+        {
+            Ok(()) => Ok(Member {
+                user: user.clone(),
+                organization,
+                membership,
+            }),
+            Err(AcceptAsUserError::NotOpen) => Err(JoinAsUserError::InvitationInvalid),
+            Err(AcceptAsUserError::AlreadyMember) => Err(JoinAsUserError::AlreadyMember),
+            Err(AcceptAsUserError::Storage(error)) => Err(error.into()),
+        }
     }
+
+    /// Whoever joins acts themselves, at the moment that they do.
+    fn act(&self, membership: &Membership, source: RequestSource) -> Act {
+        let joiner = Actor::User(membership.user_id);
+        Act::new(&self.ids, membership.joined_at, joiner, source).within(membership.organization_id)
+    }
+}
+
+/// The events that tell that a membership begins with an invitation.
+fn joining(act: &Act, invitation: &Invitation, membership: &Membership) -> [AuditEvent; 2] {
+    let member = Subject::Membership(membership.id);
+    [
+        act.event_with(
+            Action::AcceptInvitation,
+            Subject::Invitation(invitation.id),
+            member,
+        ),
+        act.event(Action::CreateMembership, member),
+    ]
 }

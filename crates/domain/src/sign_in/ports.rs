@@ -1,6 +1,8 @@
 //! What a store must promise for signing in. As in [`crate::ports`], each method is one atomic fact: the change and
 //! its audit events commit together or not at all, even if the caller stops waiting.
 
+mod open_invitations;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
@@ -15,6 +17,11 @@ use crate::sign_in::session::{Session, SessionDigest, SignedIn};
 use crate::sign_in::setup::SetupDigest;
 use crate::sign_in::throttle::{ThrottleBucket, Throttled};
 use crate::user::{User, Username};
+
+pub use open_invitations::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations};
+
+#[cfg(feature = "testing")]
+pub use open_invitations::MockOpenInvitations;
 
 /// Keeps organizations, users and the hashes of their passwords.
 #[cfg_attr(feature = "testing", mockall::automock)]

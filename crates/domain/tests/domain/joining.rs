@@ -10,7 +10,7 @@ use keyward_domain::invitation::{Invitation, InvitationToken, Invitee};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::Memberships;
 use keyward_domain::sign_in::Joining;
-use keyward_domain::sign_in::joining::{JoinError, JoiningPorts, NewcomerChoices};
+use keyward_domain::sign_in::joining::{JoinAsNewcomerError, JoinAsUserError, JoiningPorts, NewcomerChoices};
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
 use keyward_domain::sign_in::session::SignInAttempt;
 use keyward_domain::testing::TestInstallation;
@@ -63,7 +63,7 @@ async fn join(
     installation: &TestInstallation,
     token: &InvitationToken,
     username: &str,
-) -> Result<Member, JoinError> {
+) -> Result<Member, JoinAsNewcomerError> {
     installation
         .joining()
         .join_as_newcomer(token, choices(username), from_somewhere())
@@ -147,7 +147,7 @@ async fn a_link_works_once() {
     assert_eq!(open.expect("the store answers"), None);
     let refused = join(&installation, &issued.token, "cleo").await;
     assert!(
-        matches!(refused, Err(JoinError::InvitationInvalid)),
+        matches!(refused, Err(JoinAsNewcomerError::InvitationInvalid)),
         "{refused:?}"
     );
 }
@@ -165,7 +165,7 @@ async fn a_link_works_until_it_expires() {
     assert_eq!(open.expect("the store answers"), None);
     let refused = join(&installation, &issued.token, "bob").await;
     assert!(
-        matches!(refused, Err(JoinError::InvitationInvalid)),
+        matches!(refused, Err(JoinAsNewcomerError::InvitationInvalid)),
         "{refused:?}"
     );
 }
@@ -192,12 +192,18 @@ async fn a_username_that_is_taken_costs_no_hashing_and_is_not_asked_for_without_
         let refused = joining
             .join_as_newcomer(&issued.token, choices("ada"), from_somewhere())
             .await;
-        assert!(matches!(refused, Err(JoinError::UsernameTaken)), "{refused:?}");
+        assert!(
+            matches!(refused, Err(JoinAsNewcomerError::UsernameTaken)),
+            "{refused:?}"
+        );
     }
     let refused = joining
         .join_as_newcomer(&issued.token, choices("ada"), from_somewhere())
         .await;
-    assert!(matches!(refused, Err(JoinError::Throttled(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(JoinAsNewcomerError::Throttled(_))),
+        "{refused:?}"
+    );
 
     installation.builder.clock.advance(TimeDelta::seconds(10));
     join(&installation, &issued.token, "bob")
@@ -225,7 +231,7 @@ async fn a_dead_link_costs_no_hashing() {
             .join_as_newcomer(token, choices("bob"), from_somewhere())
             .await;
         assert!(
-            matches!(refused, Err(JoinError::InvitationInvalid)),
+            matches!(refused, Err(JoinAsNewcomerError::InvitationInvalid)),
             "{refused:?}"
         );
     }
@@ -237,7 +243,10 @@ async fn a_username_that_is_taken_leaves_the_invitation_open() {
     let before = installation.store.events();
     let refused = join(&installation, &issued.token, "ada").await;
 
-    assert!(matches!(refused, Err(JoinError::UsernameTaken)), "{refused:?}");
+    assert!(
+        matches!(refused, Err(JoinAsNewcomerError::UsernameTaken)),
+        "{refused:?}"
+    );
     assert_eq!(installation.store.events(), before);
     join(&installation, &issued.token, "bob").await.expect("joined");
 }
@@ -250,7 +259,10 @@ async fn a_member_does_not_join_again_and_the_invitation_stays_open() {
         .join_as_user(&issued.token, &ada.user, from_somewhere())
         .await;
 
-    assert!(matches!(refused, Err(JoinError::AlreadyMember)), "{refused:?}");
+    assert!(
+        matches!(refused, Err(JoinAsUserError::AlreadyMember)),
+        "{refused:?}"
+    );
     join(&installation, &issued.token, "bob").await.expect("joined");
 }
 
@@ -304,7 +316,7 @@ async fn whoever_was_removed_does_not_come_back_with_an_invitation_that_they_kep
 
     assert_eq!(seen.expect("the store answers"), None);
     assert!(
-        matches!(refused, Err(JoinError::InvitationInvalid)),
+        matches!(refused, Err(JoinAsUserError::InvitationInvalid)),
         "{refused:?}"
     );
     let others = joining.invitation(&kept.token, None).await;

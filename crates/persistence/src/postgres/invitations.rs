@@ -12,8 +12,7 @@ mod stays;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
-    RevokeInvitationError,
+    AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
 };
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
@@ -21,6 +20,10 @@ use keyward_domain::invitation::{Invitation, InvitationDigest};
 use keyward_domain::membership::Membership;
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::accounts::Account;
+use keyward_domain::sign_in::ports::{
+    AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations,
+};
 
 use super::store::PostgresStore;
 
@@ -71,7 +74,10 @@ impl InvitationStore for PostgresStore {
         })
         .await
     }
+}
 
+#[async_trait]
+impl OpenInvitations for PostgresStore {
     async fn find(
         &self,
         digest: &InvitationDigest,
@@ -82,14 +88,26 @@ impl InvitationStore for PostgresStore {
             .await
     }
 
-    async fn accept(
+    async fn accept_as_newcomer(
         &self,
         id: InvitationId,
-        joiner: Joiner,
+        account: Account,
         membership: Membership,
         events: Vec<AuditEvent>,
-    ) -> Result<(), AcceptInvitationError> {
-        self.change(move |connection| Box::pin(accept::accept(connection, id, joiner, membership, events)))
+    ) -> Result<(), AcceptAsNewcomerError> {
+        self.change(move |connection| {
+            Box::pin(accept::as_newcomer(connection, id, account, membership, events))
+        })
+        .await
+    }
+
+    async fn accept_as_user(
+        &self,
+        id: InvitationId,
+        membership: Membership,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), AcceptAsUserError> {
+        self.change(move |connection| Box::pin(accept::as_user(connection, id, membership, events)))
             .await
     }
 }

@@ -10,8 +10,7 @@ mod stays;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
-    RevokeInvitationError,
+    AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
 };
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
@@ -19,6 +18,10 @@ use keyward_domain::invitation::{Invitation, InvitationDigest};
 use keyward_domain::membership::Membership;
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::accounts::Account;
+use keyward_domain::sign_in::ports::{
+    AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations,
+};
 
 use super::store::SqliteStore;
 
@@ -67,7 +70,10 @@ impl InvitationStore for SqliteStore {
         self.read(move |connection| inviter::count_open_by_others(connection, organization, user, at))
             .await
     }
+}
 
+#[async_trait]
+impl OpenInvitations for SqliteStore {
     async fn find(
         &self,
         digest: &InvitationDigest,
@@ -78,14 +84,24 @@ impl InvitationStore for SqliteStore {
             .await
     }
 
-    async fn accept(
+    async fn accept_as_newcomer(
         &self,
         id: InvitationId,
-        joiner: Joiner,
+        account: Account,
         membership: Membership,
         events: Vec<AuditEvent>,
-    ) -> Result<(), AcceptInvitationError> {
-        self.change(move |connection| accept::accept(connection, id, joiner, membership, events))
+    ) -> Result<(), AcceptAsNewcomerError> {
+        self.change(move |connection| accept::as_newcomer(connection, id, account, membership, events))
+            .await
+    }
+
+    async fn accept_as_user(
+        &self,
+        id: InvitationId,
+        membership: Membership,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), AcceptAsUserError> {
+        self.change(move |connection| accept::as_user(connection, id, membership, events))
             .await
     }
 }

@@ -14,7 +14,9 @@ use keyward_domain::administration::ports::{
 };
 use keyward_domain::ports::{ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
 use keyward_domain::retention::ports::RetentionStore;
-use keyward_domain::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
+use keyward_domain::sign_in::ports::{
+    AccountStore, InstallationStore, OpenInvitations, SessionStore, SignInThrottle,
+};
 use keyward_persistence::postgres::{MIGRATIONS_KEY, PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
 use keyward_persistence::transfer::Transfer;
@@ -52,6 +54,7 @@ pub(crate) trait Store:
     + MemberStore
     + Memberships
     + Names
+    + OpenInvitations
     + OrganizationKeyStore
     + ProjectStore
     + ReachableProjects

@@ -15,7 +15,7 @@ use keyward_domain::keys::{EditKeyError, IssueKeyError, RevokeKeyError};
 use keyward_domain::organization::{OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::CreateOrganizationError;
-use keyward_domain::sign_in::joining::JoinError;
+use keyward_domain::sign_in::joining::{JoinAsNewcomerError, JoinAsUserError};
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices};
 use keyward_domain::text::TextError;
@@ -51,7 +51,9 @@ pub(crate) enum FillError {
     #[error(transparent)]
     Invite(#[from] AddInvitationError),
     #[error(transparent)]
-    Join(#[from] JoinError),
+    JoinAsNewcomer(#[from] JoinAsNewcomerError),
+    #[error(transparent)]
+    JoinAsUser(#[from] JoinAsUserError),
     #[error(transparent)]
     CreateOrganization(#[from] CreateOrganizationError),
     #[error(transparent)]

@@ -12,7 +12,7 @@ use crate::membership::Membership;
 use crate::organization::Organization;
 use crate::ports::{ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
 use crate::retention::ports::RetentionStore;
-use crate::sign_in::ports::{AccountStore, InstallationStore, SessionStore, SignInThrottle};
+use crate::sign_in::ports::{AccountStore, InstallationStore, OpenInvitations, SessionStore, SignInThrottle};
 use crate::user::User;
 
 /// One fresh, empty store, behind the ports that keys need: all that a service implements that has users and sign-in
@@ -76,6 +76,8 @@ pub struct Stores {
     pub members: Arc<dyn MemberStore>,
     /// Invitations.
     pub invitations: Arc<dyn InvitationStore>,
+    /// Invitations, as whoever has a link takes them.
+    pub open_invitations: Arc<dyn OpenInvitations>,
     /// Projects.
     pub projects: Arc<dyn ProjectStore>,
     /// What keys reach of them.
@@ -105,6 +107,7 @@ impl Stores {
             + InstallationStore
             + MemberStore
             + InvitationStore
+            + OpenInvitations
             + ProjectStore
             + ReachableProjects
             + Names
@@ -121,6 +124,7 @@ impl Stores {
             installation: Arc::clone(&store) as _,
             members: Arc::clone(&store) as _,
             invitations: Arc::clone(&store) as _,
+            open_invitations: Arc::clone(&store) as _,
             projects: Arc::clone(&store) as _,
             reachable_projects: Arc::clone(&store) as _,
             names: Arc::clone(&store) as _,

@@ -3,8 +3,7 @@ use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, StoredInvitation, newest_first};
 use crate::administration::ports::{
-    AcceptInvitationError, AddInvitationError, InvitationStore, Joiner, NewInvitation, OpenInvitation,
-    RevokeInvitationError,
+    AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
 };
 use crate::audit::{Act, Actor, AuditEvent};
 use crate::id::{InvitationId, OrganizationId, UserId};
@@ -12,6 +11,8 @@ use crate::invitation::{Invitation, InvitationDigest, InvitationEnd};
 use crate::membership::Membership;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
+use crate::sign_in::accounts::Account;
+use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations};
 
 #[async_trait]
 impl InvitationStore for MemoryStore {
@@ -109,7 +110,10 @@ impl InvitationStore for MemoryStore {
         let open = state.open_invitations(organization, at);
         Ok(open.filter(|open| open.invited_by != Actor::User(user)).count() as u64)
     }
+}
 
+#[async_trait]
+impl OpenInvitations for MemoryStore {
     async fn find(
         &self,
         digest: &InvitationDigest,
@@ -130,49 +134,51 @@ impl InvitationStore for MemoryStore {
         }))
     }
 
-    async fn accept(
+    async fn accept_as_newcomer(
         &self,
         id: InvitationId,
-        joiner: Joiner,
+        account: Account,
         membership: Membership,
         events: Vec<AuditEvent>,
-    ) -> Result<(), AcceptInvitationError> {
+    ) -> Result<(), AcceptAsNewcomerError> {
         let mut state = self.state()?;
-        let invitation = state
-            .invitation(id)
-            .filter(|invitation| invitation.is_for(&membership) && state.inviter_may_invite(invitation))
-            .ok_or(AcceptInvitationError::NotOpen)?;
-        match &joiner {
-            Joiner::Newcomer(account) => {
-                let username = &account.user.username;
-                if state
-                    .accounts
-                    .iter()
-                    .any(|known| known.user.username == *username)
-                {
-                    return Err(AcceptInvitationError::UsernameTaken);
-                }
-            }
-            Joiner::User(user) => {
-                if state.has_left_since(invitation, *user) {
-                    return Err(AcceptInvitationError::NotOpen);
-                }
-                let mut members = state.live_memberships(membership.organization_id);
-                if members.any(|member| member.user_id == *user) {
-                    return Err(AcceptInvitationError::AlreadyMember);
-                }
-            }
+        state
+            .invitation_for(id, &membership)
+            .ok_or(AcceptAsNewcomerError::NotOpen)?;
+        let username = &account.user.username;
+        if state
+            .accounts
+            .iter()
+            .any(|known| known.user.username == *username)
+        {
+            return Err(AcceptAsNewcomerError::UsernameTaken);
         }
         state.write(events)?;
-        if let Joiner::Newcomer(account) = joiner {
-            state.accounts.push(account);
+        state.accounts.push(account);
+        state.begin_with_invitation(id, membership);
+        Ok(())
+    }
+
+    async fn accept_as_user(
+        &self,
+        id: InvitationId,
+        membership: Membership,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), AcceptAsUserError> {
+        let mut state = self.state()?;
+        let user = membership.user_id;
+        state
+            .invitation_for(id, &membership)
+            .filter(|invitation| !state.has_left_since(invitation, user))
+            .ok_or(AcceptAsUserError::NotOpen)?;
+        if state
+            .live_memberships(membership.organization_id)
+            .any(|member| member.user_id == user)
+        {
+            return Err(AcceptAsUserError::AlreadyMember);
         }
-        let end = InvitationEnd::Accepted {
-            at: membership.joined_at,
-            membership_id: membership.id,
-        };
-        state.end_invitation(id, end);
-        state.memberships.push(membership);
+        state.write(events)?;
+        state.begin_with_invitation(id, membership);
         Ok(())
     }
 }
@@ -224,6 +230,21 @@ impl State {
             .iter()
             .map(|stored| &stored.invitation)
             .find(|invitation| invitation.id == id)
+    }
+
+    /// The invitation, if the membership may begin with it.
+    fn invitation_for(&self, id: InvitationId, membership: &Membership) -> Option<&Invitation> {
+        self.invitation(id)
+            .filter(|invitation| invitation.is_for(membership) && self.inviter_may_invite(invitation))
+    }
+
+    fn begin_with_invitation(&mut self, id: InvitationId, membership: Membership) {
+        let end = InvitationEnd::Accepted {
+            at: membership.joined_at,
+            membership_id: membership.id,
+        };
+        self.end_invitation(id, end);
+        self.memberships.push(membership);
     }
 
     fn end_invitation(&mut self, id: InvitationId, end: InvitationEnd) {

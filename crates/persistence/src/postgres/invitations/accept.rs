@@ -1,14 +1,14 @@
 //! Joining with an invitation.
 
-use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel::{OptionalExtension, QueryResult};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::administration::ports::{AcceptInvitationError, Joiner};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::InvitationId;
 use keyward_domain::invitation::Invitation;
 use keyward_domain::membership::Membership;
 use keyward_domain::sign_in::accounts::Account;
+use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
 
 use super::row::InvitationRow;
 use super::stays::stays_of;
@@ -19,14 +19,47 @@ use crate::postgres::errors::violates_unique;
 use crate::postgres::people::{MembershipRow, NewUserRow};
 use crate::postgres::schema::{invitations, memberships, users};
 
-pub(super) async fn accept(
+pub(super) async fn as_newcomer(
     connection: &mut AsyncPgConnection,
     id: InvitationId,
-    joiner: Joiner,
+    account: Account,
     membership: Membership,
     events: Vec<AuditEvent>,
-) -> Result<(), Abort<AcceptInvitationError>> {
-    // Nobody else takes this invitation, takes it back, or becomes a member with another one, and whoever made it stays
+) -> Result<(), Abort<AcceptAsNewcomerError>> {
+    if open_for(connection, id, &membership).await?.is_none() {
+        return Err(Abort::Refused(AcceptAsNewcomerError::NotOpen));
+    }
+    add_user(connection, account).await?;
+    begin(connection, id, membership, events).await?;
+    Ok(())
+}
+
+pub(super) async fn as_user(
+    connection: &mut AsyncPgConnection,
+    id: InvitationId,
+    membership: Membership,
+    events: Vec<AuditEvent>,
+) -> Result<(), Abort<AcceptAsUserError>> {
+    let invitation = open_for(connection, id, &membership).await?;
+    let invitation = invitation.ok_or(Abort::Refused(AcceptAsUserError::NotOpen))?;
+    let stays = stays_of(connection, membership.organization_id, membership.user_id).await?;
+    if stays.iter().any(|stay| invitation.precedes_end_of(stay)) {
+        return Err(Abort::Refused(AcceptAsUserError::NotOpen));
+    }
+    if stays.iter().any(Membership::is_live) {
+        return Err(Abort::Refused(AcceptAsUserError::AlreadyMember));
+    }
+    begin(connection, id, membership, events).await?;
+    Ok(())
+}
+
+/// The invitation, if the membership may begin with it.
+async fn open_for<E>(
+    connection: &mut AsyncPgConnection,
+    id: InvitationId,
+    membership: &Membership,
+) -> Result<Option<Invitation>, Abort<E>> {
+    // Nobody else takes this invitation, takes it back, or becomes or stops being a member, and whoever made it stays
     // an owner or stays none, until the end of this transaction.
     lock_organization(connection, membership.organization_id).await?;
     let row: Option<InvitationRow> = invitations::table
@@ -36,25 +69,22 @@ pub(super) async fn accept(
         .first(connection)
         .await
         .optional()?;
-    let row = row.ok_or(Abort::Refused(AcceptInvitationError::NotOpen))?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
     let invitation = Invitation::try_from(row)?;
-    if !invitation.is_for(&membership)
-        || !may_administer(connection, membership.organization_id, invitation.invited_by).await?
-    {
-        return Err(Abort::Refused(AcceptInvitationError::NotOpen));
-    }
-    match joiner {
-        Joiner::Newcomer(account) => add_user(connection, account).await?,
-        Joiner::User(user) => {
-            let stays = stays_of(connection, membership.organization_id, user).await?;
-            if stays.iter().any(|stay| invitation.precedes_end_of(stay)) {
-                return Err(Abort::Refused(AcceptInvitationError::NotOpen));
-            }
-            if stays.iter().any(Membership::is_live) {
-                return Err(Abort::Refused(AcceptInvitationError::AlreadyMember));
-            }
-        }
-    }
+    let is_open = invitation.is_for(membership)
+        && may_administer(connection, membership.organization_id, invitation.invited_by).await?;
+    Ok(is_open.then_some(invitation))
+}
+
+/// Ends the invitation and begins the membership.
+async fn begin(
+    connection: &mut AsyncPgConnection,
+    id: InvitationId,
+    membership: Membership,
+    events: Vec<AuditEvent>,
+) -> QueryResult<()> {
     let (membership_id, joined_at) = (membership.id, membership.joined_at);
     diesel::insert_into(memberships::table)
         .values(MembershipRow::from(membership))
@@ -67,8 +97,7 @@ pub(super) async fn accept(
         ))
         .execute(connection)
         .await?;
-    write_events(connection, events).await?;
-    Ok(())
+    write_events(connection, events).await
 }
 
 /// Of two that want the same name, also in different organizations, the unique index lets the second wait for the first,
@@ -76,14 +105,14 @@ pub(super) async fn accept(
 async fn add_user(
     connection: &mut AsyncPgConnection,
     account: Account,
-) -> Result<(), Abort<AcceptInvitationError>> {
+) -> Result<(), Abort<AcceptAsNewcomerError>> {
     diesel::insert_into(users::table)
         .values(NewUserRow::new(&account.user, &account.password_hash))
         .execute(connection)
         .await
         .map_err(|error| {
             if violates_unique(&error, "users_username_key") {
-                Abort::Refused(AcceptInvitationError::UsernameTaken)
+                Abort::Refused(AcceptAsNewcomerError::UsernameTaken)
             } else {
                 Abort::Query(error)
             }

@@ -5,11 +5,11 @@ use std::convert::Infallible;
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::administration::ports::OpenInvitation;
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 use keyward_domain::invitation::{Invitation, InvitationDigest};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::ports::OpenInvitation;
 
 use super::row::InvitationRow;
 use super::stays::stays_of;

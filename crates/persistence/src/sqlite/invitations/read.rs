@@ -4,11 +4,11 @@ use std::convert::Infallible;
 
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
-use keyward_domain::administration::ports::OpenInvitation;
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 use keyward_domain::invitation::{Invitation, InvitationDigest};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::ports::OpenInvitation;
 
 use super::row::InvitationRow;
 use super::stays::stays_of;

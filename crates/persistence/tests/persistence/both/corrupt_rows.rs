@@ -3,15 +3,15 @@
 use std::fmt::Debug;
 
 use keyward_domain::administration::ports::{
-    FamilySize, InvitationStore, MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore,
-    ProjectFilter, ProjectStore,
+    FamilySize, MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore, ProjectFilter,
+    ProjectStore,
 };
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{
     ApiKeys, AuditFilter, AuditLog, Credentials, KeyFilter, ReachableProjects, StatusFilter, StorageError,
 };
-use keyward_domain::sign_in::ports::{AccountStore, SessionStore};
+use keyward_domain::sign_in::ports::{AccountStore, OpenInvitations, SessionStore};
 use keyward_domain::sign_in::session::SessionToken;
 use uuid::Uuid;
 
@@ -180,7 +180,7 @@ async fn corrupt_people_and_organizations_are_named(database: Database) {
                 read(Credentials::find(store, digest).await),
                 read(store.organizations().await),
                 read(store.organizations_of(user.id).await),
-                read(InvitationStore::find(store, &scene.invitation.token.digest(), None).await),
+                read(OpenInvitations::find(store, &scene.invitation.token.digest(), None).await),
             ]
         },
     )
@@ -222,7 +222,7 @@ async fn a_corrupt_invitation_is_named(database: Database) {
         async || {
             vec![
                 read(store.pending(invitation.organization_id, first_page()).await),
-                read(InvitationStore::find(store, &scene.invitation.token.digest(), None).await),
+                read(OpenInvitations::find(store, &scene.invitation.token.digest(), None).await),
             ]
         },
     )

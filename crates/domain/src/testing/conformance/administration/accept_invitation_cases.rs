@@ -1,4 +1,4 @@
-//! How [`InvitationStore`](crate::administration::ports::InvitationStore) lets people join.
+//! How [`OpenInvitations`](crate::sign_in::ports::OpenInvitations) lets people join.
 
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
@@ -6,14 +6,15 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, CROWD, as_user};
-use crate::administration::ports::{AcceptInvitationError, Joiner, NewInvitation, RevokeInvitationError};
-use crate::audit::{Action, Actor, AuditEvent, Subject};
+use super::scene::{AdministrationScene, CROWD, as_user, assert_closed_to_newcomer, assert_closed_to_user};
+use crate::administration::ports::{NewInvitation, RevokeInvitationError};
+use crate::audit::{Action, Subject};
 use crate::invitation::Invitation;
-use crate::membership::{Member, Membership, Role};
+use crate::membership::{Member, Role};
 use crate::organization::Organization;
 use crate::page::PageSize;
 use crate::sign_in::accounts::Account;
+use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
 use crate::user::Username;
 
 pub async fn a_newcomer_joins_with_an_account_and_a_membership(stores: Stores) {
@@ -23,11 +24,9 @@ pub async fn a_newcomer_joins_with_an_account_and_a_membership(stores: Stores) {
         scene.later(TimeDelta::milliseconds(11));
         let account = scene.account(username);
         let membership = scene.make.membership(&ada.organization, &account.user, role);
-        let events = joining(&scene, &new, &membership);
-        let (id, joiner) = (new.invitation.id, Joiner::Newcomer(account.clone()));
-        let invitations = &scene.stores.invitations;
-        invitations
-            .accept(id, joiner, membership.clone(), events.clone())
+        let events = scene.joining(&new, &membership);
+        let (id, open) = (new.invitation.id, &scene.stores.open_invitations);
+        open.accept_as_newcomer(id, account.clone(), membership.clone(), events.clone())
             .await
             .expect("joined");
 
@@ -75,7 +74,7 @@ pub async fn an_invitation_is_accepted_once(stores: Stores) {
     let before = scene.events(Some(ada.organization.id)).await;
     let refused = scene.accept_as_newcomer(&new, "cleo").await;
 
-    assert_not_open(&refused);
+    assert_closed_to_newcomer(&refused);
     assert_eq!(stored_account(&scene, "cleo").await, None);
     assert_eq!(scene.events(Some(ada.organization.id)).await, before);
     assert_eq!(scene.roles(ada.organization.id).await.len(), 2);
@@ -94,7 +93,7 @@ pub async fn an_invitation_is_accepted_until_it_expires(stores: Stores) {
         .expect("a millisecond is left");
     scene.later(TimeDelta::milliseconds(1));
 
-    assert_not_open(&scene.accept_as_newcomer(&too_late, "cleo").await);
+    assert_closed_to_newcomer(&scene.accept_as_newcomer(&too_late, "cleo").await);
     assert_eq!(stored_account(&scene, "cleo").await, None);
 }
 
@@ -102,10 +101,10 @@ pub async fn an_invitation_that_was_taken_back_or_never_given_is_not_accepted(st
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     revoke(&scene, &ada, &new).await.expect("taken back");
-    assert_not_open(&scene.accept_as_newcomer(&new, "bob").await);
+    assert_closed_to_newcomer(&scene.accept_as_newcomer(&new, "bob").await);
 
     let never = scene.new_invitation(&ada.organization, as_user(&ada), Role::Member);
-    assert_not_open(&scene.accept_as_newcomer(&never, "bob").await);
+    assert_closed_to_newcomer(&scene.accept_as_newcomer(&never, "bob").await);
     assert_eq!(stored_account(&scene, "bob").await, None);
     assert_eq!(scene.roles(ada.organization.id).await.len(), 1);
 }
@@ -117,14 +116,10 @@ pub async fn an_invitation_makes_nobody_what_it_does_not_say(stores: Stores) {
     for (organization, role) in [(&ada.organization, Role::Owner), (&other, Role::Member)] {
         let account = scene.account("bob");
         let membership = scene.make.membership(organization, &account.user, role);
-        let events = joining(&scene, &new, &membership);
-        let (id, joiner) = (new.invitation.id, Joiner::Newcomer(account));
-        let refused = scene
-            .stores
-            .invitations
-            .accept(id, joiner, membership, events)
-            .await;
-        assert_not_open(&refused);
+        let events = scene.joining(&new, &membership);
+        let (id, open) = (new.invitation.id, &scene.stores.open_invitations);
+        let refused = open.accept_as_newcomer(id, account, membership, events).await;
+        assert_closed_to_newcomer(&refused);
     }
 
     assert_eq!(stored_account(&scene, "bob").await, None);
@@ -138,7 +133,7 @@ pub async fn a_newcomer_needs_a_username_of_their_own(stores: Stores) {
     let refused = scene.accept_as_newcomer(&new, "ada").await;
 
     assert!(
-        matches!(refused, Err(AcceptInvitationError::UsernameTaken)),
+        matches!(refused, Err(AcceptAsNewcomerError::UsernameTaken)),
         "{refused:?}"
     );
     assert_eq!(stored_account(&scene, "ada").await, before);
@@ -155,7 +150,7 @@ pub async fn a_member_joins_no_second_time_and_the_invitation_stays_open(stores:
     let refused = scene.accept_as_user(&new, &ada, &ada.organization).await;
 
     assert!(
-        matches!(refused, Err(AcceptInvitationError::AlreadyMember)),
+        matches!(refused, Err(AcceptAsUserError::AlreadyMember)),
         "{refused:?}"
     );
     assert!(scene.open_invitation(&new).await.is_some());
@@ -198,8 +193,8 @@ pub async fn a_dead_invitation_is_told_before_anything_else(stores: Stores) {
     let new = scene.invite(&ada, Role::Member).await;
     revoke(&scene, &ada, &new).await.expect("taken back");
 
-    assert_not_open(&scene.accept_as_newcomer(&new, "ada").await);
-    assert_not_open(&scene.accept_as_user(&new, &ada, &ada.organization).await);
+    assert_closed_to_newcomer(&scene.accept_as_newcomer(&new, "ada").await);
+    assert_closed_to_user(&scene.accept_as_user(&new, &ada, &ada.organization).await);
 }
 
 pub async fn a_joining_whose_events_cannot_be_written_does_not_happen(stores: Stores) {
@@ -209,19 +204,15 @@ pub async fn a_joining_whose_events_cannot_be_written_does_not_happen(stores: St
     let membership = scene
         .make
         .membership(&ada.organization, &account.user, Role::Member);
-    let mut events = joining(&scene, &new, &membership);
+    let mut events = scene.joining(&new, &membership);
     if let Some(last) = events.pop() {
         events.push(scene.unwritable(last).await);
     }
-    let (id, joiner) = (new.invitation.id, Joiner::Newcomer(account));
-    let failed = scene
-        .stores
-        .invitations
-        .accept(id, joiner, membership, events)
-        .await;
+    let (id, open) = (new.invitation.id, &scene.stores.open_invitations);
+    let failed = open.accept_as_newcomer(id, account, membership, events).await;
 
     assert!(
-        matches!(failed, Err(AcceptInvitationError::Storage(_))),
+        matches!(failed, Err(AcceptAsNewcomerError::Storage(_))),
         "{failed:?}"
     );
     assert_eq!(stored_account(&scene, "bob").await, None);
@@ -259,7 +250,7 @@ pub async fn of_many_who_accept_one_invitation_at_once_one_joins(stores: Stores)
         .partition(Result::is_ok);
 
     assert_eq!(joined.len(), 1);
-    refused.iter().for_each(assert_not_open);
+    refused.iter().for_each(assert_closed_to_newcomer);
     assert_eq!(scene.roles(ada.organization.id).await.len(), 2);
     assert_eq!(joinings(&scene, &ada.organization).await, 1);
 }
@@ -287,7 +278,7 @@ pub async fn a_user_who_accepts_many_invitations_at_once_joins_once(stores: Stor
     assert_eq!(joined.len(), 1);
     for error in refused {
         assert!(
-            matches!(error, Err(AcceptInvitationError::AlreadyMember)),
+            matches!(error, Err(AcceptAsUserError::AlreadyMember)),
             "{error:?}"
         );
     }
@@ -322,7 +313,7 @@ pub async fn of_many_newcomers_with_one_username_one_joins(stores: Stores) {
     assert_eq!(joined.len(), 1);
     for error in refused {
         assert!(
-            matches!(error, Err(AcceptInvitationError::UsernameTaken)),
+            matches!(error, Err(AcceptAsNewcomerError::UsernameTaken)),
             "{error:?}"
         );
     }
@@ -368,26 +359,6 @@ pub async fn nobody_joins_once_the_invitation_was_taken_back(stores: Stores) {
         let taken_back = scene.events_about(here, Action::RevokeInvitation, subject).await;
         assert_eq!(joined + taken_back.len(), 1);
     }
-}
-
-fn assert_not_open<T: std::fmt::Debug>(refused: &Result<T, AcceptInvitationError>) {
-    assert!(
-        matches!(refused, Err(AcceptInvitationError::NotOpen)),
-        "{refused:?}"
-    );
-}
-
-fn joining(scene: &AdministrationScene, new: &NewInvitation, membership: &Membership) -> Vec<AuditEvent> {
-    let act = scene.act_as(Actor::User(membership.user_id), Some(membership.organization_id));
-    let member = Subject::Membership(membership.id);
-    vec![
-        act.event_with(
-            Action::AcceptInvitation,
-            Subject::Invitation(new.invitation.id),
-            member,
-        ),
-        act.event(Action::CreateMembership, member),
-    ]
 }
 
 async fn revoke(

@@ -6,14 +6,13 @@ use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
 use super::scene::{AdministrationScene, as_user};
-use crate::administration::ports::{
-    AddInvitationError, NewInvitation, OpenInvitation, RevokeInvitationError,
-};
+use crate::administration::ports::{AddInvitationError, NewInvitation, RevokeInvitationError};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
 use crate::invitation::{Invitation, InvitationToken};
 use crate::membership::Role;
 use crate::page::{PageRequest, PageSize};
+use crate::sign_in::ports::OpenInvitation;
 
 pub async fn an_invitation_reads_back_as_it_was_added(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -41,7 +40,7 @@ pub async fn an_unknown_digest_leads_to_no_invitation(stores: Stores) {
     scene.invite(&ada, Role::Member).await;
     let digest = InvitationToken::generate(&*scene.make.random).digest();
 
-    let found = scene.stores.invitations.find(&digest, None).await;
+    let found = scene.stores.open_invitations.find(&digest, None).await;
     assert_eq!(found.expect("the store answers"), None);
 }
 

@@ -5,11 +5,12 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, as_user};
-use crate::administration::ports::{AcceptInvitationError, NewInvitation};
+use super::scene::{AdministrationScene, as_user, assert_closed_to_newcomer, assert_closed_to_user};
+use crate::administration::ports::NewInvitation;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::invitation::Invitation;
 use crate::membership::{Member, Role};
+use crate::sign_in::ports::AcceptAsNewcomerError;
 
 pub async fn the_invitations_of_an_owner_who_is_removed_leaves_or_is_demoted_are_taken_back(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -34,7 +35,7 @@ pub async fn the_invitations_of_an_owner_who_is_removed_leaves_or_is_demoted_are
 
         for new in &theirs {
             assert_eq!(scene.open_invitation(new).await, None, "{username}");
-            assert_not_open(&scene.accept_as_newcomer(new, "newcomer").await);
+            assert_closed_to_newcomer(&scene.accept_as_newcomer(new, "newcomer").await);
             let told = revocations(&scene, new).await;
             let told: Vec<_> = told.iter().map(|event| (event.actor, event.at)).collect();
             assert_eq!(told, [(actor, scene.now())], "{username}");
@@ -48,7 +49,7 @@ pub async fn an_owner_who_was_removed_does_not_come_back_with_their_own_invitati
     let his = scene.invite(&bob, Role::Owner).await;
     scene.end_as(as_user(&ada), &bob).await.expect("removed");
 
-    assert_not_open(&scene.accept_as_user(&his, &bob, &ada.organization).await);
+    assert_closed_to_user(&scene.accept_as_user(&his, &bob, &ada.organization).await);
     assert_eq!(
         scene.roles(ada.organization.id).await,
         [(ada.membership.id, Role::Owner)]
@@ -64,7 +65,7 @@ pub async fn an_owner_who_is_one_again_finds_their_old_invitations_taken_back(st
         changed.expect("changed");
     }
 
-    assert_not_open(&scene.accept_as_newcomer(&old, "newcomer").await);
+    assert_closed_to_newcomer(&scene.accept_as_newcomer(&old, "newcomer").await);
     let new = scene.invite(&bob, Role::Member).await;
     scene
         .accept_as_newcomer(&new, "newcomer")
@@ -125,11 +126,11 @@ pub async fn an_invitation_is_neither_found_nor_accepted_once_its_inviter_may_no
     scene.end_membership(&former).await;
 
     assert_eq!(scene.open_invitation(&new).await, None);
-    assert_not_open(&scene.accept_as_newcomer(&new, "newcomer").await);
-    assert_not_open(&scene.accept_as_user(&new, &former, &ada.organization).await);
+    assert_closed_to_newcomer(&scene.accept_as_newcomer(&new, "newcomer").await);
+    assert_closed_to_user(&scene.accept_as_user(&new, &former, &ada.organization).await);
     let again = scene.join_also(&former.user, &ada.organization).await;
     assert_eq!(scene.open_invitation(&new).await, None, "a plain member");
-    assert_not_open(&scene.accept_as_newcomer(&new, "newcomer").await);
+    assert_closed_to_newcomer(&scene.accept_as_newcomer(&new, "newcomer").await);
     scene.end_as(as_user(&ada), &again).await.expect("removed");
     assert_eq!(scene.roles(ada.organization.id).await.len(), 1);
 }
@@ -211,7 +212,7 @@ pub async fn nobody_joins_once_the_end_of_the_inviter_is_answered(stores: Stores
                 let username = format!("newcomer{round}-{number}");
                 let joined = joining.accept_as_newcomer(&new, &username).await;
                 assert!(
-                    matches!(joined, Ok(_) | Err(AcceptInvitationError::NotOpen)),
+                    matches!(joined, Ok(_) | Err(AcceptAsNewcomerError::NotOpen)),
                     "{joined:?}"
                 );
                 None
@@ -271,11 +272,4 @@ async fn revocations(scene: &AdministrationScene, new: &NewInvitation) -> Vec<Au
     let subject = Subject::Invitation(new.invitation.id);
     let here = Some(new.invitation.organization_id);
     scene.events_about(here, Action::RevokeInvitation, subject).await
-}
-
-fn assert_not_open<T: std::fmt::Debug>(refused: &Result<T, AcceptInvitationError>) {
-    assert!(
-        matches!(refused, Err(AcceptInvitationError::NotOpen)),
-        "{refused:?}"
-    );
 }

@@ -1,13 +1,14 @@
 //! What the cases begin with in which an organization is run.
 
+use std::fmt::Debug;
+
 use super::super::Stores;
 use super::super::scene::Scene;
 use crate::administration::ports::{
-    AcceptInvitationError, AddInvitationError, ChangeProjectError, ChangeProjectMembersError,
-    ChangeRoleError, EndMembershipError, Joiner, MemberFilter, MemberOverview, NewInvitation, OpenInvitation,
-    ProjectOverview,
+    AddInvitationError, ChangeProjectError, ChangeProjectMembersError, ChangeRoleError, EndMembershipError,
+    MemberFilter, MemberOverview, NewInvitation, ProjectOverview,
 };
-use crate::audit::{Action, Actor, Subject};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::invitation::{Invitation, InvitationToken, Invitee};
 use crate::membership::{Member, Membership, Role};
@@ -16,7 +17,7 @@ use crate::page::{PageRequest, PageSize};
 use crate::project::{Project, ProjectName};
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
-use crate::sign_in::ports::NewAccount;
+use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, NewAccount, OpenInvitation};
 use crate::user::{DisplayName, User};
 
 /// Enough to fill every gap between a check and the change it is for.
@@ -255,7 +256,7 @@ impl AdministrationScene {
 
     /// What an invitation's link leads to.
     pub(in super::super) async fn open_invitation(&self, new: &NewInvitation) -> Option<OpenInvitation> {
-        let found = self.stores.invitations.find(&new.digest, None).await;
+        let found = self.stores.open_invitations.find(&new.digest, None).await;
         found.expect("the store answers")
     }
 
@@ -266,7 +267,7 @@ impl AdministrationScene {
         visitor: &Member,
     ) -> Option<OpenInvitation> {
         let visitor = Some(visitor.user.id);
-        let found = self.stores.invitations.find(&new.digest, visitor).await;
+        let found = self.stores.open_invitations.find(&new.digest, visitor).await;
         found.expect("the store answers")
     }
 
@@ -283,26 +284,14 @@ impl AdministrationScene {
         &self,
         new: &NewInvitation,
         username: &str,
-    ) -> Result<Membership, AcceptInvitationError> {
+    ) -> Result<Membership, AcceptAsNewcomerError> {
         let (invitation, account) = (&new.invitation, self.account(username));
-        let membership = Membership {
-            id: self.id(),
-            organization_id: invitation.organization_id,
-            user_id: account.user.id,
-            role: invitation.role,
-            joined_at: self.now(),
-            ended_at: None,
-        };
-        let act = self.act_as(Actor::User(account.user.id), Some(invitation.organization_id));
-        let event = act.event_with(
-            Action::AcceptInvitation,
-            Subject::Invitation(invitation.id),
-            Subject::Membership(membership.id),
-        );
-        let joiner = Joiner::Newcomer(account);
-        let invitations = &self.stores.invitations;
-        invitations
-            .accept(invitation.id, joiner, membership.clone(), vec![event])
+        let (here, joiner) = (invitation.organization_id, account.user.id);
+        let membership = Membership::begin(self.id(), here, joiner, invitation.role, self.now());
+        let events = self.joining(new, &membership);
+        self.stores
+            .open_invitations
+            .accept_as_newcomer(invitation.id, account, membership.clone(), events)
             .await
             .map(|()| membership)
     }
@@ -313,23 +302,13 @@ impl AdministrationScene {
         new: &NewInvitation,
         member: &Member,
         organization: &Organization,
-    ) -> Result<Member, AcceptInvitationError> {
+    ) -> Result<Member, AcceptAsUserError> {
         let (invitation, user) = (&new.invitation, &member.user);
         let membership = self.make.membership(organization, user, invitation.role);
-        let act = self.act_as(Actor::User(user.id), Some(organization.id));
-        let event = act.event_with(
-            Action::AcceptInvitation,
-            Subject::Invitation(invitation.id),
-            Subject::Membership(membership.id),
-        );
-        let invitations = &self.stores.invitations;
-        invitations
-            .accept(
-                invitation.id,
-                Joiner::User(user.id),
-                membership.clone(),
-                vec![event],
-            )
+        let events = self.joining(new, &membership);
+        self.stores
+            .open_invitations
+            .accept_as_user(invitation.id, membership.clone(), events)
             .await
             .map(|()| Member {
                 user: user.clone(),
@@ -337,9 +316,34 @@ impl AdministrationScene {
                 membership,
             })
     }
+
+    /// What is written when somebody joins with an invitation.
+    pub(super) fn joining(&self, new: &NewInvitation, membership: &Membership) -> Vec<AuditEvent> {
+        let act = self.act_as(Actor::User(membership.user_id), Some(membership.organization_id));
+        let member = Subject::Membership(membership.id);
+        vec![
+            act.event_with(
+                Action::AcceptInvitation,
+                Subject::Invitation(new.invitation.id),
+                member,
+            ),
+            act.event(Action::CreateMembership, member),
+        ]
+    }
 }
 
 /// The member as actor.
 pub(super) const fn as_user(member: &Member) -> Actor {
     Actor::User(member.user.id)
+}
+
+pub(super) fn assert_closed_to_newcomer<T: Debug>(refused: &Result<T, AcceptAsNewcomerError>) {
+    assert!(
+        matches!(refused, Err(AcceptAsNewcomerError::NotOpen)),
+        "{refused:?}"
+    );
+}
+
+pub(super) fn assert_closed_to_user<T: Debug>(refused: &Result<T, AcceptAsUserError>) {
+    assert!(matches!(refused, Err(AcceptAsUserError::NotOpen)), "{refused:?}");
 }

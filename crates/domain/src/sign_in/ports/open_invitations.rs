@@ -1,0 +1,91 @@
+//! Invitations, as whoever has a link finds and takes them.
+
+use async_trait::async_trait;
+
+use crate::audit::AuditEvent;
+use crate::id::{InvitationId, UserId};
+use crate::invitation::{Invitation, InvitationDigest};
+use crate::membership::Membership;
+use crate::organization::Organization;
+use crate::ports::StorageError;
+use crate::sign_in::accounts::Account;
+
+/// Keeps what links lead to, and lets people join. The owners' side of it is
+/// [`InvitationStore`](crate::administration::ports::InvitationStore).
+///
+/// To accept an invitation is to end it and to begin a membership, at the moment that the membership begins. Either way
+/// to do so MUST make its checks in their order, in the same transaction, and so that of any number of concurrent calls,
+/// of both, one succeeds. Before all else it MUST check that the invitation [is for](Invitation::is_for) this
+/// membership, and that whoever made it may still invite: an administrator, or a live owner of the organization. Else it
+/// refuses with `NotOpen`.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait OpenInvitations: Send + Sync {
+    /// The invitation whose secret has this digest, unless it has ended, or whoever made it may not invite any more, or
+    /// it [precedes the end](Invitation::precedes_end_of) of a membership of the visitor, if it is known who that is.
+    /// Whether it has expired is for the caller to say.
+    async fn find(
+        &self,
+        digest: &InvitationDigest,
+        visitor: Option<UserId>,
+    ) -> Result<Option<OpenInvitation>, StorageError>;
+
+    /// Accepts an invitation for somebody whose account begins with it. MUST check that the username is free; else
+    /// [`AcceptAsNewcomerError::UsernameTaken`].
+    async fn accept_as_newcomer(
+        &self,
+        id: InvitationId,
+        account: Account,
+        membership: Membership,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), AcceptAsNewcomerError>;
+
+    /// Accepts an invitation for the user of the membership, who has an account. Whatever ends or begins at the same
+    /// time, it MUST check:
+    /// 1. the invitation does not [precede the end](Invitation::precedes_end_of) of a membership of theirs; else
+    ///    [`AcceptAsUserError::NotOpen`];
+    /// 2. they have no live membership there; else [`AcceptAsUserError::AlreadyMember`].
+    async fn accept_as_user(
+        &self,
+        id: InvitationId,
+        membership: Membership,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), AcceptAsUserError>;
+}
+
+/// An invitation that has not ended, and where it leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenInvitation {
+    /// The invitation.
+    pub invitation: Invitation,
+    /// The organization.
+    pub organization: Organization,
+}
+
+/// Why nobody new joined.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptAsNewcomerError {
+    /// The invitation was used or taken back, or has expired.
+    #[error("the invitation does not work any more")]
+    NotOpen,
+    /// Another user has the username.
+    #[error("the username is taken")]
+    UsernameTaken,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a user did not join.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptAsUserError {
+    /// The invitation was used or taken back, or has expired, or the user has left or been removed since.
+    #[error("the invitation does not work any more")]
+    NotOpen,
+    /// The user is a member already; the invitation stays open.
+    #[error("the user is a member already")]
+    AlreadyMember,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
