@@ -106,7 +106,11 @@ async fn joins_as_newcomer(member: &Browser, link: &str) {
     member.fill("password", "seven lamps burn low").await;
     member.press("Create account and join").await;
     member.element(".empty").await;
-    assert!(member.address().await.ends_with(&format!("{KEYS}?joined=yes")));
+    assert!(member.text().await.contains("You have joined"));
+    assert!(
+        member.address().await.ends_with(KEYS),
+        "a reload does not announce it again"
+    );
     member.go_to(link).await;
     assert!(member.text().await.contains("This invitation does not work"));
     member.go_to(link.split_once("/join").expect("a link").0).await;

@@ -66,7 +66,7 @@ addEventListener("pageshow", (event) => {
 // What was announced once is not announced again by a reload.
 if (document.querySelector("[data-notice]")) {
   const address = new URL(location);
-  for (const name of ["revoked", "others", "already-created", "removed", "role", "notice", "added", "edited", "left-out"]) address.searchParams.delete(name);
+  for (const name of ["revoked", "others", "already-created", "removed", "role", "notice", "added", "edited", "left-out", "joined"]) address.searchParams.delete(name);
   history.replaceState(null, "", address);
 }
 
