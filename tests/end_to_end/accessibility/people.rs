@@ -24,6 +24,10 @@ async fn axe_finds_nothing_while_people_come_and_go() {
     tour.look("already invited").await;
     tour.go_and_look("invitations", &format!("{members}/invitations"))
         .await;
+    let take_back = tour.browser.element("a[href$='/take-back']").await;
+    let take_back = take_back.attr("href").await.expect("a link");
+    tour.go_and_look("take an invitation back", &take_back.expect("an address"))
+        .await;
     tour.browser.go_to(&link).await;
     tour.look("join as a member already").await;
 
