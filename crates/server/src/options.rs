@@ -1,8 +1,8 @@
 //! The command line: what can be asked, and by which flag or variable.
 //!
-//! Each option has a flag and, where it makes sense, a variable `KEYWARD_…`; the flag wins. Where the database is
-//! has no clap variable, see [`crate::database_url`] and [`crate::data_directory`]. An empty variable counts as unset, since Compose files and unit files pass
-//! such on.
+//! Each option has a flag and, where it makes sense, a variable `KEYWARD_…`; the flag wins. The options that say where
+//! the database is have no clap variable, see [`crate::database_url`] and [`crate::data_directory`]. An empty variable
+//! counts as unset, since Compose files and unit files pass such on.
 
 mod admin;
 mod audit_log;
@@ -120,11 +120,13 @@ pub(crate) struct DatabaseOptions {
     /// brought up to date by it.
     #[arg(long = "database-url", value_name = "URL")]
     pub(crate) url: Option<Secret>,
-    /// The directory of the embedded database, which is used unless a database URL is given [env: KEYWARD_DATA_DIR]
+    /// The directory of the embedded database [env: KEYWARD_DATA_DIR]
+    ///
+    /// It wins over a database URL in a variable, which wins over a directory in a variable. With neither, the directory is
+    /// keyward-data, where the command is run.
     ///
     /// It must be on a local disk. If it has no database, `serve`, `migrate`, `import`, `admin bootstrap` and `admin
-    /// setup-link` make one, for its owner alone, and say where; every other command refuses. Default: keyward-data,
-    /// where the command is run.
+    /// setup-link` make one, for its owner alone, and say where; every other command refuses.
     // The variable is not clap's: this flag wins over the variables of the URL, and they win over its variable.
     #[arg(long = "data-dir", value_name = "DIRECTORY", conflicts_with = "url")]
     pub(crate) data_directory: Option<PathBuf>,

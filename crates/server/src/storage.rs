@@ -59,6 +59,14 @@ pub(crate) enum Database {
 /// cannot turn a command that names a directory to another database.
 pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, Failure> {
     if let Some(directory) = &options.data_directory {
+        for variable in database_url::VARIABLES {
+            if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
+                warn!(
+                    variable,
+                    "the database is the one in --data-dir, and not the one in this variable"
+                );
+            }
+        }
         return Ok(Database::Sqlite(SqliteConfig::in_directory(directory)));
     }
     let url = database_url::resolve(options.url.as_ref(), |name| std::env::var_os(name))?;

@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory};
 
 use super::CommandLine;
 use crate::data_directory;
-use crate::database_url::{FILE_VARIABLE, MIGRATION_FILE_VARIABLE, MIGRATION_VARIABLE, VARIABLE};
+use crate::database_url;
 
 const PREFIX: &str = "KEYWARD_";
 
@@ -31,16 +31,8 @@ pub(super) fn without_empty_variables(command: Command) -> Command {
 
 /// The names among these that look like options of Keyward and are none: most likely misspelt.
 pub(crate) fn unknown_variables(names: impl IntoIterator<Item = OsString>) -> Vec<String> {
-    let mut known = BTreeSet::from(
-        [
-            VARIABLE,
-            FILE_VARIABLE,
-            MIGRATION_VARIABLE,
-            MIGRATION_FILE_VARIABLE,
-            data_directory::VARIABLE,
-        ]
-        .map(OsString::from),
-    );
+    let mut known = BTreeSet::from(database_url::VARIABLES.map(OsString::from));
+    known.insert(data_directory::VARIABLE.into());
     collect_variables(&CommandLine::command(), &mut known);
     known.extend(OF_CLIENTS.map(OsString::from));
     let mut unknown: Vec<String> = names

@@ -83,6 +83,10 @@ fn a_directory_named_on_the_command_line_wins_over_a_url_in_the_environment() {
         .run();
     assert_eq!(migrated.code, Some(0), "{migrated:?}");
     assert!(directory.path().join("keyward.db").exists(), "{migrated:?}");
+    for ignored in ["KEYWARD_DATABASE_URL", "KEYWARD_MIGRATION_DATABASE_URL"] {
+        let warning = format!("not the one in this variable\",\"variable\":\"{ignored}\"");
+        assert!(migrated.errors.contains(&warning), "{migrated:?}");
+    }
 }
 
 #[test]
