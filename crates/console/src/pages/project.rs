@@ -62,7 +62,7 @@ enum Notice {
     Archived,
     Restored,
     Added { name: String },
-    Removed { name: String, id: String },
+    Removed { name: String, add_again: String },
 }
 
 /// A member of the project in the table.
@@ -112,7 +112,8 @@ pub(crate) async fn show(
 ) -> Result<Response, Refusal> {
     let overview = find(console, &authority, id).await?;
     let mut page = page(console, &insider, &authority, &overview, &query).await?;
-    page.notice = notice(console, &authority, &overview, &query).await?;
+    let slug = &insider.member.organization.slug;
+    page.notice = notice(console, &authority, slug, &overview, &query).await?;
     html(StatusCode::OK, &page)
 }
 
@@ -232,6 +233,7 @@ fn row(member: &ProjectMember, viewer: MembershipId) -> Row {
 async fn notice(
     console: &Console,
     authority: &Authority,
+    slug: &Slug,
     overview: &ProjectOverview,
     query: &Fields,
 ) -> Result<Option<Notice>, Refusal> {
@@ -260,7 +262,10 @@ async fn notice(
             } else {
                 Notice::Removed {
                     name,
-                    id: id.to_string(),
+                    add_again: links::with_query(
+                        &links::add_project_members(slug, overview.project.id),
+                        [("search", Some(member.user.username.as_str()))],
+                    ),
                 }
             }));
         }
