@@ -42,6 +42,8 @@ enum Notice {
     /// It was sent before, and invited then.
     AlreadyCreated,
     TakenBack,
+    /// It had expired, and is off the list.
+    Deleted,
     /// What it was to take back had been accepted.
     Used,
 }
@@ -90,9 +92,14 @@ pub(crate) async fn show(
     html(StatusCode::OK, &page)
 }
 
-/// The list after an invitation was taken back.
-pub(super) fn after_taking_back(organization: &Slug) -> String {
-    saying(Notice::TakenBack, organization)
+/// The list after an invitation was taken back, or, had it expired, deleted.
+pub(super) fn after_taking_back(organization: &Slug, was_open: bool) -> String {
+    let notice = if was_open {
+        Notice::TakenBack
+    } else {
+        Notice::Deleted
+    };
+    saying(notice, organization)
 }
 
 /// The list after an invitation was to be taken back that somebody had used.
@@ -134,12 +141,13 @@ impl Notice {
         match self {
             Self::AlreadyCreated => "already-created",
             Self::TakenBack => "taken-back",
+            Self::Deleted => "deleted",
             Self::Used => "used",
         }
     }
 
     fn from_word(word: &str) -> Option<Self> {
-        [Self::AlreadyCreated, Self::TakenBack, Self::Used]
+        [Self::AlreadyCreated, Self::TakenBack, Self::Deleted, Self::Used]
             .into_iter()
             .find(|notice| notice.as_str() == word)
     }

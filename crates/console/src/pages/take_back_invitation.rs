@@ -64,8 +64,13 @@ pub(crate) async fn submit(
     Owner { insider, authority }: Owner,
 ) -> Result<Response, Refusal> {
     let slug = &insider.member.organization.slug;
+    let was_open = match find(console, &authority, id).await? {
+        Some(invitation) => console.invitations.is_open(&invitation),
+        // It is used, taken back or not here: the store says which.
+        None => true,
+    };
     match console.invitations.revoke(&authority, id, source).await {
-        Ok(()) => Ok(redirect(&after_taking_back(slug))),
+        Ok(()) => Ok(redirect(&after_taking_back(slug, was_open))),
         Err(RevokeInvitationError::Accepted) => Ok(redirect(&after_being_late(slug))),
         Err(RevokeInvitationError::NotAllowed | RevokeInvitationError::NotFound) => Err(Refusal::NotFound),
         Err(RevokeInvitationError::Storage(error)) => Err(error.into()),

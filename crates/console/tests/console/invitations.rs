@@ -141,8 +141,12 @@ async fn an_expired_invitation_is_marked() {
     let list = owner.get(INVITATIONS).await;
     assert!(list.shows("Expired") && !list.shows("badge on"));
     assert!(list.shows("Delete<") && !list.shows("Take back"));
-    let page = owner.get(&take_back_path(&list)).await;
+    let path = take_back_path(&list);
+    let page = owner.get(&path).await;
     assert!(page.text().contains("Delete the invitation for “Grace”?") && page.shows("has expired"));
+    let answer = owner.post(&path, &[]).await;
+    let list = owner.follow(&answer).await;
+    assert!(list.shows("The expired invitation was deleted.") && !list.shows("Grace"));
 }
 
 #[tokio::test]
