@@ -62,6 +62,8 @@ struct FormerMemberPage {
     keys: String,
     /// What they did.
     events: String,
+    /// The page of the membership that they have now, if they came back.
+    current: Option<String>,
 }
 
 #[handler]
@@ -136,6 +138,7 @@ async fn former_member(
     let (Some(name), Some(username)) = (name.get(&subject), username.get(&subject)) else {
         return Err(Refusal::NotFound);
     };
+    let current = console.members.find_by_username(authority, username).await?;
     let slug = &insider.member.organization.slug;
     let page = FormerMemberPage {
         settings: Settings::new(insider, Section::Members),
@@ -150,6 +153,7 @@ async fn former_member(
             ],
         ),
         events: links::with_query(&links::audit_log(slug), [("who", Some(username.as_str()))]),
+        current: current.map(|member| links::member(slug, member.membership.id)),
     };
     html(StatusCode::NOT_FOUND, &page)
 }

@@ -1,5 +1,6 @@
 //! How events are told.
 
+use chrono::TimeDelta;
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
@@ -8,6 +9,7 @@ use keyward_domain::user::DisplayName;
 
 use super::{LOG, as_owner, events, record};
 use crate::browser::form;
+use crate::invitations::invitation;
 use crate::projects::project;
 use crate::running::Running;
 
@@ -241,6 +243,31 @@ async fn whoever_was_a_member_is_said_to_be_gone_with_a_way_to_their_keys_and_ev
             .await
             .shows("no member any more")
     );
+}
+
+#[tokio::test]
+async fn of_whoever_came_back_an_old_membership_says_only_that_it_has_ended() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let former = installation.member(&ada.organization, "grace", Role::Member);
+    let now = installation.builder.clock.now();
+    installation.store.end_membership(former.membership.id, now);
+    installation.builder.clock.advance(TimeDelta::seconds(1));
+    let owner = running.signed_in("ada").await;
+    let link = invitation(&owner, "Grace", "member").await;
+    let grace = running.signed_in("grace").await;
+    let token = grace.get(&link).await.field("token").to_owned();
+    let fields = [("token", token.as_str()), ("as", "user"), ("username", "grace")];
+    assert_eq!(grace.post("/join", &fields).await.status, 303);
+
+    let members = "/organizations/acme/settings/members";
+    let page = owner.get(&format!("{members}/{}", former.membership.id)).await;
+    assert_eq!(page.status, 404);
+    let text = page.text();
+    assert!(text.contains("This membership of grace has ended") && text.contains("a member again"));
+    assert!(!text.contains("no member any more"), "{text}");
+    let current = owner.get(&format!("{members}/@grace")).await;
+    assert!(page.shows(&format!("href=\"{}\"", current.location())));
 }
 
 #[tokio::test]
