@@ -23,6 +23,7 @@ use crate::forms::Query;
 use crate::pages::html;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
+use crate::pages::tokenless_address::TokenlessAddress;
 use crate::refusal::Refusal;
 use crate::viewer::Owner;
 use crate::{Console, links};
@@ -34,6 +35,8 @@ use sentence::{Label, Party, Sentence};
 struct AuditLogPage {
     settings: Settings,
     kept_days: Option<i64>,
+    /// The search was for a whole token, and is now for its last four characters.
+    searched_for_token: bool,
     list: String,
     form: SearchForm,
     rows: Vec<Row>,
@@ -54,6 +57,8 @@ struct Row {
 
 #[handler]
 pub(crate) async fn show(
+    // First, since whoever has to sign in again goes on with the address.
+    TokenlessAddress: TokenlessAddress,
     Data(console): Data<&Arc<Console>>,
     owner: Owner,
     Query(query): Query,
@@ -79,6 +84,7 @@ pub(crate) async fn show(
     };
     let page = AuditLogPage {
         settings: Settings::new(&owner.insider, Section::AuditLog),
+        searched_for_token: query.optional(TokenlessAddress::NOTICE).is_some(),
         kept_days: console.audit_events_kept_for.map(|period| period.num_days()),
         form: asked.form(&list, Some(&found)),
         rows: found.events.items.iter().map(|event| rows.row(event)).collect(),

@@ -1,4 +1,4 @@
-//! Keeps whole tokens out of the addresses of lists of keys: a browser's history, and the logs of whatever is on the way, keep
+//! Keeps whole tokens out of the addresses of lists that can be searched: a browser's history, and the logs of whatever is on the way, keep
 //! addresses.
 
 use keyward_domain::token::{LENGTH, PREFIX};
@@ -9,31 +9,32 @@ use crate::links;
 use crate::refusal::Refusal;
 
 /// A list's address, in which no token is searched for. One that has a token leads to the search for its last four
-/// characters, by which the list shows a key.
+/// characters, by which the list finds a key.
 pub(super) struct TokenlessAddress;
 
 impl TokenlessAddress {
     /// The part of the query that says that a token was left out.
     pub(super) const NOTICE: &str = "left-out";
+    /// What people type into.
+    const TYPED: [&str; 3] = ["search", "who", "what"];
+    /// What they choose, which stays as it is.
+    const CHOSEN: [&str; 6] = ["status", "unused", "holder", "action", "from", "until"];
 }
 
 impl<'a> FromRequest<'a> for TokenlessAddress {
     async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
         let Query(query) = Query::from_request(request, body).await?;
-        let Some(last_four) = query.optional("search").and_then(end_of_token) else {
+        let typed = Self::TYPED.map(|part| (part, query.optional(part)));
+        let without_tokens =
+            typed.map(|(part, text)| (part, text.map(|text| end_of_token(text).unwrap_or(text))));
+        if typed == without_tokens {
             return Ok(Self);
-        };
-        let address = links::with_query(
-            request.uri().path(),
-            [
-                ("status", query.optional("status")),
-                ("unused", query.optional("unused")),
-                ("holder", query.optional("holder")),
-                ("search", Some(last_four)),
-                (Self::NOTICE, Some("token")),
-            ],
-        );
-        Err(Refusal::TokenInAddress { instead: address }.into())
+        }
+        let chosen = Self::CHOSEN.map(|part| (part, query.optional(part)));
+        let notice = [(Self::NOTICE, Some("token"))];
+        let parts = chosen.into_iter().chain(without_tokens).chain(notice);
+        let instead = links::with_query(request.uri().path(), parts);
+        Err(Refusal::TokenInAddress { instead }.into())
     }
 }
 

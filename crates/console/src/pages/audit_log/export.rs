@@ -16,12 +16,14 @@ use super::json_lines::audit_json_lines;
 use super::search::Search;
 use crate::Console;
 use crate::forms::Query;
+use crate::pages::tokenless_address::TokenlessAddress;
 use crate::refusal::{Refusal, causes};
 use crate::session_cookie::SessionCookie;
 use crate::viewer::Owner;
 
 #[handler]
 pub(crate) async fn as_csv(
+    TokenlessAddress: TokenlessAddress,
     Data(console): Data<&Arc<Console>>,
     owner: Owner,
     Query(query): Query,
@@ -32,6 +34,7 @@ pub(crate) async fn as_csv(
 
 #[handler]
 pub(crate) async fn as_json_lines(
+    TokenlessAddress: TokenlessAddress,
     Data(console): Data<&Arc<Console>>,
     owner: Owner,
     Query(query): Query,

@@ -6,7 +6,8 @@ use keyward_domain::administration::ports::{
     ProjectStatus,
 };
 use keyward_domain::audit::{Actor, Subject};
-use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::id::{ApiKeyId, MembershipId, ProjectId};
+use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StatusFilter;
 use keyward_domain::text::folded;
 
@@ -16,10 +17,22 @@ use crate::refusal::Refusal;
 /// What a text may mean.
 pub(super) enum Meant<T> {
     One(T),
-    /// Several are called exactly that.
-    OneOf(Vec<Candidate<T>>),
-    /// These resemble it, if any.
-    Perhaps(Vec<Candidate<T>>),
+    /// One of these, if any.
+    Unclear {
+        candidates: Vec<Candidate<T>>,
+        doubt: Doubt,
+    },
+}
+
+/// Why it is not clear what is meant.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Doubt {
+    /// Nothing is called exactly that.
+    NoneIsCalledThat,
+    /// Several are.
+    SeveralAreCalledThat,
+    /// So much resembles it that not all of it was looked at.
+    TooMuchResembles,
 }
 
 /// Somebody or something that may be meant.
@@ -46,12 +59,13 @@ pub(super) async fn actor(
     }
     let people = members(console, authority, typed).await?;
     let keys = keys(console, authority, typed).await?;
+    let are_all = people.next.is_none() && keys.next.is_none();
     let term = folded(typed);
-    let people = people
-        .iter()
-        .map(|member| of_member(member, Actor::User(member.user.id), &term));
-    let keys = keys.iter().map(|key| of_key(key, Actor::ApiKey(key.id), &term));
-    Ok(decided(people.chain(keys).collect()))
+    let people = people.items.iter();
+    let people = people.map(|member| of_member(member, Actor::User(member.user.id), &term));
+    let keys = keys.items.iter();
+    let keys = keys.map(|key| of_key(key, Actor::ApiKey(key.id), &term));
+    Ok(decided(people.chain(keys).collect(), are_all))
 }
 
 /// A member, a key or a project.
@@ -66,41 +80,45 @@ pub(super) async fn subject(
     let people = members(console, authority, typed).await?;
     let keys = keys(console, authority, typed).await?;
     let projects = projects(console, authority, typed).await?;
+    let are_all = people.next.is_none() && keys.next.is_none() && projects.next.is_none();
     let term = folded(typed);
     // A username is somebody's alone.
-    if let Some(member) = people.iter().find(|member| member.user.username.as_str() == term) {
+    let mut people = people.items.iter();
+    if let Some(member) = people
+        .clone()
+        .find(|member| member.user.username.as_str() == term)
+    {
         return Ok(Meant::One(Subject::Membership(member.membership.id)));
     }
-    let people = people
-        .iter()
-        .map(|member| of_member(member, Subject::Membership(member.membership.id), &term));
-    let keys = keys.iter().map(|key| of_key(key, Subject::ApiKey(key.id), &term));
-    let projects = projects
-        .iter()
-        .map(|found| of_project(found, Subject::Project(found.project.id), &term));
-    Ok(decided(people.chain(projects).chain(keys).collect()))
+    let people = people.by_ref().map(|member| {
+        let means = Subject::Membership(member.membership.id);
+        of_member(member, means, &term)
+    });
+    let keys = keys.items.iter();
+    let keys = keys.map(|key| of_key(key, Subject::ApiKey(key.id), &term));
+    let projects = projects.items.iter();
+    let projects = projects.map(|found| of_project(found, Subject::Project(found.project.id), &term));
+    Ok(decided(people.chain(projects).chain(keys).collect(), are_all))
 }
 
-fn decided<T: Copy>(candidates: Vec<Candidate<T>>) -> Meant<T> {
-    let (mut exact, mut similar): (Vec<_>, Vec<_>) = candidates
+/// `are_all`: nothing else resembles it, so that what is not among these is not there.
+fn decided<T: Copy>(candidates: Vec<Candidate<T>>, are_all: bool) -> Meant<T> {
+    let (exact, similar): (Vec<_>, Vec<_>) = candidates
         .into_iter()
         .partition(|candidate| candidate.is_called_that);
-    match exact.as_slice() {
-        [only] => Meant::One(only.means),
-        [] => {
-            similar.truncate(OFFERED);
-            Meant::Perhaps(similar)
-        }
-        [..] => {
-            exact.truncate(OFFERED);
-            Meant::OneOf(exact)
-        }
-    }
+    let (mut candidates, doubt) = match (are_all, exact.as_slice()) {
+        (true, [only]) => return Meant::One(only.means),
+        (true, []) => (similar, Doubt::NoneIsCalledThat),
+        (true, [..]) => (exact, Doubt::SeveralAreCalledThat),
+        (false, _) => ([exact, similar].concat(), Doubt::TooMuchResembles),
+    };
+    candidates.truncate(OFFERED);
+    Meant::Unclear { candidates, doubt }
 }
 
 const fn first<Id>() -> PageRequest<Id> {
     PageRequest {
-        size: PageSize::EXPORT,
+        size: PageSize::DEFAULT,
         after: None,
     }
 }
@@ -109,24 +127,27 @@ async fn members(
     console: &Console,
     authority: &Authority,
     typed: &str,
-) -> Result<Vec<MemberOverview>, Refusal> {
+) -> Result<Page<MemberOverview, MembershipId>, Refusal> {
     let filter = MemberFilter::new(Some(typed));
-    Ok(console.members.list(authority, filter, first()).await?.items)
+    Ok(console.members.list(authority, filter, first()).await?)
 }
 
-async fn keys(console: &Console, authority: &Authority, typed: &str) -> Result<Vec<HeldKey>, Refusal> {
+async fn keys(
+    console: &Console,
+    authority: &Authority,
+    typed: &str,
+) -> Result<Page<HeldKey, ApiKeyId>, Refusal> {
     let filter = OrganizationKeyFilter::new(StatusFilter::All, Some(typed));
-    let found = console.organization_keys.list(authority, filter, first()).await?;
-    Ok(found.items)
+    Ok(console.organization_keys.list(authority, filter, first()).await?)
 }
 
 async fn projects(
     console: &Console,
     authority: &Authority,
     typed: &str,
-) -> Result<Vec<ProjectOverview>, Refusal> {
+) -> Result<Page<ProjectOverview, ProjectId>, Refusal> {
     let filter = ProjectFilter::new(ProjectStatus::All, Some(typed));
-    Ok(console.projects.list(authority, filter, first()).await?.items)
+    Ok(console.projects.list(authority, filter, first()).await?)
 }
 
 fn of_member<T>(member: &MemberOverview, means: T, term: &str) -> Candidate<T> {

@@ -5,7 +5,7 @@ use keyward_domain::administration::{AuditPage, Authority};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::{AuditFilter, AuditPosition};
 
-use super::meant::{self, Candidate, Meant};
+use super::meant::{self, Candidate, Doubt, Meant};
 use super::sentence::{Party, choice};
 use super::words_in_addresses::{
     actor_from, actor_to_text, position_from, position_to_text, subject_from, subject_to_text,
@@ -38,7 +38,7 @@ enum Chosen<T> {
     Unclear {
         typed: String,
         candidates: Vec<Candidate<T>>,
-        is_shared: bool,
+        doubt: Doubt,
     },
 }
 
@@ -278,15 +278,13 @@ impl Search {
 
 impl<T: Copy> Chosen<T> {
     fn new(typed: &str, meant: Meant<T>) -> Self {
-        let (candidates, is_shared) = match meant {
-            Meant::One(one) => return Self::One(one),
-            Meant::OneOf(candidates) => (candidates, true),
-            Meant::Perhaps(candidates) => (candidates, false),
-        };
-        Self::Unclear {
-            typed: typed.to_owned(),
-            candidates,
-            is_shared,
+        match meant {
+            Meant::One(one) => Self::One(one),
+            Meant::Unclear { candidates, doubt } => Self::Unclear {
+                typed: typed.to_owned(),
+                candidates,
+                doubt,
+            },
         }
     }
 
@@ -325,13 +323,16 @@ impl<T: Copy> Chosen<T> {
             Self::Unclear {
                 typed,
                 candidates,
-                is_shared,
+                doubt,
             } => {
                 choice.typed = Field::with_value(typed);
-                let problem = match (candidates.is_empty(), is_shared) {
-                    (true, _) => unknown,
-                    (false, true) => "Several are called that. Which one?",
-                    (false, false) => "None has exactly this name. Is it one of these?",
+                let problem = match doubt {
+                    _ if candidates.is_empty() => unknown,
+                    Doubt::NoneIsCalledThat => "None has exactly this name. Is it one of these?",
+                    Doubt::SeveralAreCalledThat => "Several are called that. Which one?",
+                    Doubt::TooMuchResembles => {
+                        "Many names are like this. Is it one of these? Otherwise type more of it, or an id."
+                    }
                 };
                 choice.typed.error = Some(problem.to_owned());
                 let offered = candidates.iter().map(|candidate| Offered {

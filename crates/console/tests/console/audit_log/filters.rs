@@ -7,6 +7,7 @@ use keyward_domain::membership::Role;
 use keyward_domain::ports::DescendantKeys;
 
 use super::{CSV, JSON_LINES, LOG, as_owner, called, events, record};
+use crate::browser::form;
 use crate::projects::project;
 use crate::running::Running;
 
@@ -249,4 +250,49 @@ async fn a_name_that_several_have_is_a_choice_of_them() {
     assert!(page.shows("None has exactly this name. Is it one of these?"));
     let choice = format!("{LOG}?what=membership%3A{}", other.membership.id);
     assert!(page.shows(&choice), "{}", page.body);
+}
+
+#[tokio::test]
+async fn of_many_that_resemble_a_name_none_is_taken_for_it() {
+    let (running, ada) = Running::with_ada().await;
+    let holder = ada.as_holder();
+    let exact = running.installation.issue(&holder, "ci").await.key;
+    for number in 0..50 {
+        running.installation.issue(&holder, &format!("ci {number}")).await;
+    }
+    let browser = running.signed_in("ada").await;
+    for name in ["who", "what"] {
+        let page = browser.get(&format!("{LOG}?{name}=ci")).await;
+        assert_eq!(page.status, 422);
+        assert!(page.shows("Many names are like this."), "{}", page.body);
+        let page = browser.get(&format!("{LOG}?{name}={}", exact.id)).await;
+        assert_eq!(page.field(name), format!("api_key:{}", exact.id));
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_is_searched_for_is_left_out_of_the_address() {
+    let (running, ada) = Running::with_ada().await;
+    let key = running.installation.issue(&ada.as_holder(), "Deploy").await;
+    let (token, four) = (key.token.expose(), key.key.hint.last_four());
+    let (owner, visitor) = (running.signed_in("ada").await, running.visitor());
+    for name in ["who", "what"] {
+        for page in [LOG, CSV, JSON_LINES] {
+            let query = form(&[("action", "api_key.create"), (name, token)]);
+            for browser in [&owner, &visitor] {
+                let answer = browser.get(&format!("{page}?{query}")).await;
+                assert_eq!(answer.status, 303);
+                assert_eq!(
+                    answer.location(),
+                    format!("{page}?action=api_key.create&{name}={four}&left-out=token")
+                );
+            }
+        }
+        let query = form(&[(name, token)]);
+        let answer = owner.get(&format!("{LOG}?{query}")).await;
+        let found = owner.follow(&answer).await;
+        assert!(found.text().contains("You searched for a whole token."));
+        assert_eq!(found.field(name), format!("api_key:{}", key.key.id));
+        assert!(!found.shows(token));
+    }
 }
