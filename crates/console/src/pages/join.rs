@@ -278,7 +278,8 @@ fn already_member(
     html(status, &page)
 }
 
-/// One answer for links that are used, taken back, expired, damaged or made up.
+/// One answer for links that are used, taken back, expired, older than the end of the visitor's membership, damaged or made
+/// up.
 fn dead_link(visitor: Option<&SignedIn>) -> Result<Response, Refusal> {
     let page = LinkDead {
         username: visitor.map(|viewer| viewer.user.username.to_string()),

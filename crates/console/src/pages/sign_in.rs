@@ -146,8 +146,8 @@ fn words(notice: SignInNotice) -> &'static str {
         SignInNotice::SetUp => "Keyward is set up. Sign in with the username and password you chose.",
         SignInNotice::Joined => "You have joined. Sign in with the username and password you chose.",
         SignInNotice::SignedOut => "You are signed out.",
-        SignInNotice::SessionEnded => "You were signed out. Sign in to go on where you were.",
-        SignInNotice::ToJoin => "Sign in to join. You come back to the invitation then.",
+        SignInNotice::SessionEnded => "You have been signed out. Sign in to continue where you left off.",
+        SignInNotice::ToJoin => "Sign in to join. You will then return to the invitation.",
         SignInNotice::FormNotSent => {
             "You were signed out, so the form you sent was not saved. Sign in, then fill it in and send it again."
         }

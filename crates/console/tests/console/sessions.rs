@@ -87,7 +87,7 @@ async fn an_ended_session_leads_to_sign_in_and_from_there_back() {
     let answer = browser.get(&wanted).await;
     let sign_in = browser.follow(&answer).await;
     assert_eq!(sign_in.status, 200);
-    assert!(sign_in.shows("You were signed out. Sign in to go on where you were."));
+    assert!(sign_in.shows("You have been signed out. Sign in to continue where you left off."));
     assert!(
         !running.visitor().get(&wanted).await.location().contains("notice"),
         "nobody was signed in"
