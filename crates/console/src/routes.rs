@@ -247,7 +247,11 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
 /// leads to those that they do belong to.
 async fn nothing_here(console: &Console, session: Option<SessionToken>, request_id: &str) -> Response {
     let organizations = match session {
-        Some(token) => organizations_of(console, &token).await.unwrap_or_default(),
+        Some(token) => organizations_of(console, &token).await.unwrap_or_else(|error| {
+            // The page does without what it cannot know.
+            tracing::warn!(%error, "the ways on from a page that is not there are not known");
+            Vec::new()
+        }),
         None => Vec::new(),
     };
     ErrorPage::new(StatusCode::NOT_FOUND)
