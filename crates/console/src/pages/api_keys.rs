@@ -1,28 +1,25 @@
 //! Organization Settings → API Keys: the viewer's own keys.
 
-use std::collections::{HashMap, HashSet};
+mod rows;
+
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::api_key::{ApiKey, Origin, RevocationReason};
-use keyward_domain::audit::{Actor, Subject};
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{PersonalKeys, ReadKeyError};
 use keyward_domain::organization::Slug;
-use keyward_domain::page::{Page, PageRequest, PageSize};
+use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter};
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
 
 use crate::forms::{Fields, Query};
-use crate::pages::held_key::is_long;
 use crate::pages::html;
 use crate::pages::key_status::{called, title};
-use crate::pages::last_used::LastUsed;
 use crate::pages::listing::StatusListing;
-use crate::pages::moment::Moment;
 use crate::pages::organization_keys::views;
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::pages::tokenless_address::TokenlessAddress;
@@ -30,6 +27,7 @@ use crate::public_url::PublicUrl;
 use crate::refusal::Refusal;
 use crate::viewer::Insider;
 use crate::{Console, links};
+use rows::{Creator, Revoker, Row, rows};
 
 #[derive(Template)]
 #[template(path = "api_keys.html")]
@@ -83,67 +81,6 @@ impl Notice {
             Self::Revoked { .. } | Self::Edited { .. } | Self::AlreadyCreated { .. } | Self::Joined => false,
         }
     }
-}
-
-/// A key in the table.
-struct Row {
-    name: String,
-    description: String,
-    hint: String,
-    created: Moment,
-    created_by: Creator,
-    last_used: Option<LastUsed>,
-    revoked: Option<Revoked>,
-    edit: String,
-    revoke: String,
-}
-
-impl Row {
-    /// Whether the table shows the description's beginning and the rest on demand.
-    fn has_long_description(&self) -> bool {
-        is_long(&self.description)
-    }
-}
-
-/// A key as another row names it.
-#[derive(Clone)]
-struct KeyWords {
-    name: String,
-    hint: String,
-}
-
-/// Who created a key.
-enum Creator {
-    /// In the console.
-    Holder,
-    Key(KeyWords),
-    /// A key that is not kept any more.
-    ForgottenKey,
-}
-
-struct Revoked {
-    at: Moment,
-    by: Revoker,
-    /// What they said.
-    note: Option<String>,
-}
-
-/// Who revoked a key, or why it was done.
-enum Revoker {
-    Described(&'static str),
-    /// An owner of the organization.
-    Owner(OwnerWords),
-    /// Another key of the same holder, through the API.
-    Key(KeyWords),
-}
-
-/// What an owner is called.
-#[derive(Clone)]
-struct OwnerWords {
-    /// The name that people know them by.
-    name: String,
-    /// The one that is theirs alone, if it is another.
-    username: Option<String>,
 }
 
 /// The list for somebody who has just joined, saying so.
@@ -278,125 +215,5 @@ async fn find(keys: &PersonalKeys, holder: &Holder, id: ApiKeyId) -> Result<Opti
         Ok(key) => Ok(Some(key)),
         Err(ReadKeyError::NotFound) => Ok(None),
         Err(ReadKeyError::Storage(error)) => Err(error.into()),
-    }
-}
-
-async fn rows(
-    console: &Console,
-    holder: &Holder,
-    slug: &Slug,
-    listing: &KeyListing<'_>,
-    page: Page<ApiKey, ApiKeyId>,
-) -> Result<Vec<Row>, Refusal> {
-    let mut known: HashMap<ApiKeyId, KeyWords> = page
-        .items
-        .iter()
-        .map(|key| (key.id, KeyWords::from(key)))
-        .collect();
-    let parents = page.items.iter().filter_map(ApiKey::parent);
-    let named: HashSet<ApiKeyId> = parents
-        .chain(page.items.iter().filter_map(revoking_key))
-        .collect();
-    let elsewhere: Vec<ApiKeyId> = named.into_iter().filter(|id| !known.contains_key(id)).collect();
-    // Most are on the same page.
-    if !elsewhere.is_empty() {
-        let found = console.keys.read_many(holder, &elsewhere).await?;
-        known.extend(found.iter().map(|key| (key.id, KeyWords::from(key))));
-    }
-    let owners = revoking_owners(console, holder, &page.items).await?;
-    let rows = page.items.iter().map(|key| Row {
-        revoke: listing.address(&links::revoke_api_key(slug, key.id), listing.part.after),
-        ..row(key, slug, &known, &owners)
-    });
-    Ok(rows.collect())
-}
-
-/// The same few queries for the whole page, and none if no owner revoked any.
-async fn revoking_owners(
-    console: &Console,
-    holder: &Holder,
-    keys: &[ApiKey],
-) -> Result<HashMap<Subject, OwnerWords>, Refusal> {
-    let owners: HashSet<Subject> = keys.iter().filter_map(revoking_owner).collect();
-    if owners.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let owners: Vec<Subject> = owners.into_iter().collect();
-    let organization = holder.organization_id();
-    let names = console.names.find(organization, &owners).await?;
-    let mut usernames = console.names.usernames(organization, &owners).await?;
-    let words = names.into_iter().map(|(owner, name)| {
-        let username = usernames.remove(&owner).map(|username| username.to_string());
-        let username = username.filter(|username| *username != name);
-        (owner, OwnerWords { name, username })
-    });
-    Ok(words.collect())
-}
-
-fn revoking_owner(key: &ApiKey) -> Option<Subject> {
-    let revocation = key.revocation.as_ref()?;
-    match revocation.reason {
-        RevocationReason::Owner => revocation.by.as_subject(),
-        RevocationReason::Holder | RevocationReason::Leak | RevocationReason::Administrator => None,
-    }
-}
-
-/// The key through which the holder revoked this one.
-fn revoking_key(key: &ApiKey) -> Option<ApiKeyId> {
-    match key.revocation.as_ref()?.by {
-        Actor::ApiKey(by) => Some(by),
-        Actor::User(_) | Actor::Administrator | Actor::Anonymous => None,
-    }
-}
-
-fn row(
-    key: &ApiKey,
-    slug: &Slug,
-    known: &HashMap<ApiKeyId, KeyWords>,
-    owners: &HashMap<Subject, OwnerWords>,
-) -> Row {
-    Row {
-        name: key.name.to_string(),
-        description: key.description.to_string(),
-        hint: key.hint.to_string(),
-        created: Moment(key.created_at),
-        created_by: match key.origin {
-            Origin::Console(_) => Creator::Holder,
-            Origin::Key(parent) => known
-                .get(&parent)
-                .cloned()
-                .map_or(Creator::ForgottenKey, Creator::Key),
-        },
-        last_used: key.last_use.map(LastUsed::from),
-        revoked: key.revocation.as_ref().map(|revocation| Revoked {
-            at: Moment(revocation.at),
-            by: match (revocation.reason, revoking_key(key)) {
-                (RevocationReason::Holder, Some(by)) if by == key.id => {
-                    Revoker::Described("by this key itself")
-                }
-                (RevocationReason::Holder, Some(by)) => known
-                    .get(&by)
-                    .cloned()
-                    .map_or(Revoker::Described("by a key of yours"), Revoker::Key),
-                (RevocationReason::Holder, None) => Revoker::Described("by you"),
-                (RevocationReason::Owner, _) => revoking_owner(key)
-                    .and_then(|owner| owners.get(&owner).cloned())
-                    .map_or(Revoker::Described("by an owner"), Revoker::Owner),
-                (RevocationReason::Leak, _) => Revoker::Described("because its token leaked"),
-                (RevocationReason::Administrator, _) => Revoker::Described("by an administrator"),
-            },
-            note: revocation.note.as_ref().map(ToString::to_string),
-        }),
-        edit: links::edit_api_key(slug, key.id),
-        revoke: links::revoke_api_key(slug, key.id),
-    }
-}
-
-impl From<&ApiKey> for KeyWords {
-    fn from(key: &ApiKey) -> Self {
-        Self {
-            name: key.name.to_string(),
-            hint: key.hint.to_string(),
-        }
     }
 }
