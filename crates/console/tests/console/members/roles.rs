@@ -1,0 +1,98 @@
+//! Changing roles.
+
+use super::{MEMBERS, ada_and_grace, path, role_form, role_path};
+
+#[tokio::test]
+async fn before_a_role_is_changed_the_owner_reads_what_it_means_and_ticks_a_box() {
+    let (running, browser, ada, grace) = ada_and_grace().await;
+    assert!(
+        browser
+            .get(&path(&grace))
+            .await
+            .shows(&format!("href=\"{}\"", role_path(&grace)))
+    );
+    let page = browser.get(&role_path(&grace)).await;
+    assert_eq!((page.status, page.field("role")), (200, "owner"));
+    assert!(
+        page.text()
+            .contains("can see and revoke everybody’s keys in Acme"),
+        "{}",
+        page.text()
+    );
+    assert!(page.text().contains("you included") && page.shows(&format!("href=\"{}\">Cancel", path(&grace))));
+    let events = running.installation.store.events().len();
+    let unticked = browser.post(&role_path(&grace), &[("role", "owner")]).await;
+    assert_eq!(unticked.status, 422);
+    assert!(
+        unticked
+            .text()
+            .contains("Tick the box to change the role. Nothing was changed.")
+    );
+    assert_eq!(running.installation.store.events().len(), events);
+
+    browser.post(&role_path(&grace), &role_form("owner")).await;
+    let page = browser.get(&role_path(&grace)).await;
+    assert!(
+        page.text().contains("Make “grace” a plain member?"),
+        "{}",
+        page.text()
+    );
+    let own = browser.get(&role_path(&ada)).await;
+    assert!(
+        own.text()
+            .contains("Only another owner can make you an owner again."),
+        "{}",
+        own.text()
+    );
+}
+
+#[tokio::test]
+async fn a_role_is_changed_there_and_back_and_takes_effect_at_once() {
+    let (running, browser, _, grace) = ada_and_grace().await;
+    let member = running.signed_in("grace").await;
+    for (role, said, status) in [("owner", "an owner now", 200), ("member", "a member now", 404)] {
+        let answer = browser.post(&role_path(&grace), &role_form(role)).await;
+        let page = browser.follow(&answer).await;
+        assert!(page.text().contains(said), "{}", page.text());
+        assert_eq!(member.get(MEMBERS).await.status, status);
+    }
+    let events = running.installation.store.events().len();
+    browser.post(&role_path(&grace), &role_form("member")).await;
+    assert_eq!(
+        running.installation.store.events().len(),
+        events,
+        "nothing changed"
+    );
+    assert_eq!(
+        browser.post(&role_path(&grace), &role_form("king")).await.status,
+        400
+    );
+}
+
+#[tokio::test]
+async fn an_owner_may_step_back_if_another_is_there_and_else_is_told_why_not() {
+    let (running, browser, ada, grace) = ada_and_grace().await;
+    let hers = format!("{MEMBERS}/{}", ada.membership.id);
+    let beforehand = browser.get(&hers).await;
+    assert!(
+        beforehand
+            .text()
+            .contains("You are the only owner, and an organization needs one.")
+    );
+    assert!(!beforehand.shows("Make member") && !beforehand.shows("Leave organization"));
+    let refused = browser.post(&role_path(&ada), &role_form("member")).await;
+    assert_eq!(refused.status, 409);
+    assert_eq!(browser.get(&role_path(&ada)).await.location(), hers);
+    assert!(refused.shows("role=\"alert\"") && refused.text().contains("Nothing was changed."));
+    browser.post(&role_path(&grace), &role_form("owner")).await;
+    assert!(browser.get(&hers).await.shows("Make member"));
+    let answer = browser.post(&role_path(&ada), &role_form("member")).await;
+    let general = browser.follow(&answer).await;
+    assert!(
+        general
+            .text()
+            .contains("You are a member now, and no owner any more.")
+    );
+    assert_eq!(browser.get(MEMBERS).await.status, 404);
+    assert_eq!(running.signed_in("grace").await.get(MEMBERS).await.status, 200);
+}
