@@ -67,6 +67,12 @@ impl Invitation {
 
     /// Whether it was there when a stay in its organization ended, be it made at that moment. Then it does not bring
     /// back whose stay it was: who is removed, or leaves, and kept a link needs a later one.
+    ///
+    /// The two moments may be of different clocks. So a stay ends no earlier than the newest invitation that is there
+    /// was made ([`MemberStore::end`](crate::administration::ports::MemberStore::end)): one that is there then always
+    /// precedes the end. One that is made afterwards, by a clock that is behind, may seem to precede it, too: that fails
+    /// safely, since the link is dead for the one who would come back, and another does once that clock has passed the
+    /// end.
     #[must_use]
     pub fn precedes_end_of(&self, stay: &Membership) -> bool {
         self.organization_id == stay.organization_id

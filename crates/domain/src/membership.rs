@@ -27,7 +27,7 @@ pub struct Membership {
     pub role: Role,
     /// When it began.
     pub joined_at: DateTime<Utc>,
-    /// When it ended, if it did.
+    /// When it ended, if it did; as late as [`MemberStore::end`](crate::administration::ports::MemberStore::end) says.
     pub ended_at: Option<DateTime<Utc>>,
 }
 

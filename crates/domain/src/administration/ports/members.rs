@@ -50,8 +50,12 @@ pub trait MemberStore: Send + Sync {
         act: Act,
     ) -> Result<(), ChangeRoleError>;
 
-    /// Ends a live membership at the moment of the act, takes the member out of all projects, and writes
-    /// [`Act::end_of_membership`].
+    /// Ends a live membership, takes the member out of all projects, and writes [`Act::end_of_membership`].
+    ///
+    /// It ends at the moment of the act or, if that is later, at the one at which the newest of the organization's
+    /// invitations was made that were neither accepted nor taken back before. MUST let nobody add one meanwhile: then
+    /// every invitation that is there when the end is committed [precedes
+    /// it](crate::invitation::Invitation::precedes_end_of), also if it was made by a clock that is ahead of the act's.
     ///
     /// Here the member themselves may act, too, whatever their role. MUST check in this order, after that: the member
     /// exists, else [`EndMembershipError::NotFound`]; an owner is left afterwards, else

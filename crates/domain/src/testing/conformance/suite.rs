@@ -442,6 +442,8 @@ suite! { $
         return_cases {
             whoever_left_or_was_removed_does_not_come_back_with_an_invitation_from_before
             an_invitation_of_the_moment_of_the_end_brings_nobody_back
+            an_invitation_of_a_clock_that_is_ahead_brings_back_nobody_whose_stay_one_behind_ended
+            an_invitation_of_a_clock_that_is_ahead_holds_nobody_back_once_it_has_ended
             an_invitation_from_between_two_stays_does_not_bring_back_from_the_second
             a_later_invitation_brings_back_whoever_left
             what_ended_elsewhere_or_for_somebody_else_stops_no_invitation

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, newest_first};
 use crate::administration::ports::{
@@ -89,14 +90,14 @@ impl MemberStore for MemoryStore {
         if state.is_last_owner(organization, id) {
             return Err(EndMembershipError::LastOwner);
         }
-        let at = act.at;
+        let ended_at = state.moment_of_end(organization, act.at);
         state.write_with_taken_back(act.end_of_membership(id, user), organization, user, &act)?;
         for membership in state
             .memberships
             .iter_mut()
             .filter(|membership| membership.id == id)
         {
-            membership.ended_at = Some(at);
+            membership.ended_at = Some(ended_at);
         }
         state.project_members.retain(|(_, member)| *member != id);
         Ok(())
@@ -117,6 +118,17 @@ impl State {
     ) -> Option<&Membership> {
         self.live_memberships(organization)
             .find(|membership| membership.id == id)
+    }
+
+    /// The moment of the act or, if that is later, the one at which the newest of the organization's invitations was made
+    /// that may still be accepted: so all of them precede the end, whatever clock they were made by.
+    fn moment_of_end(&self, organization: OrganizationId, act_at: DateTime<Utc>) -> DateTime<Utc> {
+        self.invitations
+            .iter()
+            .map(|stored| &stored.invitation)
+            .filter(|invitation| invitation.organization_id == organization && invitation.end.is_none())
+            .map(|invitation| invitation.created_at)
+            .fold(act_at, DateTime::max)
     }
 
     fn is_last_owner(&self, organization: OrganizationId, id: MembershipId) -> bool {

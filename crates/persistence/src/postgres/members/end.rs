@@ -1,6 +1,8 @@
 //! Ending a membership.
 
-use diesel::prelude::{ExpressionMethods, QueryDsl};
+use chrono::{DateTime, Utc};
+use diesel::dsl::max;
+use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::EndMembershipError;
 use keyward_domain::audit::{Act, Actor};
@@ -12,7 +14,7 @@ use crate::abort::Abort;
 use crate::postgres::audit_log::write_event;
 use crate::postgres::authority::lock_authority;
 use crate::postgres::invitations::inviter::take_back_by;
-use crate::postgres::schema::{memberships, project_members};
+use crate::postgres::schema::{invitations, memberships, project_members};
 
 pub(super) async fn end(
     connection: &mut AsyncPgConnection,
@@ -34,8 +36,9 @@ pub(super) async fn end(
     if member.role(id)? == Role::Owner && has_one_owner(connection, organization).await? {
         return Err(Abort::Refused(EndMembershipError::LastOwner));
     }
+    let ended_at = moment_of_end(connection, organization, act.at).await?;
     diesel::update(memberships::table.filter(memberships::id.eq(id.as_uuid())))
-        .set(memberships::ended_at.eq(act.at))
+        .set(memberships::ended_at.eq(ended_at))
         .execute(connection)
         .await?;
     diesel::delete(project_members::table.filter(project_members::membership_id.eq(id.as_uuid())))
@@ -44,4 +47,22 @@ pub(super) async fn end(
     write_event(connection, act.end_of_membership(id, member.user)).await?;
     take_back_by(connection, organization, member.user, &act).await?;
     Ok(())
+}
+
+/// The moment of the act or, if that is later, the one at which the newest of the organization's invitations was made
+/// that may still be accepted. No invitation is added under the organization's lock, so whichever there is when the end
+/// is committed precedes it, whatever clock it was made by.
+async fn moment_of_end(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    act_at: DateTime<Utc>,
+) -> QueryResult<DateTime<Utc>> {
+    let newest: Option<DateTime<Utc>> = invitations::table
+        .filter(invitations::organization_id.eq(organization.as_uuid()))
+        .filter(invitations::accepted_at.is_null())
+        .filter(invitations::revoked_at.is_null())
+        .select(max(invitations::created_at))
+        .first(connection)
+        .await?;
+    Ok(newest.map_or(act_at, |newest| newest.max(act_at)))
 }

@@ -7,6 +7,7 @@ use super::super::Stores;
 use super::super::scene::Scene;
 use super::scene::{AdministrationScene, as_user, assert_closed_to_user};
 use crate::administration::ports::NewInvitation;
+use crate::audit::Actor;
 use crate::membership::{Member, Role};
 use crate::sign_in::ports::AcceptAsUserError;
 
@@ -43,6 +44,63 @@ pub async fn an_invitation_of_the_moment_of_the_end_brings_nobody_back(stores: S
     for new in [before, after] {
         assert_is_dead(&scene, &new, &bob).await;
     }
+}
+
+pub async fn an_invitation_of_a_clock_that_is_ahead_brings_back_nobody_whose_stay_one_behind_ended(
+    stores: Stores,
+) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let an_hour = TimeDelta::hours(1);
+    for username in ["leaver", "removed", "removed-by-administrator"] {
+        let bob = scene.join(&ada.organization, username).await;
+        scene.later(an_hour);
+        let latest = scene.invite(&ada, Role::Member).await;
+        scene.later(-an_hour);
+        let latest_but_one = scene.invite(&ada, Role::Member).await;
+        scene.later(TimeDelta::milliseconds(1));
+        let actor = match username {
+            "leaver" => as_user(&bob),
+            "removed" => as_user(&ada),
+            _ => Actor::Administrator,
+        };
+        scene.end_as(actor, &bob).await.expect("ended");
+
+        for kept in [&latest, &latest_but_one] {
+            assert_is_dead(&scene, kept, &bob).await;
+        }
+        scene.later(an_hour);
+        for kept in [&latest, &latest_but_one] {
+            assert_is_dead(&scene, kept, &bob).await;
+        }
+        let after = scene.invite(&ada, Role::Member).await;
+        let again = scene.accept_as_user(&after, &bob, &ada.organization).await;
+        again.expect("joined");
+    }
+}
+
+pub async fn an_invitation_of_a_clock_that_is_ahead_holds_nobody_back_once_it_has_ended(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_as(&other, "elsewhere", Role::Owner).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let an_hour = TimeDelta::hours(1);
+    scene.later(an_hour);
+    scene.invite(&elsewhere, Role::Member).await;
+    let accepted = scene.invite(&ada, Role::Member).await;
+    let revoked = scene.invite(&ada, Role::Member).await;
+    scene.later(-an_hour);
+    let joined = scene.accept_as_newcomer(&accepted, "cleo").await;
+    joined.expect("joined");
+    let id = revoked.invitation.id;
+    let event = scene.act(&ada).invitation_taken_back(id);
+    let taken_back = scene.stores.invitations.revoke(ada.organization.id, id, event);
+    taken_back.await.expect("taken back");
+    scene.end_as(as_user(&ada), &bob).await.expect("removed");
+    scene.later(TimeDelta::milliseconds(1));
+
+    let after = scene.invite(&ada, Role::Member).await;
+    let again = scene.accept_as_user(&after, &bob, &ada.organization).await;
+    again.expect("joined");
 }
 
 pub async fn an_invitation_from_between_two_stays_does_not_bring_back_from_the_second(stores: Stores) {
