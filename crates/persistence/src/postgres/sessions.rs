@@ -209,30 +209,35 @@ async fn end_others(
         .first::<Uuid>(connection)
         .await
         .optional()?;
-    let (kept, others): (Vec<SessionRow>, Vec<SessionRow>) = sessions::table
+    // Nor does the session that acts end before this is over.
+    let kept: Option<Uuid> = sessions::table
         .filter(sessions::user_id.eq(user.as_uuid()))
-        .order(sessions::id)
-        .select(SessionRow::as_select())
-        .load(connection)
-        .await?
-        .into_iter()
-        .partition(|row: &SessionRow| row.id == keep.as_uuid());
-    if kept.is_empty() {
+        .filter(sessions::id.eq(keep.as_uuid()))
+        .select(sessions::id)
+        .for_key_share()
+        .first(connection)
+        .await
+        .optional()?;
+    if kept.is_none() {
         return Ok(0);
     }
-    let ids: Vec<Uuid> = others.iter().map(|row| row.id).collect();
+    // Only what is deleted here is told of: any of them may end by itself meanwhile, which another event tells.
+    let others: Vec<SessionRow> = diesel::delete(
+        sessions::table
+            .filter(sessions::user_id.eq(user.as_uuid()))
+            .filter(sessions::id.ne(keep.as_uuid())),
+    )
+    .returning(SessionRow::as_returning())
+    .get_results(connection)
+    .await?;
     let others: Result<Vec<Session>, StorageError> = others.into_iter().map(Session::try_from).collect();
-    let events: Vec<AuditEvent> = others?
+    let mut others = others?;
+    others.sort_by_key(|session| session.id);
+    let events: Vec<AuditEvent> = others
         .iter()
         .filter(|session| session.is_live(act.at))
         .map(|session| act.event(Action::EndSession, Subject::Session(session.id)))
         .collect();
-    // Some at a time: a statement takes a limited number of parameters.
-    for some in ids.chunks(10_000) {
-        diesel::delete(sessions::table.filter(sessions::id.eq_any(some)))
-            .execute(connection)
-            .await?;
-    }
     let ended = events.len();
     write_events(connection, events).await?;
     Ok(ended)

@@ -190,27 +190,30 @@ fn end_others(
     keep: SessionId,
     act: Act,
 ) -> Result<usize, Abort<StorageError>> {
-    let (kept, others): (Vec<SessionRow>, Vec<SessionRow>) = sessions::table
+    let kept: Option<StoredId> = sessions::table
         .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-        .order(sessions::id)
-        .select(SessionRow::as_select())
-        .load(connection)?
-        .into_iter()
-        .partition(|row: &SessionRow| row.id.0 == keep.as_uuid());
-    if kept.is_empty() {
+        .filter(sessions::id.eq(StoredId(keep.as_uuid())))
+        .select(sessions::id)
+        .first(connection)
+        .optional()?;
+    if kept.is_none() {
         return Ok(0);
     }
-    let ids: Vec<StoredId> = others.iter().map(|row| row.id).collect();
+    let others: Vec<SessionRow> = diesel::delete(
+        sessions::table
+            .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
+            .filter(sessions::id.ne(StoredId(keep.as_uuid()))),
+    )
+    .returning(SessionRow::as_returning())
+    .get_results(connection)?;
     let others: Result<Vec<Session>, StorageError> = others.into_iter().map(Session::try_from).collect();
-    let events: Vec<AuditEvent> = others?
+    let mut others = others?;
+    others.sort_by_key(|session| session.id);
+    let events: Vec<AuditEvent> = others
         .iter()
         .filter(|session| session.is_live(act.at))
         .map(|session| act.event(Action::EndSession, Subject::Session(session.id)))
         .collect();
-    // Some at a time: a statement takes a limited number of parameters.
-    for some in ids.chunks(10_000) {
-        diesel::delete(sessions::table.filter(sessions::id.eq_any(some))).execute(connection)?;
-    }
     let ended = events.len();
     write_events(connection, events)?;
     Ok(ended)

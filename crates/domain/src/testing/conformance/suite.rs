@@ -275,6 +275,7 @@ suite! { $
             a_session_that_has_ended_ends_no_others
             other_sessions_whose_end_cannot_be_written_go_on
             of_sessions_that_end_each_other_at_once_one_stays
+            sessions_that_end_by_themselves_while_all_others_end_do_so_once
             many_concurrent_ends_of_one_session_write_one_event
             a_session_ends_in_full_even_if_the_caller_stops_waiting
             a_session_whose_end_cannot_be_written_goes_on

@@ -185,6 +185,42 @@ pub async fn of_sessions_that_end_each_other_at_once_one_stays(stores: Stores) {
     assert_eq!(ended_by_others(&scene).await.len(), ended);
 }
 
+pub async fn sessions_that_end_by_themselves_while_all_others_end_do_so_once(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let keep = start_session(&scene, &ada.user).await;
+    for _ in 0..8 {
+        let mut others = Vec::new();
+        for _ in 0..16 {
+            others.push(start_session(&scene, &ada.user).await);
+        }
+        let before = ended_by_others(&scene).await.len();
+        let mut attempts: Vec<BoxFuture<'static, _>> = Vec::new();
+        for new in others.clone() {
+            let scene = scene.clone();
+            attempts.push(Box::pin(async move {
+                let (user, event) = (new.session.user_id, sign_out(&scene, &new));
+                let ended = scene.stores.sessions.end(user, new.session.id, event).await;
+                usize::from(ended.expect("an answer"))
+            }));
+        }
+        // In the middle of them all.
+        let (ending, user, keep) = (scene.clone(), ada.user.id, keep.session.id);
+        let end_others = Box::pin(async move {
+            let act = ending.act_as(Actor::User(user), None);
+            let ended = ending.stores.sessions.end_others(user, keep, act).await;
+            ended.expect("an answer")
+        });
+        attempts.insert(others.len() / 2, end_others);
+        let ended: usize = scene.in_parallel(attempts).await.into_iter().sum();
+
+        let mut told = ended_by_others(&scene).await.len() - before;
+        for new in &others {
+            told += endings(&scene, new).await.len();
+        }
+        assert_eq!((ended, told), (others.len(), others.len()));
+    }
+}
+
 pub async fn many_concurrent_ends_of_one_session_write_one_event(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
