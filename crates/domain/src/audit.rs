@@ -27,7 +27,8 @@ pub struct AuditEvent {
     pub action: Action,
     /// To what.
     pub subject: Subject,
-    /// What else was involved: the project that a member was added to, the membership that an invitation became.
+    /// What else was involved: the project that a member was added to, the membership that an invitation became, the user
+    /// in whose session somebody else signed in.
     pub object: Option<Subject>,
     /// Whether it came to pass.
     pub outcome: Outcome,
@@ -191,7 +192,7 @@ words! {
         ChangePassword = "user.change_password",
         /// A person signed in, or tried to.
         SignIn = "session.sign_in",
-        /// A person signed out, or ended the session of a browser by signing in there anew.
+        /// A person signed out, or ended the session of a browser, theirs or somebody else's, by signing in there anew.
         SignOut = "session.sign_out",
         /// A person ended another of their sessions.
         EndSession = "session.end",

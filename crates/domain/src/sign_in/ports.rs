@@ -131,10 +131,8 @@ pub enum ReplacePasswordError {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Starts a session and ends the one it replaces, if any. If that one [was live](Session::is_live) at the moment of
-    /// [`ReplacedSession::act`], MUST write an event of [`Action::SignOut`] for it.
-    ///
-    /// [`Action::SignOut`]: crate::audit::Action::SignOut
+    /// Starts a session and ends the one it replaces, if any, whosever that is. If it [was live](Session::is_live) at the
+    /// moment of [`ReplacedSession::act`], MUST write [`Act::end_of_replaced`].
     ///
     /// In the same transaction, and so that no concurrent [`AccountStore::replace_password`] comes between, it MUST
     /// check that the user's password hash still is [`NewSession::verified_against`]; else

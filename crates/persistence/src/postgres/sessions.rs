@@ -114,11 +114,7 @@ async fn end_replaced(
             .optional()?;
     let ended = ended.map(Session::try_from).transpose()?;
     if let Some(session) = ended.filter(|session| session.is_live(act.at)) {
-        write_event(
-            connection,
-            act.event(Action::SignOut, Subject::Session(session.id)),
-        )
-        .await?;
+        write_event(connection, act.end_of_replaced(&session)).await?;
     }
     Ok(())
 }

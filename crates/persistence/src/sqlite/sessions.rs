@@ -108,10 +108,7 @@ fn end_replaced(
     diesel::delete(sessions::table.filter(sessions::id.eq(ended.id))).execute(connection)?;
     let session = Session::try_from(ended)?;
     if session.is_live(act.at) {
-        write_event(
-            connection,
-            act.event(Action::SignOut, Subject::Session(session.id)),
-        )?;
+        write_event(connection, act.end_of_replaced(&session))?;
     }
     Ok(())
 }

@@ -178,6 +178,8 @@ impl Words {
             Action::AcceptInvitation if event.object.is_some_and(is_actor) => {
                 Self::alone("accepted their invitation")
             }
+            // Somebody else's, by signing in where they were signed in.
+            Action::SignOut if event.object.is_some() => Self::between("ended the", "of"),
             action => Self::usual(action),
         }
     }

@@ -252,6 +252,7 @@ suite! { $
             starting_a_session_writes_its_event
             a_session_ends_when_another_replaces_it
             the_end_of_a_replaced_session_is_told_if_it_was_live
+            the_end_of_a_replaced_session_names_whose_it_was_unless_it_was_the_newcomers
             a_session_whose_end_cannot_be_told_is_not_replaced
             a_session_starts_even_if_the_one_it_replaces_is_gone
             a_session_whose_event_cannot_be_written_does_not_start

@@ -29,9 +29,7 @@ impl SessionStore for MemoryStore {
                 .filter(|stored| stored.digest == replaced.digest)
                 .map(|stored| &stored.session)
                 .filter(|session| session.is_live(replaced.act.at));
-            events.extend(
-                ended.map(|session| replaced.act.event(Action::SignOut, Subject::Session(session.id))),
-            );
+            events.extend(ended.map(|session| replaced.act.end_of_replaced(session)));
         }
         state.write(events)?;
         let replaced = new.replaces.map(|replaced| replaced.digest);

@@ -88,6 +88,21 @@ pub async fn the_end_of_a_replaced_session_is_told_if_it_was_live(stores: Stores
     }
 }
 
+pub async fn the_end_of_a_replaced_session_names_whose_it_was_unless_it_was_the_newcomers(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
+    for (user, object) in [(&ada.user, None), (&bob.user, Some(Subject::User(bob.user.id)))] {
+        let first = start_session(&scene, user).await;
+        let second = new_session(&scene, &ada.user, Some(first.digest));
+        start(&scene, &second).await.expect("started");
+
+        let subject = Subject::Session(first.session.id);
+        let events = scene.events_about(None, Action::SignOut, subject).await;
+        let told: Vec<_> = events.iter().map(|event| (event.actor, event.object)).collect();
+        assert_eq!(told, [(Actor::User(ada.user.id), object)]);
+    }
+}
+
 pub async fn a_session_whose_end_cannot_be_told_is_not_replaced(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
