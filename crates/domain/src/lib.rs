@@ -60,7 +60,7 @@ pub mod access;
 pub mod administration;
 pub mod api_key;
 pub mod audit;
-pub mod authority;
+mod authority;
 pub mod clock;
 pub mod holder;
 pub mod id;
