@@ -8,8 +8,9 @@
 //! | what a database does | `postgres/transfer.rs`, `sqlite/transfer.rs` |
 //!
 //! # To add a table or a column
-//! Add it to `records.rs`, a table also to `tables.rs`. Tests fail until `tests/transfer/everything.rs` has a row of it.
-//! There is nothing to do about exports of older versions: each is imported by the version that made it.
+//! Add it to `records.rs`, a table also to `tables.rs`. Tests fail until
+//! `tests/persistence/transfer/everything.rs` has a row of it. There is nothing to do about exports of older versions: each
+//! is imported by the version that made it.
 
 mod columns;
 mod error;
