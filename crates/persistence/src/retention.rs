@@ -13,9 +13,9 @@ const MOST_ADOPTIONS: usize = 2_000;
 /// A key, and the one that it is next below of, if there is any.
 pub(crate) type Below = (Uuid, Option<Uuid>);
 
-/// Keeps the first half of the dead keys if more keys are next below them than one removal gives to others; whether it
-/// did. One key goes however many are below it.
-pub(crate) fn halved(dead: &mut Vec<Below>, next_below: &[(Uuid, Uuid)]) -> bool {
+/// Leaves only the first half of the dead keys if more keys are next below them than one removal gives to others. Says
+/// whether it did. One key goes however many are below it.
+pub(crate) fn halve_if_too_many(dead: &mut Vec<Below>, next_below: &[(Uuid, Uuid)]) -> bool {
     let are_too_many = next_below.len() > MOST_ADOPTIONS && dead.len() > 1;
     if are_too_many {
         dead.truncate(dead.len() / 2);

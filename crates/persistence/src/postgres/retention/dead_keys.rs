@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{Turn, take};
 use crate::abort::Abort;
 use crate::postgres::schema::api_keys;
-use crate::retention::{Below, adoptions, counted, halved, most_next_below};
+use crate::retention::{Below, adoptions, counted, halve_if_too_many, most_next_below};
 
 pub(super) async fn remove(
     connection: &mut AsyncPgConnection,
@@ -25,7 +25,7 @@ pub(super) async fn remove(
     // membership; nobody else removes keys or changes who adopted them; and no key is born to a dead one.
     let mut dead = earliest_dead(connection, dead_before, i64::from(at_most)).await?;
     let mut next_below = next_below(connection, &dead).await?;
-    while halved(&mut dead, &next_below) {
+    while halve_if_too_many(&mut dead, &next_below) {
         next_below = self::next_below(connection, &dead).await?;
     }
     let ids: Vec<Uuid> = dead.iter().map(|(id, _)| *id).collect();

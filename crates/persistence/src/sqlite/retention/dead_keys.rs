@@ -7,7 +7,7 @@ use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
 use crate::abort::Abort;
-use crate::retention::{Below, adoptions, counted, halved, most_next_below};
+use crate::retention::{Below, adoptions, counted, halve_if_too_many, most_next_below};
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::organization_keys::selection::{as_json, listed};
 use crate::sqlite::schema::api_keys;
@@ -19,7 +19,7 @@ pub(super) fn remove(
 ) -> Result<u32, Abort<StorageError>> {
     let mut dead = earliest_dead(connection, dead_before, i64::from(at_most))?;
     let mut next_below = next_below(connection, &dead)?;
-    while halved(&mut dead, &next_below) {
+    while halve_if_too_many(&mut dead, &next_below) {
         next_below = self::next_below(connection, &dead)?;
     }
     adopt(connection, adoptions(&dead, &next_below))?;
