@@ -45,6 +45,7 @@ mod scene;
 mod sign_in;
 mod stores;
 mod suite;
+mod suite_macros;
 
 pub use parallel::Spawn;
 pub use stores::{Arrange, KeyStores, Stores};
