@@ -10,6 +10,7 @@ use keyward_domain::id::{ApiKeyId, MembershipId, ProjectId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StatusFilter;
 use keyward_domain::text::folded;
+use keyward_domain::user::Username;
 
 use crate::Console;
 use crate::refusal::Refusal;
@@ -77,20 +78,19 @@ pub(super) async fn subject(
     if let Some(subject) = console.audit_trail.find_subject(authority, typed).await? {
         return Ok(Meant::One(subject));
     }
+    // A username is somebody's alone.
+    if let Ok(username) = Username::parse(typed)
+        && let Some(member) = console.members.find_by_username(authority, &username).await?
+    {
+        return Ok(Meant::One(Subject::Membership(member.membership.id)));
+    }
     let people = members(console, authority, typed).await?;
     let keys = keys(console, authority, typed).await?;
     let projects = projects(console, authority, typed).await?;
     let are_all = people.next.is_none() && keys.next.is_none() && projects.next.is_none();
     let term = folded(typed);
-    // A username is somebody's alone.
-    let mut people = people.items.iter();
-    if let Some(member) = people
-        .clone()
-        .find(|member| member.user.username.as_str() == term)
-    {
-        return Ok(Meant::One(Subject::Membership(member.membership.id)));
-    }
-    let people = people.by_ref().map(|member| {
+    let people = people.items.iter();
+    let people = people.map(|member| {
         let means = Subject::Membership(member.membership.id);
         of_member(member, means, &term)
     });
@@ -118,7 +118,7 @@ fn decided<T: Copy>(candidates: Vec<Candidate<T>>, are_all: bool) -> Meant<T> {
 
 const fn first<Id>() -> PageRequest<Id> {
     PageRequest {
-        size: PageSize::DEFAULT,
+        size: PageSize::EXPORT,
         after: None,
     }
 }

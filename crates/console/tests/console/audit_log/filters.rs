@@ -255,10 +255,16 @@ async fn a_name_that_several_have_is_a_choice_of_them() {
 #[tokio::test]
 async fn of_many_that_resemble_a_name_none_is_taken_for_it() {
     let (running, ada) = Running::with_ada().await;
-    let holder = ada.as_holder();
-    let exact = running.installation.issue(&holder, "ci").await.key;
-    for number in 0..50 {
-        running.installation.issue(&holder, &format!("ci {number}")).await;
+    let exact = running.installation.issue(&ada.as_holder(), "ci").await.key;
+    for team in 0..10 {
+        let username = format!("team-{team}");
+        let holder = running
+            .installation
+            .member(&ada.organization, &username, Role::Member)
+            .as_holder();
+        for number in 0..100 {
+            running.installation.issue(&holder, &format!("ci {number}")).await;
+        }
     }
     let browser = running.signed_in("ada").await;
     for name in ["who", "what"] {
