@@ -59,16 +59,12 @@ pub(crate) async fn submit(
     Data(console): Data<&Arc<Console>>,
     PathId(id): PathId<InvitationId>,
     Source(source): Source,
-    Form(_): Form,
+    Form(form): Form,
     // After the form, which may be long on its way: who sends it must still run the organization when it is here.
     Owner { insider, authority }: Owner,
 ) -> Result<Response, Refusal> {
     let slug = &insider.member.organization.slug;
-    let was_open = match find(console, &authority, id).await? {
-        Some(invitation) => console.invitations.is_open(&invitation),
-        // It is used, taken back or not here: the store says which.
-        None => true,
-    };
+    let was_open = form.optional("expired").is_none();
     match console.invitations.revoke(&authority, id, source).await {
         Ok(()) => Ok(redirect(&after_taking_back(slug, was_open))),
         Err(RevokeInvitationError::Accepted) => Ok(redirect(&after_being_late(slug))),
