@@ -1,5 +1,8 @@
 //! The OpenAPI document: what poem-openapi makes of the operations, put right.
 
+mod examples;
+mod extensible_enums;
+mod headers;
 mod normalise;
 mod problems;
 
@@ -18,9 +21,13 @@ Every request is authenticated with an API key as a bearer token. The first key 
 Organization Settings, API Keys; further ones here. The service that serves this document has its console at `/` \
 and a reference at `/docs`, on which every operation can be tried.
 
-Every error is a problem document (RFC 9457). Switch on its `code`; its `type` is the path of a page that says what \
+Every error is a problem document (RFC 9457). Switch on its `code`; its `type` is the URL of a page that says what \
 it means and what to do. Identifiers are opaque strings. Times are RFC 3339 in UTC. Unknown fields and unknown query \
-parameters are refused. New operations, optional fields in answers and codes may come within version 1.";
+parameters are refused. `null` for an optional field of a request means that it is not set. New operations, optional \
+fields in answers, codes and reasons may come within version 1: ignore fields and words that you do not know.
+
+What is not declared for each operation: a request whose head is too large is answered with 431, one that is not HTTP \
+with 400, and neither has a body; a proxy in between may have answers of its own.";
 
 /// The OpenAPI document of the API in JSON, as `/openapi.json` serves it: indented, with a line feed at its end.
 #[must_use]
@@ -28,8 +35,23 @@ pub fn document() -> String {
     // It is the same at every call. It is only read back from what was just written, so it is JSON.
     let mut document: Value = serde_json::from_str(&service().spec()).unwrap_or_default();
     normalise::normalise(&mut document);
+    extensible_enums::list_known_words(&mut document);
+    examples::add_examples(&mut document);
+    headers::add_headers(&mut document);
     problems::add_problems(&mut document);
     format!("{document:#}\n")
+}
+
+/// Each operation of a document, with its path.
+fn operations_mut(document: &mut Value) -> impl Iterator<Item = (String, &mut Value)> {
+    let paths = document.get_mut("paths").and_then(Value::as_object_mut);
+    paths.into_iter().flatten().flat_map(|(path, operations)| {
+        let operations = operations.as_object_mut();
+        operations
+            .into_iter()
+            .flatten()
+            .map(move |(_, operation)| (path.clone(), operation))
+    })
 }
 
 /// The operations, as poem-openapi serves them.

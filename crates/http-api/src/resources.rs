@@ -3,6 +3,7 @@
 mod api_key;
 mod api_keys;
 mod cursor;
+pub(crate) mod examples;
 mod list_filter;
 mod project;
 mod project_cursor;

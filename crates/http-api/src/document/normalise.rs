@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+const SCHEMAS: &str = "#/components/schemas/";
+
 /// All rewrites. The rest of what poem-openapi gets wrong does not arise: bodies have payload types of our own with a
-/// plain media type, and no schema is `nullable`.
+/// plain media type, and no reference is `nullable`.
 pub(super) fn normalise(document: &mut Value) {
     say_the_version(document);
-    refuse_unknown_fields(document);
+    say_who_may_have_more_members(document);
+    let_optional_fields_be_null(document);
     everywhere(document, &mut |object| {
         reduce_to_single_all_of(object);
         make_limits_integers(object);
@@ -38,9 +41,10 @@ fn say_the_version(document: &mut Value) {
     document["openapi"] = json!("3.0.3");
 }
 
-/// Request bodies refuse fields that they do not have; poem-openapi does not say so.
-fn refuse_unknown_fields(document: &mut Value) {
-    let mut body_schemas = BTreeSet::new();
+/// Request bodies refuse members that they do not have. Answers may gain members: clients that are made of this
+/// document must accept them, and some do only if it says so.
+fn say_who_may_have_more_members(document: &mut Value) {
+    let mut bodies = BTreeSet::new();
     everywhere(document, &mut |object| {
         let content = object.get("requestBody").and_then(|body| body.get("content"));
         for media_type in content
@@ -49,13 +53,38 @@ fn refuse_unknown_fields(document: &mut Value) {
             .flat_map(Map::values)
         {
             if let Some(reference) = media_type.pointer("/schema/$ref").and_then(Value::as_str) {
-                body_schemas.insert(reference.trim_start_matches('#').to_owned());
+                bodies.insert(reference.trim_start_matches(SCHEMAS).to_owned());
             }
         }
     });
-    for pointer in body_schemas {
-        if let Some(schema) = document.pointer_mut(&pointer) {
-            schema["additionalProperties"] = json!(false);
+    let schemas = document.pointer_mut("/components/schemas");
+    for (name, schema) in schemas.and_then(Value::as_object_mut).into_iter().flatten() {
+        if schema["type"] == "object" {
+            schema["additionalProperties"] = json!(!bodies.contains(name));
+        }
+    }
+}
+
+/// Null in a request says that a field is absent or, in a change, that it is removed. What cannot be removed cannot be
+/// null.
+fn let_optional_fields_be_null(document: &mut Value) {
+    const NEVER_NULL: [(&str, &str); 1] = [("UpdateApiKeyRequest", "name")];
+    let schemas = document.pointer_mut("/components/schemas");
+    for (name, schema) in schemas.and_then(Value::as_object_mut).into_iter().flatten() {
+        if schema["additionalProperties"] != false {
+            continue;
+        }
+        let required = schema.get("required").cloned().unwrap_or_default();
+        let is_required = |field: &str| {
+            required
+                .as_array()
+                .is_some_and(|names| names.iter().any(|name| name == field))
+        };
+        let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for (field, schema) in fields.into_iter().flatten() {
+            if !is_required(field) && !NEVER_NULL.contains(&(name, field)) && schema.get("type").is_some() {
+                schema["nullable"] = json!(true);
+            }
         }
     }
 }
@@ -110,6 +139,9 @@ fn unwrap_lines(object: &mut Map<String, Value>) {
 }
 
 fn spelled(name: &str) -> String {
+    if name.eq_ignore_ascii_case("ETag") {
+        return "ETag".to_owned();
+    }
     let mut begins_word = true;
     let spell = |c: char| {
         let spelled = if begins_word {
@@ -154,7 +186,10 @@ mod tests {
         let schemas = normalised(document)["components"]["schemas"].clone();
         assert_eq!(
             schemas,
-            json!({"Asked": {"type": "object", "additionalProperties": false}, "Answered": {"type": "object"}})
+            json!({
+                "Asked": {"type": "object", "additionalProperties": false},
+                "Answered": {"type": "object", "additionalProperties": true}
+            })
         );
     }
 
@@ -178,10 +213,10 @@ mod tests {
 
     #[test]
     fn header_names_are_spelled_as_people_write_them() {
-        let document = json!({"headers": {"LOCATION": {}, "CACHE-CONTROL": {}}});
+        let document = json!({"headers": {"LOCATION": {}, "CACHE-CONTROL": {}, "ETAG": {}}});
         assert_eq!(
             normalised(document)["headers"],
-            json!({"Location": {}, "Cache-Control": {}})
+            json!({"Location": {}, "Cache-Control": {}, "ETag": {}})
         );
     }
 

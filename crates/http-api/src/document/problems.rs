@@ -3,36 +3,49 @@
 //! Nearly all of them follow from what the operation has: credentials, a query, a body, an id in its path. The
 //! tests compare every answer they get with the result.
 
+use poem::http::StatusCode;
 use serde_json::{Map, Value, json};
 
+use super::headers;
 use crate::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 
 /// The request id of the examples.
 const EXAMPLE_REQUEST_ID: &str = "019b76da-a9f4-7e55-b0c1-2d3e4f506172";
 
-/// Only explicit statuses: a `default` or `5XX` answer breaks generators.
+/// Declares every problem once, in `components`, and lets operations refer to it.
+///
+/// Only explicit statuses: a `default` or `5XX` answer breaks generators. And only those with a body: an error without one,
+/// such as hyper's 431, would make every error possibly absent in TypeScript.
 pub(super) fn add_problems(document: &mut Value) {
-    let Some(Value::Object(paths)) = document.get_mut("paths") else {
-        return;
-    };
-    for (path, operations) in paths {
-        let Value::Object(operations) = operations else {
-            continue;
-        };
-        for operation in operations.values_mut() {
-            let codes = codes_of(path, operation);
-            if let Some(Value::Object(responses)) = operation.get_mut("responses") {
-                add_responses(responses, path, &codes);
+    let mut shared = Map::new();
+    for (path, operation) in super::operations_mut(document) {
+        let codes = codes_of(&path, operation);
+        let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
+        if let Some(Value::Object(responses)) = operation.get_mut("responses") {
+            // What poem-openapi knows of problems is only that there is a defect.
+            responses.retain(|_, response| response["content"].get(MEDIA_TYPE).is_none());
+            for codes in codes.chunk_by(|one, other| status(*one) == status(*other)) {
+                let (status, name) = (status(codes[0]), name_of(codes, &id));
+                shared.entry(&name).or_insert_with(|| response(codes));
+                refer_to(responses, &status, &name);
             }
+            responses.sort_keys();
         }
     }
+    shared.sort_keys();
+    document["components"]["responses"] = Value::Object(shared);
+}
+
+fn refer_to(responses: &mut Map<String, Value>, status: &str, name: &str) {
+    let reference = json!({"$ref": format!("#/components/responses/{name}")});
+    responses.insert(status.to_owned(), reference);
 }
 
 /// In the order of their statuses.
 fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
     let id = operation.get("operationId").and_then(Value::as_str);
     let has = |name: &str| operation.get(name).is_some();
-    Code::ALL
+    let mut codes: Vec<Code> = Code::ALL
         .into_iter()
         .filter(|code| match code {
             Code::CredentialsMissing | Code::InvalidToken => has("security"),
@@ -50,63 +63,56 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
             // A method that is not in the document has no operation; and no operation takes a form's nonce.
             Code::MethodNotAllowed | Code::AlreadyCreated => false,
         })
-        .collect()
+        .collect();
+    codes.sort_by_key(|code| status(*code));
+    codes
 }
 
-fn add_responses(responses: &mut Map<String, Value>, path: &str, codes: &[Code]) {
-    for code in codes {
-        let status = code.facts().status.as_str().to_owned();
-        let response = responses
-            .entry(status)
-            .or_insert_with(|| json!({"description": ""}));
-        response["description"] = json!(description_with(response, *code));
-        for (name, header) in headers_of(*code) {
-            response["headers"][name] = header;
-        }
-        let media_type = &mut response["content"][MEDIA_TYPE];
-        media_type["schema"] = json!({"$ref": "#/components/schemas/Problem"});
-        media_type["examples"][code.facts().word] = json!({
-            "summary": code.facts().title,
-            "value": example(path, *code).to_json(EXAMPLE_REQUEST_ID),
-        });
-    }
-    responses.sort_keys();
+fn status(code: Code) -> String {
+    code.facts().status.as_str().to_owned()
 }
 
-/// One line for each code that an answer with this status can have.
-fn description_with(response: &Value, code: Code) -> String {
-    let facts = code.facts();
-    let line = format!("`{}`: {}", facts.word, facts.meaning);
-    match response.pointer("/description").and_then(Value::as_str) {
-        // What poem-openapi knows of a status is only the meaning of its code.
-        Some(before) if !before.is_empty() && before != facts.meaning => format!("{before}\n\n{line}"),
-        _ => line,
+/// The name of a shared answer, such as `BadRequest` or `CreateApiKeyConflict`. Some generators make a type of it, so it
+/// must stay when codes are added: conflicts are each operation's own, all else is the same wherever it is answered.
+fn name_of(codes: &[Code], operation_id: &str) -> String {
+    let status = codes[0].facts().status;
+    let reason: String = status.canonical_reason().unwrap_or_default().split(' ').collect();
+    let mut letters = operation_id.chars();
+    match letters.next().filter(|_| status == StatusCode::CONFLICT) {
+        Some(first) => format!("{}{}{reason}", first.to_uppercase(), letters.as_str()),
+        None => reason,
     }
 }
 
-fn headers_of(code: Code) -> Vec<(&'static str, Value)> {
-    match code.facts().status.as_u16() {
-        401 => vec![(
-            "WWW-Authenticate",
-            json!({
-                "description": "The scheme that is expected, and why the credentials were refused (RFC 6750).",
-                "required": true,
-                "schema": {"type": "string"}
-            }),
-        )],
-        503 => vec![(
-            "Retry-After",
-            json!({
-                "description": "Seconds after which to try again.",
-                "required": true,
-                "schema": {"type": "integer", "format": "int32"}
-            }),
-        )],
-        _ => Vec::new(),
+/// One line, and one example, for each code.
+fn response(codes: &[Code]) -> Value {
+    let lines: Vec<String> = codes
+        .iter()
+        .map(|code| format!("`{}`: {}", code.facts().word, code.facts().meaning))
+        .collect();
+    let examples: Map<String, Value> = codes
+        .iter()
+        .map(|code| {
+            let example = json!({
+                "summary": code.facts().title,
+                "value": example(*code).to_json(EXAMPLE_REQUEST_ID),
+            });
+            (code.facts().word.to_owned(), example)
+        })
+        .collect();
+    let mut response = json!({"description": lines.join("\n\n")});
+    let headers = headers::of_problems(&status(codes[0]));
+    if !headers.is_empty() {
+        response["headers"] = Value::Object(headers);
     }
+    response["content"][MEDIA_TYPE] = json!({
+        "schema": {"$ref": "#/components/schemas/Problem"},
+        "examples": examples,
+    });
+    response
 }
 
-fn example(path: &str, code: Code) -> Problem {
+fn example(code: Code) -> Problem {
     match code {
         Code::InvalidFields => Problem::invalid_fields(vec![
             FieldError {
@@ -118,7 +124,6 @@ fn example(path: &str, code: Code) -> Problem {
                 detail: "is not a field of this request".to_owned(),
             },
         ]),
-        Code::NotFound => Problem::nothing_named(path),
         other => other.into(),
     }
 }

@@ -4,7 +4,7 @@ use poem::http::StatusCode;
 use serde_json::Value;
 
 use super::page::{elements, members, text};
-use super::schemas::{Field, example, fields, referred, schema};
+use super::schemas::{Field, example, fields, referred, resolved, schema};
 use crate::prose::{html, paragraphs};
 
 const JSON_CONTENT: &str = "/content/application~1json";
@@ -92,9 +92,11 @@ fn operation(document: &Value, path: &str, method: &str, facts: &Value) -> Opera
         id: text(facts, "operationId").to_owned(),
         summary: text(facts, "summary").to_owned(),
         description_html: paragraphs(text(facts, "description")),
-        parameters: elements(facts, "parameters").map(parameter).collect(),
+        parameters: elements(facts, "parameters")
+            .map(|facts| parameter(document, facts))
+            .collect(),
         successes: successes(document, facts),
-        problems: problems(facts),
+        problems: problems(document, facts),
         curl: curl(&method, path, body.as_ref()),
         path: path.to_owned(),
         method,
@@ -102,13 +104,13 @@ fn operation(document: &Value, path: &str, method: &str, facts: &Value) -> Opera
     }
 }
 
-fn parameter(parameter: &Value) -> Field {
+fn parameter(document: &Value, parameter: &Value) -> Field {
     Field {
         place: text(parameter, "in").to_owned(),
         required: parameter["required"] == true,
         ..Field::new(
             text(parameter, "name"),
-            &parameter["schema"],
+            resolved(document, &parameter["schema"]),
             text(parameter, "description"),
         )
     }
@@ -124,11 +126,12 @@ fn body_schema(holder: &Value) -> &str {
 
 fn successes(document: &Value, facts: &Value) -> Vec<Success> {
     members(facts, "responses")
-        .filter(|(_, answer)| answer.pointer(PROBLEM_CONTENT).is_none())
+        .filter(|(status, _)| status.starts_with('2'))
         .map(|(status, answer)| Success {
             status: with_reason(status),
             description_html: html(text(answer, "description")),
             headers: members(answer, "headers")
+                .map(|(name, header)| (name, resolved(document, header)))
                 .map(|(name, header)| Field::new(name, &header["schema"], text(header, "description")))
                 .collect(),
             schema: body_schema(answer).to_owned(),
@@ -137,9 +140,9 @@ fn successes(document: &Value, facts: &Value) -> Vec<Success> {
         .collect()
 }
 
-fn problems(facts: &Value) -> Vec<PossibleProblem> {
+fn problems(document: &Value, facts: &Value) -> Vec<PossibleProblem> {
     members(facts, "responses")
-        .filter_map(|(status, answer)| Some((status, answer.pointer(PROBLEM_CONTENT)?)))
+        .filter_map(|(status, answer)| Some((status, resolved(document, answer).pointer(PROBLEM_CONTENT)?)))
         .flat_map(|(status, content)| {
             members(content, "examples").map(move |(code, example)| PossibleProblem {
                 status: status.clone(),

@@ -52,6 +52,14 @@ pub(super) fn schema<'a>(document: &'a Value, name: &str) -> &'a Value {
     &document["components"]["schemas"][name]
 }
 
+/// What a reference refers to, or what is no reference.
+pub(super) fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    text(value, "$ref")
+        .strip_prefix('#')
+        .and_then(|pointer| document.pointer(pointer))
+        .unwrap_or(value)
+}
+
 /// The name of the shape that a schema refers to; empty if it does not.
 pub(super) fn referred(schema: &Value) -> &str {
     let single = elements(schema, "allOf").next().unwrap_or(schema);

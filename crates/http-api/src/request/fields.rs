@@ -24,21 +24,34 @@ impl Fields {
 
     /// A text that must be there. `None` if it has an error.
     pub(crate) fn required<T>(&mut self, name: &str, read: TextRule<T>) -> Option<T> {
-        if let Some(value) = self.unread.shift_remove(name) {
-            return self.text(name, &value, read);
+        match self.unread.shift_remove(name) {
+            Some(Value::Null) => self.refuse(name, "is required, and must not be null".to_owned()),
+            Some(value) => self.text(name, &value, read),
+            None => self.refuse(name, "is required".to_owned()),
         }
-        self.refuse(name, "is required".to_owned())
     }
 
-    /// A text that is empty if it is absent. `None` if it has an error.
+    /// A text that is empty if it is absent or null. `None` if it has an error.
     pub(crate) fn or_empty<T>(&mut self, name: &str, read: TextRule<T>) -> Option<T> {
         let value = self.unread.shift_remove(name);
-        self.text(name, &value.unwrap_or_else(|| "".into()), read)
+        self.text(name, &or_empty(value.unwrap_or_default()), read)
     }
 
-    /// A text that may be absent. `None` if it is there and has an error.
-    pub(crate) fn optional<T>(&mut self, name: &str, read: TextRule<T>) -> Option<Option<T>> {
+    /// A text to change, which null empties; absent if it stays. `None` if it has an error.
+    pub(crate) fn change<T>(&mut self, name: &str, read: TextRule<T>) -> Option<Option<T>> {
         match self.unread.shift_remove(name) {
+            Some(value) => self.text(name, &or_empty(value), read).map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// A text to change that is never empty; absent if it stays. `None` if it has an error.
+    pub(crate) fn change_to_text<T>(&mut self, name: &str, read: TextRule<T>) -> Option<Option<T>> {
+        match self.unread.shift_remove(name) {
+            Some(Value::Null) => self.refuse(
+                name,
+                "must not be null: leave it out to keep it as it is".to_owned(),
+            ),
             Some(value) => self.text(name, &value, read).map(Some),
             None => Some(None),
         }
@@ -79,6 +92,11 @@ impl Fields {
 
 /// How the domain reads a text.
 type TextRule<T> = fn(&str) -> Result<T, TextError>;
+
+/// Null says what an empty text says: clients that send every member of an object send null for what is not set.
+fn or_empty(value: Value) -> Value {
+    if value.is_null() { "".into() } else { value }
+}
 
 /// RFC 6901 §3.
 fn pointer(name: &str) -> String {

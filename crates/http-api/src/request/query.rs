@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 
 use poem::{FromRequest, Request, RequestBody};
-use poem_openapi::registry::{MetaParamIn, MetaSchema, MetaSchemaRef};
+use poem_openapi::registry::{MetaParamIn, MetaSchema, MetaSchemaRef, Registry};
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 
 use crate::problem::{Code, Problem};
 
 /// What a query parameter can be.
 pub(crate) trait QueryValue: Sized + Send {
+    /// The name of its schema in the document, if it has one: enumerations do, so that clients get one type for each.
+    const NAME: Option<&'static str> = None;
+
     /// What the document says of its values.
     fn schema() -> MetaSchema;
 
@@ -29,12 +32,21 @@ impl<'a, T: QueryValue> ApiExtractor<'a> for QueryParameter<T> {
     type ParamType = ();
     type ParamRawType = ();
 
+    fn register(registry: &mut Registry) {
+        if let Some(name) = T::NAME {
+            registry.create_schema::<T, _>(name.to_owned(), |_| T::schema());
+        }
+    }
+
     fn param_in() -> Option<MetaParamIn> {
         Some(MetaParamIn::Query)
     }
 
     fn param_schema_ref() -> Option<MetaSchemaRef> {
-        Some(MetaSchemaRef::Inline(Box::new(T::schema())))
+        Some(T::NAME.map_or_else(
+            || MetaSchemaRef::Inline(Box::new(T::schema())),
+            |name| MetaSchemaRef::Reference(name.to_owned()),
+        ))
     }
 
     async fn from_request(

@@ -103,7 +103,8 @@ impl ApiKeyResource {
         source: Source,
         /// The key's `id`, or `current` for the calling key.
         id: Path<String>,
-        /// `revoke` to revoke all keys that were created with this one, directly or not, as well.
+        /// `revoke` to revoke all keys that were created with this one, directly or not, as well; `keep` to leave them
+        /// as they are.
         descendants: QueryParameter<DescendantKeys>,
     ) -> Result<DeletedKey, Problem> {
         query.only(&["descendants"])?;
@@ -126,17 +127,25 @@ fn key_named(id: &str, caller: &Caller) -> Result<ApiKeyId, Problem> {
 }
 
 impl QueryValue for DescendantKeys {
+    const NAME: Option<&'static str> = Some("DescendantKeys");
+
+    /// Both words, and `keep` first: importers send the only word, or the first, of an enumeration.
     fn schema() -> MetaSchema {
         MetaSchema {
-            enum_items: vec!["revoke".into()],
+            description: Some(
+                "What happens to the keys that were created with a revoked one, directly or not.",
+            ),
+            enum_items: vec!["keep".into(), "revoke".into()],
+            default: Some("keep".into()),
             ..MetaSchema::new("string")
         }
     }
 
     fn read(text: &str) -> Result<Self, String> {
         match text {
+            "keep" => Ok(Self::Keep),
             "revoke" => Ok(Self::Revoke),
-            _ => Err("must be `revoke`, or absent".to_owned()),
+            _ => Err("must be `keep` or `revoke`".to_owned()),
         }
     }
 }

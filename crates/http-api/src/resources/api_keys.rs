@@ -92,7 +92,8 @@ impl ApiKeysResource {
         /// Which keys to show. `valid` if neither this nor `cursor` is given.
         status: QueryParameter<StatusFilter>,
         /// Shows only keys with this text in their name, their description or the last four characters of their token; a
-        /// whole `hint` finds its key. Upper and lower case are the same.
+        /// whole `hint` finds its key. Upper and lower case are the same. At most 500 code points after normalization
+        /// (NFC) and trimming.
         search: QueryParameter<SearchTerm>,
     ) -> Result<ListedKeys, Problem> {
         query.only(&["limit", "cursor", "status", "search"])?;

@@ -26,10 +26,13 @@ impl QueryValue for PageSize {
 }
 
 impl QueryValue for StatusFilter {
+    const NAME: Option<&'static str> = Some("ApiKeyStatusFilter");
+
     /// Without its default: generated clients would send that along with a cursor, which carries a status of its own.
     fn schema() -> MetaSchema {
         let words = [Self::Valid, Self::Revoked, Self::All].map(|status| status.as_str().into());
         MetaSchema {
+            description: Some("Which keys a list shows."),
             enum_items: words.into(),
             ..MetaSchema::new("string")
         }
@@ -53,11 +56,9 @@ impl SearchTerm {
 }
 
 impl QueryValue for SearchTerm {
+    /// Without a length, which is counted after normalization and trimming.
     fn schema() -> MetaSchema {
-        MetaSchema {
-            max_length: Some(KeyDescription::MAX),
-            ..MetaSchema::new("string")
-        }
+        MetaSchema::new("string")
     }
 
     fn read(text: &str) -> Result<Self, String> {

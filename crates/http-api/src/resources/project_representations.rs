@@ -5,6 +5,7 @@ use keyward_domain::project::Project;
 use poem_openapi::Object;
 use poem_openapi::types::Example;
 
+use super::examples;
 use crate::json::moment;
 
 /// A project that the calling key reaches.
@@ -48,7 +49,7 @@ pub(crate) struct ProjectPage {
 impl Example for ProjectItem {
     fn example() -> Self {
         Self {
-            id: "019b76da-b3b8-7d05-9a6e-7f8091a2b3c4".to_owned(),
+            id: examples::PROJECT_ID.to_owned(),
             name: "Difference Engine".to_owned(),
             // 2026-01-01T00:00:03.000Z
             created_at: DateTime::from_timestamp_nanos(1_767_225_603_000_000_000),
@@ -60,7 +61,7 @@ impl Example for ProjectPage {
     fn example() -> Self {
         Self {
             items: vec![ProjectItem::example()],
-            next_cursor: Some("MTpwcm9qZWN0czowMTliNzZkYS1iM2I4LTdkMDUtOWE2ZS03ZjgwOTFhMmIzYzQ".to_owned()),
+            next_cursor: Some(examples::project_cursor()),
         }
     }
 }

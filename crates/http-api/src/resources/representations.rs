@@ -8,6 +8,7 @@ use keyward_domain::keys::IssuedKey;
 use poem_openapi::types::Example;
 use poem_openapi::{Enum, Object};
 
+use super::examples;
 use crate::json::{moment, moment_if_any};
 
 /// A personal key. Its token is never shown again.
@@ -204,34 +205,21 @@ impl From<&Caller> for UserItem {
     }
 }
 
-const EXAMPLE_KEY_ID: &str = "019b76da-a800-7c3e-8f21-5d1c3a9e4b70";
-const EXAMPLE_PARENT_ID: &str = "019b76d2-11c0-7d4a-9b02-6e8f1c2d3a45";
-const EXAMPLE_CONSUMER_ID: &str = "019b76cf-0a00-7b11-a3c4-d5e6f7081929";
-/// Its body and checksum are one of the published vectors. No key has it.
-const EXAMPLE_TOKEN: &str = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL";
-const EXAMPLE_NAME: &str = "Nightly backup";
-const EXAMPLE_DESCRIPTION: &str = "Copies the build artifacts to the archive.";
-
-fn example_moment() -> DateTime<Utc> {
-    // 2026-01-01T00:00:00.000Z
-    DateTime::from_timestamp_nanos(1_767_225_600_000_000_000)
-}
-
 impl Example for ApiKeyItem {
     fn example() -> Self {
         Self {
-            id: EXAMPLE_KEY_ID.to_owned(),
-            hint: "kwp_…gZdL".to_owned(),
-            name: EXAMPLE_NAME.to_owned(),
-            description: EXAMPLE_DESCRIPTION.to_owned(),
+            id: examples::API_KEY_ID.to_owned(),
+            hint: examples::HINT.to_owned(),
+            name: examples::NAME.to_owned(),
+            description: examples::DESCRIPTION.to_owned(),
             status: ApiKeyStatus::Valid,
-            created_at: example_moment(),
-            created_by_key_id: Some(EXAMPLE_PARENT_ID.to_owned()),
-            last_used_at: Some(example_moment()),
+            created_at: examples::moment(),
+            created_by_key_id: Some(examples::PARENT_ID.to_owned()),
+            last_used_at: Some(examples::moment()),
             last_used_from: Some("203.0.113.7".to_owned()),
             revoked_at: None,
             revoked_reason: None,
-            consumer_id: EXAMPLE_CONSUMER_ID.to_owned(),
+            consumer_id: examples::CONSUMER_ID.to_owned(),
             consumer_username: "ada".to_owned(),
         }
     }
@@ -241,7 +229,7 @@ impl Example for ApiKeyPage {
     fn example() -> Self {
         Self {
             items: vec![ApiKeyItem::example()],
-            next_cursor: Some("MTp2YWxpZDowMTliNzZkYS1hODAwLTdjM2UtOGYyMS01ZDFjM2E5ZTRiNzA6".to_owned()),
+            next_cursor: Some(examples::api_key_cursor()),
         }
     }
 }
@@ -249,13 +237,13 @@ impl Example for ApiKeyPage {
 impl Example for CreatedApiKey {
     fn example() -> Self {
         Self {
-            id: EXAMPLE_KEY_ID.to_owned(),
-            key: EXAMPLE_TOKEN.to_owned(),
-            full_key: EXAMPLE_TOKEN.to_owned(),
-            name: EXAMPLE_NAME.to_owned(),
-            description: EXAMPLE_DESCRIPTION.to_owned(),
-            created_at: example_moment(),
-            consumer_id: EXAMPLE_CONSUMER_ID.to_owned(),
+            id: examples::API_KEY_ID.to_owned(),
+            key: examples::TOKEN.to_owned(),
+            full_key: examples::TOKEN.to_owned(),
+            name: examples::NAME.to_owned(),
+            description: examples::DESCRIPTION.to_owned(),
+            created_at: examples::moment(),
+            consumer_id: examples::CONSUMER_ID.to_owned(),
             consumer_username: "ada".to_owned(),
         }
     }
@@ -266,15 +254,15 @@ impl Example for UserItem {
         Self {
             user_id: "019b76ce-f000-7a10-9d3e-4f5a6b7c8d9e".to_owned(),
             username: "ada".to_owned(),
-            consumer_id: EXAMPLE_CONSUMER_ID.to_owned(),
+            consumer_id: examples::CONSUMER_ID.to_owned(),
             organization: OrganizationSummary {
                 id: "019b76ce-e000-7f0e-8c2d-3e4f5a6b7c8d".to_owned(),
                 slug: "analytical-engines".to_owned(),
                 name: "Analytical Engines".to_owned(),
             },
             api_key: CallingApiKey {
-                id: EXAMPLE_PARENT_ID.to_owned(),
-                created_at: example_moment(),
+                id: examples::PARENT_ID.to_owned(),
+                created_at: examples::moment(),
             },
         }
     }

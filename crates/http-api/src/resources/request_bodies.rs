@@ -13,10 +13,10 @@ use crate::request::{Fields, ReadFields};
 pub(crate) struct CreateApiKeyRequest {
     /// A name for people, in any script: one line of 1 to 100 code points after normalization (NFC) and trimming. It
     /// need not be unique. Control characters and bidirectional overrides are refused.
-    #[oai(validator(min_length = 1, max_length = 100))]
+    #[oai(validator(min_length = 1, pattern = r"^[\s\S]*\S[\s\S]*$"))]
     name: String,
-    /// What the key is for: up to 500 code points; line feeds are allowed. Empty if absent.
-    #[oai(validator(max_length = 500))]
+    /// What the key is for: up to 500 code points after normalization (NFC) and trimming, CRLF counting as one; line
+    /// feeds are allowed. Empty if absent or `null`.
     description: Option<String>,
 }
 
@@ -37,11 +37,10 @@ impl ReadFields for CreateApiKeyRequest {
 #[derive(Object)]
 #[oai(rename = "UpdateApiKeyRequest", skip_serializing_if_is_none, example)]
 pub(crate) struct UpdateApiKeyRequest {
-    /// The new name, under the rules of a new key's.
-    #[oai(validator(min_length = 1, max_length = 100))]
+    /// The new name, under the rules of a new key's. A key always has one: `null` is refused.
+    #[oai(validator(min_length = 1, pattern = r"^[\s\S]*\S[\s\S]*$"))]
     name: Option<String>,
-    /// The new description, under the rules of a new key's. Send an empty one to remove it.
-    #[oai(validator(max_length = 500))]
+    /// The new description, under the rules of a new key's. Send an empty one, or `null`, to remove it.
     description: Option<String>,
 }
 
@@ -49,8 +48,8 @@ impl ReadFields for UpdateApiKeyRequest {
     type Read = KeyEdit;
 
     fn read(fields: &mut Fields) -> Option<KeyEdit> {
-        let name = fields.optional("name", KeyName::parse);
-        let description = fields.optional("description", KeyDescription::parse);
+        let name = fields.change_to_text("name", KeyName::parse);
+        let description = fields.change("description", KeyDescription::parse);
         Some(KeyEdit {
             name: name?,
             description: description?,

@@ -73,7 +73,6 @@ async fn names_that_cannot_be_are_refused() {
         (json!("a\u{7f}b"), "must not contain the character U+007F"),
         (json!("a\u{202e}b"), "must not contain the character U+202E"),
         (json!("a\u{2066}b"), "must not contain the character U+2066"),
-        (json!(null), "must be a string"),
         (json!(3), "must be a string"),
         (json!(true), "must be a string"),
         (json!(["x"]), "must be a string"),
@@ -113,7 +112,6 @@ async fn descriptions_that_cannot_be_are_refused() {
         (json!("a\rb"), "must not contain the character U+000D"),
         (json!("a\u{202a}b"), "must not contain the character U+202A"),
         (json!("a\u{2069}b"), "must not contain the character U+2069"),
-        (json!(null), "must be a string"),
         (json!(0.5), "must be a string"),
     ] {
         let body = json!({"name": "x", "description": description});
@@ -121,6 +119,41 @@ async fn descriptions_that_cannot_be_are_refused() {
         let problem = answer.refusal(422, "invalid_fields");
         let expected = json!([{"pointer": "/description", "detail": detail}]);
         assert_eq!(problem["errors"], expected, "{description}");
+    }
+}
+
+/// As pydantic's `model_dump()` sends what is not set.
+#[tokio::test]
+async fn null_description_is_absent_at_creation_and_removed_by_change() {
+    let scene = Scene::new().await;
+    let body = json!({"name": "x", "description": null});
+    let created = scene.api.post(API_KEYS, &scene.ada.token, &body).await.ok(201);
+    assert_eq!(created["description"], "");
+
+    let path = scene.ada.key_path();
+    let described = json!({"description": "What for"});
+    scene.api.patch(&path, &scene.ada.token, &described).await.ok(200);
+    let body = json!({"description": null});
+    let removed = scene.api.patch(&path, &scene.ada.token, &body).await.ok(200);
+    assert_eq!(removed["description"], "");
+    assert_eq!(removed["name"], "console");
+}
+
+#[tokio::test]
+async fn null_name_is_refused_with_what_to_do() {
+    let scene = Scene::new().await;
+    let body = json!({"name": null});
+    let created = scene.api.post(API_KEYS, &scene.ada.token, &body).await;
+    let changed = scene
+        .api
+        .patch(&scene.ada.key_path(), &scene.ada.token, &body)
+        .await;
+    for (answer, detail) in [
+        (created, "is required, and must not be null"),
+        (changed, "must not be null: leave it out to keep it as it is"),
+    ] {
+        let problem = answer.refusal(422, "invalid_fields");
+        assert_eq!(problem["errors"], json!([{"pointer": "/name", "detail": detail}]));
     }
 }
 

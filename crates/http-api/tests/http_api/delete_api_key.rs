@@ -62,6 +62,22 @@ async fn descendants_go_along_if_asked() {
     scene.api.get(USER, &scene.ada.token).await.ok(200);
 }
 
+/// An importer such as Postman's sends every parameter, with its default.
+#[tokio::test]
+async fn descendants_stay_valid_if_kept_explicitly() {
+    let scene = Scene::new().await;
+    let second = scene.create(&scene.ada.token, "second").await;
+    let third = scene.create(token_of(&second), "third").await;
+    let path = format!("{}?descendants=keep", path_of(&second));
+    scene.api.delete(&path, &scene.ada.token).await.ok(204);
+    scene
+        .api
+        .get(USER, token_of(&second))
+        .await
+        .refusal(401, "invalid_token");
+    scene.api.get(USER, token_of(&third)).await.ok(200);
+}
+
 #[tokio::test]
 async fn a_key_can_revoke_itself() {
     let scene = Scene::new().await;
@@ -84,8 +100,8 @@ async fn a_mistyped_parameter_revokes_nothing() {
     let second = scene.create(&scene.ada.token, "second").await;
     for query in [
         "desendants=revoke",
-        "descendants=keep",
         "descendants=",
+        "descendants=Revoke",
         "descendants=revoke&descendants=revoke",
     ] {
         let path = format!("{}?{query}", path_of(&second));

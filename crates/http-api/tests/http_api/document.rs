@@ -116,7 +116,12 @@ fn every_operation_says_whom_it_serves_and_what_it_answers() {
         assert!(responses.keys().is_sorted(), "{id}");
         for (status, response) in responses {
             assert!(status.parse::<u16>().is_ok(), "{id} {status}");
+            let response = resolved(response);
             assert_ne!(response["description"], "", "{id} {status}");
+            assert!(
+                response.pointer("/headers/X-Request-Id").is_some(),
+                "{id} {status}"
+            );
         }
     }
     assert_eq!(
@@ -129,7 +134,11 @@ fn every_operation_says_whom_it_serves_and_what_it_answers() {
 #[test]
 fn every_body_has_an_example_that_fits_its_schema() {
     for operation in operations() {
-        let bodies = operation.facts["responses"].as_object().unwrap().values();
+        let bodies = operation.facts["responses"]
+            .as_object()
+            .unwrap()
+            .values()
+            .map(resolved);
         let contents = bodies.chain(operation.facts.get("requestBody"));
         for content in contents.filter_map(|body| body.get("content")) {
             for media_type in content.as_object().unwrap().values() {
@@ -186,8 +195,118 @@ fn what_a_cursor_carries_has_no_default() {
         .find(|operation| operation.id() == "listApiKeys")
         .unwrap();
     for parameter in list.facts["parameters"].as_array().unwrap() {
-        let has_default = parameter["schema"].get("default").is_some();
+        let has_default = resolved(&parameter["schema"]).get("default").is_some();
         assert_eq!(has_default, parameter["name"] == "limit", "{parameter}");
+    }
+}
+
+/// Clients for Go and Java refuse a member that they do not know unless the document says that there may be some.
+#[test]
+fn answers_may_gain_members_and_requests_may_not() {
+    let bodies: BTreeSet<&str> = operations()
+        .iter()
+        .filter_map(|operation| {
+            let body = operation
+                .facts
+                .pointer("/requestBody/content/application~1json/schema/$ref")?;
+            body.as_str()?.rsplit('/').next()
+        })
+        .collect();
+    assert!(bodies.contains("CreateApiKeyRequest"), "{bodies:?}");
+    for (name, schema) in DOCUMENT["components"]["schemas"].as_object().unwrap() {
+        if schema["type"] == "object" {
+            let expected = Value::from(!bodies.contains(name.as_str()));
+            assert_eq!(schema["additionalProperties"], expected, "{name}");
+        }
+    }
+}
+
+/// Generators name inline enumerations as they like, and anew when something else changes.
+#[test]
+fn enumerations_are_schemas_with_names() {
+    fn inline_enumerations(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(object) => {
+                if object.contains_key("enum") {
+                    found.push(value.to_string());
+                }
+                object
+                    .values()
+                    .for_each(|value| inline_enumerations(value, found));
+            }
+            Value::Array(values) => values.iter().for_each(|value| inline_enumerations(value, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    inline_enumerations(&DOCUMENT["paths"], &mut found);
+    for schema in DOCUMENT["components"]["schemas"].as_object().unwrap().values() {
+        inline_enumerations(&schema["properties"], &mut found);
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn words_of_which_more_may_come_are_listed() {
+    let schemas = &DOCUMENT["components"]["schemas"];
+    let known = |schema: &str, member: &str| {
+        let words = &schemas[schema]["properties"][member]["x-extensible-enum"];
+        words
+            .as_array()
+            .unwrap_or_else(|| panic!("{schema}.{member}"))
+            .clone()
+    };
+    assert_eq!(
+        known("ApiKey", "revokedReason"),
+        ["holder", "owner", "leak", "administrator"]
+    );
+    let codes = known("Problem", "code");
+    for response in DOCUMENT["components"]["responses"].as_object().unwrap().values() {
+        let examples = response.pointer("/content/application~1problem+json/examples");
+        for code in examples
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(|examples| examples.keys())
+        {
+            assert!(codes.contains(&code.as_str().into()), "{code}");
+        }
+    }
+}
+
+/// An importer such as Postman's sends them all.
+#[tokio::test]
+async fn examples_of_parameters_are_accepted_together_and_revoke_nothing() {
+    let scene = Scene::new().await;
+    for operation in operations() {
+        let mut query = Vec::new();
+        let mut path = operation.template.to_owned();
+        for parameter in operation.facts["parameters"].as_array().into_iter().flatten() {
+            let name = parameter["name"].as_str().unwrap();
+            let example = &parameter["example"];
+            conforms(example, &parameter["schema"], operation.id());
+            let text = example
+                .as_str()
+                .map_or_else(|| example.to_string(), str::to_owned);
+            match parameter["in"].as_str().unwrap() {
+                "path" => path = path.replace(&format!("{{{name}}}"), &text),
+                "query" => query.push(format!("{name}={text}")),
+                other => panic!("{other}"),
+            }
+        }
+        let mut request = scene.api.request(
+            operation.method.clone(),
+            &format!("{path}?{}", query.join("&")),
+            &scene.ada.token,
+        );
+        if let Some(body) = operation.example_body() {
+            request = request.json(body);
+        }
+        let answer = scene.api.send(request).await;
+        if path == operation.template {
+            assert!(answer.status < 300, "{}: {}", operation.id(), answer.body);
+        } else {
+            answer.refusal(404, "not_found");
+        }
     }
 }
 

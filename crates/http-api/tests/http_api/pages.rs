@@ -5,7 +5,7 @@ use poem::http::StatusCode;
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::documented::operations;
+use crate::documented::{operations, resolved};
 use crate::scene::Scene;
 
 #[tokio::test]
@@ -14,6 +14,7 @@ async fn every_problem_leads_to_a_page_that_explains_it() {
     let mut types = vec!["/problems/method_not_allowed", "/problems/already_created"];
     for operation in operations() {
         for response in operation.facts["responses"].as_object().unwrap().values() {
+            let response = resolved(response);
             let examples = response.pointer("/content/application~1problem+json/examples");
             for example in examples
                 .and_then(Value::as_object)

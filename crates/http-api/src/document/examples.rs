@@ -1,0 +1,35 @@
+//! Examples of parameters: what an importer such as Postman's fills in.
+//!
+//! All examples of an operation together are a request that does no harm: the cursor goes with the filters, and the
+//! identifiers are nobody's.
+
+use serde_json::{Value, json};
+
+use crate::resources::examples as resources;
+
+/// Gives every parameter its example.
+pub(super) fn add_examples(document: &mut Value) {
+    for (path, operation) in super::operations_mut(document) {
+        let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+        for parameter in parameters.into_iter().flatten() {
+            if let Some(example) = example(&path, parameter["name"].as_str().unwrap_or_default()) {
+                parameter["example"] = example;
+            }
+        }
+    }
+}
+
+fn example(path: &str, parameter: &str) -> Option<Value> {
+    let is_about_projects = path.contains("/projects");
+    Some(match parameter {
+        "id" if is_about_projects => json!(resources::PROJECT_ID),
+        "id" => json!(resources::API_KEY_ID),
+        "cursor" if is_about_projects => json!(resources::project_cursor()),
+        "cursor" => json!(resources::api_key_cursor()),
+        "limit" => json!(50),
+        "status" => json!("valid"),
+        "search" => json!(resources::SEARCH),
+        "descendants" => json!("keep"),
+        _ => return None,
+    })
+}

@@ -1,0 +1,54 @@
+//! The headers of answers that do not belong to one operation: declared once, referred to wherever they are.
+
+use serde_json::{Map, Value, json};
+
+const REQUEST_ID: &str = "RequestId";
+const RETRY_AFTER: &str = "RetryAfter";
+const WWW_AUTHENTICATE: &str = "WwwAuthenticate";
+
+/// Declares the shared headers, and gives every answer with a body of ours, or none, the request's id.
+pub(super) fn add_headers(document: &mut Value) {
+    for (_, operation) in super::operations_mut(document) {
+        if let Some(Value::Object(responses)) = operation.get_mut("responses") {
+            for response in responses
+                .values_mut()
+                .filter(|response| response.get("$ref").is_none())
+            {
+                response["headers"]["X-Request-Id"] = reference(REQUEST_ID);
+            }
+        }
+    }
+    document["components"]["headers"] = json!({
+        REQUEST_ID: {
+            "description": "Names this request in the logs of the service. Problems repeat it as `requestId`.",
+            "required": true,
+            "schema": {"type": "string"},
+        },
+        RETRY_AFTER: {
+            "description": "Seconds after which to try again.",
+            "required": true,
+            "schema": {"type": "integer", "format": "int32", "minimum": 0},
+        },
+        WWW_AUTHENTICATE: {
+            "description": "The scheme that is expected, and why the credentials were refused (RFC 6750).",
+            "required": true,
+            "schema": {"type": "string"},
+        },
+    });
+}
+
+/// The headers of a problem with a status.
+pub(super) fn of_problems(status: &str) -> Map<String, Value> {
+    let mut headers = Map::new();
+    match status {
+        "401" => _ = headers.insert("WWW-Authenticate".to_owned(), reference(WWW_AUTHENTICATE)),
+        "429" | "503" => _ = headers.insert("Retry-After".to_owned(), reference(RETRY_AFTER)),
+        _ => {}
+    }
+    headers.insert("X-Request-Id".to_owned(), reference(REQUEST_ID));
+    headers
+}
+
+fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/headers/{name}")})
+}
