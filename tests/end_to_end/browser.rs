@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use thirtyfour::error::{WebDriverError, WebDriverErrorInner};
 use thirtyfour::prelude::*;
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 
 use crate::keyward::PATIENCE;
@@ -19,18 +20,7 @@ pub(crate) struct Browser {
 impl Browser {
     /// Opens a browser with an empty profile.
     pub(crate) async fn open() -> Self {
-        let program = std::env::var("CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_owned());
-        let mut chromedriver = Command::new(&program)
-            .arg("--port=0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap_or_else(|error| {
-                panic!("{program} does not start ({error}): `cargo xtask test` installs it")
-            });
-        let port = announced_port(&mut chromedriver).await;
+        let (chromedriver, port) = start_chromedriver().await;
         let mut capabilities = DesiredCapabilities::chrome();
         for argument in [
             "--headless=new",
@@ -121,20 +111,55 @@ fn is_stale(error: &WebDriverError) -> bool {
     matches!(error.as_inner(), WebDriverErrorInner::StaleElementReference(_))
 }
 
-/// The port in chromedriver's line "ChromeDriver was started successfully on port 12345."
-async fn announced_port(chromedriver: &mut Child) -> u16 {
-    let mut lines = BufReader::new(chromedriver.stdout.take().expect("standard output")).lines();
-    let port = async {
-        while let Some(line) = lines.next_line().await.expect("readable output") {
-            if let Some(rest) = line.strip_prefix("ChromeDriver was started successfully on port ") {
-                return rest.trim_end_matches('.').parse().expect("a port");
-            }
+/// How often a free port may be taken by somebody else before chromedriver listens on it.
+const LOST_PORTS: usize = 10;
+
+/// Starts chromedriver on a free port.
+///
+/// `--port=0` is no way to get one: without IPv6, chromedriver announces port 0. A chosen port can be lost to another
+/// process before chromedriver has it; then chromedriver says so and ends, and the next port is tried.
+async fn start_chromedriver() -> (Child, u16) {
+    let program = std::env::var("CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_owned());
+    let mut said = String::new();
+    for _ in 0..LOST_PORTS {
+        let port = free_port().await;
+        let mut chromedriver = Command::new(&program)
+            .arg(format!("--port={port}"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!("{program} does not start ({error}): `cargo xtask test` installs it")
+            });
+        match tokio::time::timeout(PATIENCE, listens(&mut chromedriver)).await {
+            Ok(Ok(())) => return (chromedriver, port),
+            Ok(Err(output)) if output.contains("port not available") => said = output,
+            Ok(Err(output)) => panic!("{program} ended before it listened:\n{output}"),
+            Err(_) => panic!("{program} does not listen on port {port}"),
         }
-        panic!("chromedriver ended before it announced a port");
-    };
-    let port = tokio::time::timeout(PATIENCE, port)
-        .await
-        .expect("chromedriver starts");
-    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-    port
+    }
+    panic!("{program} lost {LOST_PORTS} ports to others, the last one so:\n{said}");
+}
+
+/// A port of 127.0.0.1 that nobody listens on.
+async fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+/// Waits until chromedriver announces that it listens; if it ends instead, returns what it said.
+async fn listens(chromedriver: &mut Child) -> Result<(), String> {
+    let mut lines = BufReader::new(chromedriver.stdout.take().expect("standard output")).lines();
+    let mut output = String::new();
+    while let Some(line) = lines.next_line().await.expect("readable output") {
+        if line.starts_with("ChromeDriver was started successfully on port ") {
+            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+            return Ok(());
+        }
+        output.push_str(&line);
+        output.push('\n');
+    }
+    Err(output)
 }
