@@ -20,6 +20,7 @@ mod packages;
 mod schema;
 mod test;
 mod tools;
+mod without_ipv6;
 mod workspace;
 
 use std::process::ExitCode;
@@ -36,6 +37,9 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       the whole run; builds the `keyward` binary alone for the end-to-end tests. ARGUMENTS go to `cargo nextest run
       --workspace`, as a part of a test's name or -E 'package(keyward-domain)'; with them the documentation's
       examples and the project in examples/own-store are left out.
+  without-ipv6 [ARGUMENTS]
+      Runs those tests that depend on it in a network without IPv6 whose hosts file names ::1 for localhost, as many
+      containers have it. Needs root on Linux. ARGUMENTS name other tests, as for `test`.
   openapi [--check]
       Writes openapi/v1.json from `keyward openapi`; with --check only compares.
   schema [--check]
@@ -77,6 +81,7 @@ fn perform(task: &str, arguments: &[String]) -> Outcome {
             Ok(())
         }
         "test" => test::test(&Workspace::find()?, arguments),
+        "without-ipv6" => without_ipv6::without_ipv6(&Workspace::find()?, arguments),
         "openapi" => openapi::openapi(&Workspace::find()?, Mode::parse(arguments)?),
         "schema" => schema::schema(&Workspace::find()?, Mode::parse(arguments)?),
         "layers" => {

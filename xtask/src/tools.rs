@@ -102,6 +102,14 @@ const DENY: Tool = Tool {
     source: Source::Crate("cargo-deny"),
 };
 
+const IP: Tool = Tool {
+    what: "ip, for the tests in a network without IPv6",
+    programs: &["ip"],
+    folders: &["/sbin", "/usr/sbin"],
+    proof: &[],
+    source: Source::Debian(&["iproute2"]),
+};
+
 /// What the tests need.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     POSTGRESQL,
@@ -125,6 +133,7 @@ pub(crate) const FOR_CI: &[Tool] = &[
     CURL,
     NEXTEST,
     DENY,
+    IP,
 ];
 
 /// Installs what is missing where that is a matter of course, else fails with the commands to run.
