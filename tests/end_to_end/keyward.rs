@@ -121,9 +121,14 @@ impl Keyward {
         String::from_utf8(output.stdout).expect("text")
     }
 
+    /// The server's process.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id().expect("a running process")
+    }
+
     /// Asks it to end, as an init system does.
     pub(crate) async fn terminate(&self) {
-        let id = self.process.id().expect("a running process").to_string();
+        let id = self.process_id().to_string();
         let status = Command::new("kill")
             .args(["-TERM", &id])
             .status()
@@ -149,7 +154,7 @@ impl Keyward {
 }
 
 /// A `keyward` command on this storage.
-fn keyward(storage: &Storage) -> Command {
+pub(crate) fn keyward(storage: &Storage) -> Command {
     let binary = std::env::var("KEYWARD_BIN")
         .expect("KEYWARD_BIN names the keyward binary to test; `cargo xtask test` builds it and sets this");
     let mut command = Command::new(binary);

@@ -28,9 +28,29 @@ impl Binaries {
 /// into the program that the end-to-end tests are about.
 pub(crate) fn keyward_alone(workspace: &Workspace) -> Outcome<PathBuf> {
     let built = build(workspace, &["build", "--package", "keyward", "--bin", "keyward"])?;
-    let folder = workspace.target().join("keyward-alone");
+    copy_of(&built, &workspace.target().join("keyward-alone"))
+}
+
+/// The same, optimized nearly as for a release (see `profile.faults` in the workspace's manifest).
+pub(crate) fn keyward_released(workspace: &Workspace) -> Outcome<PathBuf> {
+    let line = [
+        "build",
+        "--profile",
+        "faults",
+        "--package",
+        "keyward",
+        "--bin",
+        "keyward",
+    ];
+    copy_of(
+        &build(workspace, &line)?,
+        &workspace.target().join("keyward-released"),
+    )
+}
+
+fn copy_of(built: &Binaries, folder: &Path) -> Outcome<PathBuf> {
     let copy = folder.join("keyward");
-    fs::create_dir_all(&folder).map_err(Failure::about(folder.display()))?;
+    fs::create_dir_all(folder).map_err(Failure::about(folder.display()))?;
     // A copy of the same path may still run, and would make a plain overwrite fail as busy.
     match fs::remove_file(&copy) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -58,6 +78,12 @@ pub(crate) fn tests(workspace: &Workspace) -> Outcome<Binaries> {
     )
 }
 
+/// Builds the attacks, with the features that the tests have, so that nothing is built twice.
+pub(crate) fn attacks(workspace: &Workspace) -> Outcome<Binaries> {
+    let programs = ["--bench", "attacks", "--bin", "test-database"];
+    build(workspace, &[&["build", "--workspace"], &programs[..]].concat())
+}
+
 /// Builds the programs of `test-database` by themselves: quick, because without the road through containers.
 pub(crate) fn test_database_tools(workspace: &Workspace) -> Outcome<Binaries> {
     build(
@@ -80,7 +106,7 @@ fn build(workspace: &Workspace, arguments: &[&str]) -> Outcome<Binaries> {
         for message in Message::parse_stream(BufReader::new(stdout)) {
             if let Message::CompilerArtifact(artifact) = message.map_err(Failure::about(&line))?
                 && let Some(executable) = artifact.executable
-                && !artifact.profile.test
+                && (!artifact.profile.test || artifact.target.is_bench())
             {
                 binaries.insert(artifact.target.name, executable.into());
             }

@@ -13,6 +13,7 @@ mod database_server;
 mod dev;
 mod example_project;
 mod failure;
+mod faults;
 mod generated;
 mod layers;
 mod openapi;
@@ -40,6 +41,10 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
   without-ipv6 [ARGUMENTS]
       Runs those tests that depend on it in a network without IPv6 whose hosts file names ::1 for localhost, as many
       containers have it. Needs root on Linux. ARGUMENTS name other tests, as for `test`.
+  faults attacks [--road ROAD] [--seconds N] [--attack NAME] [--database postgres|sqlite]
+      Attacks the server, built nearly as for a release, while others revoke keys through API, console and command line,
+      on both databases; prints how long their answers took, and fails if one was wrong or the 99th percentile was not
+      below a second. Four minutes; N seconds for each attack instead of 8.
   openapi [--check]
       Writes openapi/v1.json from `keyward openapi`; with --check only compares.
   schema [--check]
@@ -81,6 +86,7 @@ fn perform(task: &str, arguments: &[String]) -> Outcome {
             Ok(())
         }
         "test" => test::test(&Workspace::find()?, arguments),
+        "faults" => faults::faults(&Workspace::find()?, arguments),
         "without-ipv6" => without_ipv6::without_ipv6(&Workspace::find()?, arguments),
         "openapi" => openapi::openapi(&Workspace::find()?, Mode::parse(arguments)?),
         "schema" => schema::schema(&Workspace::find()?, Mode::parse(arguments)?),

@@ -1,0 +1,145 @@
+//! The attacks, one file each. Each goes on until its runtime ends.
+
+mod dead_keys;
+mod edits;
+mod half_sent_forms;
+mod line_of_keys;
+mod unknown_ids;
+mod unknown_tokens;
+mod unread_answers;
+mod wrong_passwords;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+
+use crate::target::Target;
+use crate::wire::Wire;
+
+/// Where an attacker sits who has one address.
+const ONE_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
+
+/// Connections of an attacker who asks as fast as possible.
+const CONNECTIONS: usize = 64;
+
+/// How long to wait before connecting again to a server that refuses.
+const RECONNECT: Duration = Duration::from_millis(10);
+
+/// What somebody does to keep others from revoking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attack {
+    /// Nothing, to compare with.
+    None,
+    /// A key makes a key that revokes it, and so on, while others ask for the end of the whole line.
+    LineOfKeys,
+    /// Tens of thousands of revoked keys from long before, whose ends are asked for again and again.
+    DeadKeys,
+    /// A key is renamed as fast as possible.
+    Edits,
+    /// Keys that do not exist are revoked with their descendants.
+    UnknownIds,
+    /// Passwords are guessed from many addresses.
+    WrongPasswords,
+    /// Forms are begun without a session and not finished.
+    HalfSentForms,
+    /// Long answers are asked for and not read.
+    UnreadAnswers,
+    /// Tokens are made up, with right checksums.
+    UnknownTokens,
+    /// All of these at once.
+    Everything,
+}
+
+impl Attack {
+    pub(crate) const ALL: [Self; 10] = [
+        Self::None,
+        Self::LineOfKeys,
+        Self::DeadKeys,
+        Self::Edits,
+        Self::UnknownIds,
+        Self::WrongPasswords,
+        Self::HalfSentForms,
+        Self::UnreadAnswers,
+        Self::UnknownTokens,
+        Self::Everything,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::LineOfKeys => "line-of-keys",
+            Self::DeadKeys => "dead-keys",
+            Self::Edits => "edits",
+            Self::UnknownIds => "unknown-ids",
+            Self::WrongPasswords => "wrong-passwords",
+            Self::HalfSentForms => "half-sent-forms",
+            Self::UnreadAnswers => "unread-answers",
+            Self::UnknownTokens => "unknown-tokens",
+            Self::Everything => "everything",
+        }
+    }
+
+    /// Whether the holder's dead keys must be in the database before.
+    pub(crate) const fn needs_dead_keys(self) -> bool {
+        matches!(self, Self::DeadKeys | Self::Everything)
+    }
+
+    /// Begins; it ends with the runtime.
+    pub(crate) fn begin(self, runtime: &Handle, target: &Arc<Target>) {
+        match self {
+            Self::None => {}
+            Self::LineOfKeys => line_of_keys::begin(runtime, target),
+            Self::DeadKeys => dead_keys::begin(runtime, target),
+            Self::Edits => edits::begin(runtime, target),
+            Self::UnknownIds => unknown_ids::begin(runtime, target),
+            Self::WrongPasswords => wrong_passwords::begin(runtime, target),
+            Self::HalfSentForms => half_sent_forms::begin(runtime, target),
+            Self::UnreadAnswers => unread_answers::begin(runtime, target),
+            Self::UnknownTokens => unknown_tokens::begin(runtime, target),
+            Self::Everything => {
+                let parts = Self::ALL.into_iter().filter(|part| *part != Self::Everything);
+                parts.for_each(|part| part.begin(runtime, target));
+            }
+        }
+    }
+}
+
+/// Sends what `next` makes, one request after another on each of many connections, for ever.
+fn ask_for_ever<F>(runtime: &Handle, target: &Arc<Target>, next: F)
+where
+    F: Fn(&Target, usize) -> String + Copy + Send + Sync + 'static,
+{
+    for connection in 0..CONNECTIONS {
+        let target = Arc::clone(target);
+        runtime.spawn(async move {
+            let mut number = connection;
+            loop {
+                let Err(error) = ask(&target, &mut number, next).await;
+                target.tally.broke(error);
+                tokio::time::sleep(RECONNECT).await;
+            }
+        });
+    }
+}
+
+async fn ask<F>(target: &Target, number: &mut usize, next: F) -> io::Result<Infallible>
+where
+    F: Fn(&Target, usize) -> String,
+{
+    let mut wire = Wire::open(target.server, ONE_ADDRESS).await?;
+    loop {
+        *number += CONNECTIONS;
+        let answer = wire.ask(&next(target, *number)).await?;
+        target.tally.answered(answer.status);
+    }
+}
+
+/// An identifier like those of keys (RFC 9562, version 7), another one for each number.
+fn made_up_id(number: usize) -> String {
+    let low = number & 0xffff_ffff_ffff;
+    format!("01900000-0000-7000-8000-{low:012x}")
+}

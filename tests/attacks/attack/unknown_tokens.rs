@@ -1,0 +1,32 @@
+//! Somebody without any credentials makes tokens up whose shape and checksum hold, so that only the database can refuse
+//! them.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use super::ask_for_ever;
+use crate::target::Target;
+
+pub(super) fn begin(runtime: &Handle, target: &Arc<Target>) {
+    ask_for_ever(runtime, target, |target, number| {
+        target.api(&made_up_token(number), "GET", "", "")
+    });
+}
+
+fn made_up_token(number: usize) -> String {
+    let body = format!("{number:032}");
+    let checksum = base62(crc32fast::hash(body.as_bytes()));
+    format!("kwp_{body}{checksum}")
+}
+
+/// Six digits in the order `0-9 A-Z a-z`, most significant first.
+fn base62(mut number: u32) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut digits = [b'0'; 6];
+    for digit in digits.iter_mut().rev() {
+        *digit = DIGITS[(number % 62) as usize];
+        number /= 62;
+    }
+    String::from_utf8_lossy(&digits).into_owned()
+}

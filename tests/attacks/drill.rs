@@ -1,0 +1,169 @@
+//! One attack on one server, while everybody goes on revoking.
+
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+
+use crate::attack::Attack;
+use crate::figures::Figures;
+use crate::installation::{Installation, PASSWORD, Prepared};
+use crate::keyward::{self, Keyward, OWNER_PASSWORD};
+use crate::person::Person;
+use crate::storage::Storage;
+use crate::target::{StolenKey, Tally, Target};
+use crate::way::{Crowd, Stock, Way};
+
+/// How often to look at the server's memory.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long the attack goes on before anybody revokes: its connections and queues have to come about.
+const HEAD_START: Duration = Duration::from_secs(1);
+
+/// Plays the attack for this long and says what came of it.
+pub(crate) async fn play(
+    attack: Attack,
+    storage: Storage,
+    (installation, prepared): (&Installation, &Prepared),
+    time: Duration,
+) -> Figures {
+    prepared.import_into(&storage).await;
+    let keyward = Arc::new(Keyward::start_on(storage).await);
+    let crowd = Arc::new(crowd(&keyward, installation, prepared));
+    for person in [&crowd.bob, &crowd.bob_elsewhere, &crowd.grace, &crowd.ada] {
+        person.sign_in().await.expect("a sign-in before the attack");
+    }
+    let target = Arc::new(Target {
+        server: keyward.authority().parse().expect("an address"),
+        stolen: installation.stolen.clone(),
+        youngest: Mutex::new(installation.stolen_for_line.clone()),
+        dead: prepared.dead.clone(),
+        usernames: ["bob", "grace", "ada"].map(str::to_owned).to_vec(),
+        tally: Tally::default(),
+    });
+    // Attackers have a thread of their own, so that they do not hold up those who are measured more than other programs
+    // do.
+    let attackers = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    attack.begin(attackers.handle(), &target);
+    let memory = Arc::new(AtomicU64::new(0));
+    let watching = tokio::spawn(watch_memory(keyward.process_id(), Arc::clone(&memory)));
+    sleep(HEAD_START).await;
+
+    let (mut figures, revoked) = revoke_meanwhile(&crowd, time).await;
+    // Still under attack.
+    let (_, ended) = crowd.go(Way::StolenKeys).await;
+    if ended.is_ok() {
+        figures.wrong.extend(still_working(&keyward, &target).await);
+    }
+    figures.add(Way::StolenKeys, ended);
+
+    attackers.shutdown_background();
+    watching.abort();
+    figures.wrong.extend(not_revoked(&crowd, &revoked).await);
+    if attack != Attack::None && target.tally.is_empty() {
+        figures
+            .wrong
+            .push("the attack did not reach the server".to_owned());
+    }
+    figures.peak_mib = memory.load(Ordering::Relaxed) / 1024;
+    figures.attacker = target.tally.to_string();
+    figures
+}
+
+fn crowd(keyward: &Arc<Keyward>, installation: &Installation, prepared: &Prepared) -> Crowd {
+    let person = |last, username, password, key: &StolenKey| {
+        let address = Ipv4Addr::new(127, 0, 0, last);
+        Person::new(keyward.base_url(), address, (username, password), &key.token)
+    };
+    Crowd {
+        bob: person(2, "bob", PASSWORD, &installation.bobs),
+        bob_elsewhere: person(5, "bob", PASSWORD, &installation.bobs),
+        grace: person(3, "grace", PASSWORD, &installation.graces),
+        // She has no key, and needs none.
+        ada: person(4, "ada", OWNER_PASSWORD, &installation.graces),
+        keyward: Arc::clone(keyward),
+        bobs_keys: Stock::of(&prepared.bobs),
+        graces_keys: Stock::of(&prepared.graces),
+        stolen: [installation.stolen.clone(), installation.stolen_for_line.clone()],
+    }
+}
+
+/// Everybody revokes at a steady rate, however long the answers take, so that late answers hide no others. Returns the
+/// keys whose revocations were answered, too.
+async fn revoke_meanwhile(crowd: &Arc<Crowd>, time: Duration) -> (Figures, Vec<(Way, String)>) {
+    let end = Instant::now() + time;
+    let mut going = JoinSet::new();
+    for way in Way::STEADY {
+        let crowd = Arc::clone(crowd);
+        going.spawn(async move {
+            let mut asked = JoinSet::new();
+            let mut ticks = interval(way.period());
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+            while ticks.tick().await < end {
+                let crowd = Arc::clone(&crowd);
+                asked.spawn(async move { crowd.go(way).await });
+            }
+            (way, asked.join_all().await)
+        });
+    }
+    let mut figures = Figures::default();
+    let mut revoked = Vec::new();
+    for (way, answers) in going.join_all().await {
+        for (id, answered) in answers {
+            if let (Some(id), Ok(_)) = (id, &answered) {
+                revoked.push((way, id));
+            }
+            figures.add(way, answered);
+        }
+    }
+    (figures, revoked)
+}
+
+/// The stolen keys that are accepted though their revocation was answered.
+async fn still_working(keyward: &Keyward, target: &Target) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for key in [target.stolen.clone(), target.youngest()] {
+        let attacker = Person::new(keyward.base_url(), Ipv4Addr::LOCALHOST, ("", ""), &key.token);
+        match attacker.is_revoked("current").await {
+            Err(refused) if refused.contains("401") => {}
+            answered => wrong.push(format!("stolen key {} was not refused: {answered:?}", key.id)),
+        }
+    }
+    wrong
+}
+
+/// The keys that are valid though their revocation was answered. The attack is over; what it left behind in the server
+/// has a while to go.
+async fn not_revoked(crowd: &Crowd, revoked: &[(Way, String)]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let deadline = Instant::now() + keyward::PATIENCE;
+    for (way, id) in revoked {
+        let mut answered = crowd.holder(*way).is_revoked(id).await;
+        while answered.is_err() && Instant::now() < deadline {
+            sleep(LOOK).await;
+            answered = crowd.holder(*way).is_revoked(id).await;
+        }
+        if answered != Ok(true) {
+            wrong.push(format!("{} of {id} was answered, then: {answered:?}", way.name()));
+        }
+    }
+    wrong
+}
+
+/// Notes the most resident memory that the process had, in KiB (proc(5), `status`).
+async fn watch_memory(process: u32, most: Arc<AtomicU64>) {
+    loop {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let resident = resident.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        most.fetch_max(resident.unwrap_or_default(), Ordering::Relaxed);
+        sleep(LOOK).await;
+    }
+}

@@ -1,0 +1,98 @@
+//! How fast people can revoke while somebody attacks the server: every attack on both databases, with figures.
+//!
+//! `cargo xtask faults attacks` builds the server as it is released, starts PostgreSQL and runs this. Everything happens
+//! on this machine and ends by itself.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a failed expectation is a failed run, and figures are for whoever runs it"
+)]
+
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/api.rs"]
+mod api;
+mod attack;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/console.rs"]
+mod console;
+mod drill;
+mod figures;
+mod installation;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/keyward.rs"]
+mod keyward;
+mod options;
+mod person;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/storage.rs"]
+mod storage;
+mod target;
+mod way;
+mod wire;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use installation::Installation;
+use options::{Database, Options, USAGE};
+use storage::Storage;
+use way::Way;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(refused) => {
+            eprintln!("{refused}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    raise_open_files();
+    let begin = Instant::now();
+    let installation = Installation::make().await;
+    let to_revoke = Way::keys_in(options.time);
+    let mut failed = Vec::new();
+    for attack in &options.attacks {
+        let prepared = installation.prepare(attack.name(), to_revoke, attack.needs_dead_keys());
+        for database in &options.databases {
+            let storage = match database {
+                Database::Postgres => Storage::postgres().await,
+                Database::Sqlite => Storage::embedded(),
+            };
+            let title = format!("{} on {}", attack.name(), database.name());
+            let figures = drill::play(*attack, storage, (&installation, &prepared), options.time).await;
+            println!("{title}\n{figures}");
+            if !figures.hold() {
+                failed.push(title);
+            }
+        }
+    }
+    let took = begin.elapsed().as_secs();
+    if failed.is_empty() {
+        println!("Everybody could revoke within a second, under every attack ({took} s).");
+        ExitCode::SUCCESS
+    } else {
+        println!(
+            "Not everybody could revoke within a second ({took} s): {}",
+            failed.join(", ")
+        );
+        ExitCode::FAILURE
+    }
+}
+
+/// As many connections as the machine allows, for the attackers and for the server that inherits it.
+fn raise_open_files() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        eprintln!("the limit of open files stays as it is: {error}");
+    }
+}
