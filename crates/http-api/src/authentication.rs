@@ -90,6 +90,7 @@ mod tests {
     use serde_json::Value;
 
     use super::bearer_token;
+    use crate::base_url::BaseUrl;
     use crate::problem::Code;
 
     fn token_of(headers: &[&[u8]]) -> Result<String, Value> {
@@ -100,7 +101,7 @@ mod tests {
         let request = request.finish();
         bearer_token(&request)
             .map(str::to_owned)
-            .map_err(|problem| problem.to_json("")["code"].clone())
+            .map_err(|problem| problem.to_json("", &BaseUrl::default())["code"].clone())
     }
 
     fn code(code: Code) -> Value {

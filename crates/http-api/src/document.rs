@@ -9,6 +9,7 @@ mod problems;
 use poem_openapi::{ContactObject, LicenseObject, OpenApiService, ServerObject};
 use serde_json::Value;
 
+use crate::base_url::BaseUrl;
 use crate::resources::{API, Api};
 
 /// The version of the API, not of the software that serves it.
@@ -32,13 +33,21 @@ with 400, and neither has a body; a proxy in between may have answers of its own
 /// The OpenAPI document of the API in JSON, as `/openapi.json` serves it: indented, with a line feed at its end.
 #[must_use]
 pub fn document() -> String {
+    document_at(&BaseUrl::default())
+}
+
+/// The document of a service that is reached at a URL, which generated clients and importers send requests to.
+pub(crate) fn document_at(base_url: &BaseUrl) -> String {
     // It is the same at every call. It is only read back from what was just written, so it is JSON.
     let mut document: Value = serde_json::from_str(&service().spec()).unwrap_or_default();
+    if let Some(url) = base_url.as_str() {
+        document["servers"][0]["url"] = Value::from(url);
+    }
     normalise::normalise(&mut document);
     extensible_enums::list_known_words(&mut document);
     examples::add_examples(&mut document);
     headers::add_headers(&mut document);
-    problems::add_problems(&mut document);
+    problems::add_problems(&mut document, base_url);
     format!("{document:#}\n")
 }
 

@@ -29,7 +29,7 @@ impl<T: ToJSON> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
         Response::builder()
             .content_type(MEDIA_TYPE)
-            .body(self.0.to_json_string())
+            .body(format!("{}\n", self.0.to_json_string()))
     }
 }
 

@@ -14,7 +14,9 @@
 //! | the page on which people read and try it | `reference` |
 
 mod authentication;
+mod base_url;
 mod document;
+mod entity_tag;
 mod json;
 mod problem;
 mod prose;
@@ -23,8 +25,10 @@ mod request;
 mod request_id;
 mod resources;
 mod routes;
+mod served_document;
 mod service;
 
+pub use base_url::BaseUrl;
 pub use document::document;
 pub use problem::problem_response;
 pub use service::HttpApi;

@@ -16,6 +16,7 @@ pub use answer::problem_response;
 pub(crate) use code::{Code, Facts};
 pub(crate) use page::problem_page;
 
+use crate::base_url::BaseUrl;
 use crate::resources::PROJECTS;
 
 /// The media type of problems.
@@ -28,6 +29,8 @@ pub(crate) struct Problem {
     code: Code,
     detail: String,
     errors: Vec<FieldError>,
+    /// What the body of the next request may be coded with, if that was the fault.
+    accept_encoding: Option<&'static str>,
     /// For the log only.
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -45,7 +48,8 @@ pub(crate) struct FieldError {
 #[derive(Object)]
 #[oai(rename = "Problem", rename_all = "camelCase", skip_serializing_if_is_none)]
 pub(crate) struct ProblemDocument {
-    /// The path of a page of this service that says what the problem means and what to do.
+    /// The URL of a page of this service that says what the problem means and what to do; relative if the service does
+    /// not know its own.
     #[oai(rename = "type")]
     kind: String,
     /// The kind of problem in a few words, for people.
@@ -68,7 +72,19 @@ impl Problem {
             code,
             detail: detail.into(),
             errors: Vec::new(),
+            accept_encoding: None,
             source: None,
+        }
+    }
+
+    /// The answer to a body that is compressed.
+    pub(crate) fn unsupported_content_coding() -> Self {
+        Self {
+            accept_encoding: Some("identity"),
+            ..Self::with_detail(
+                Code::UnsupportedMediaType,
+                "The body of a request must not be compressed: send it without `Content-Encoding`.",
+            )
         }
     }
 
@@ -107,10 +123,10 @@ impl Problem {
         }
     }
 
-    pub(crate) fn document(&self, request_id: &str) -> ProblemDocument {
+    pub(crate) fn document(&self, request_id: &str, base_url: &BaseUrl) -> ProblemDocument {
         let facts = self.code.facts();
         ProblemDocument {
-            kind: format!("/problems/{}", facts.word),
+            kind: base_url.link(format_args!("/problems/{}", facts.word)),
             title: facts.title.to_owned(),
             status: i32::from(facts.status.as_u16()),
             detail: self.detail.clone(),
@@ -121,8 +137,8 @@ impl Problem {
     }
 
     /// The problem as a client reads it.
-    pub(crate) fn to_json(&self, request_id: &str) -> serde_json::Value {
-        self.document(request_id).to_json().unwrap_or_default()
+    pub(crate) fn to_json(&self, request_id: &str, base_url: &BaseUrl) -> serde_json::Value {
+        self.document(request_id, base_url).to_json().unwrap_or_default()
     }
 }
 

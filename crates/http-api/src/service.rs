@@ -8,12 +8,13 @@ use keyward_domain::ports::ReachableProjects;
 use poem::http::{HeaderValue, header};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
 
-use crate::document::{self, document};
-use crate::json;
+use crate::base_url::BaseUrl;
+use crate::document;
 use crate::problem::{ProblemAnswers, problem_page};
 use crate::reference::{self, ReferencePage};
 use crate::resources::{API, PREFIX};
 use crate::routes::Routes;
+use crate::served_document::ServedDocument;
 
 /// The API over its use cases.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub struct HttpApi {
     pub keys: PersonalKeys,
     /// Which projects callers reach.
     pub projects: Arc<dyn ReachableProjects>,
+    /// Where clients reach the service, if somebody said it.
+    pub base_url: BaseUrl,
 }
 
 impl HttpApi {
@@ -35,11 +38,12 @@ impl HttpApi {
             .data(self.authenticate)
             .data(self.keys)
             .data(self.projects)
+            .data(self.base_url.clone())
             .map_to_response()
             .after(|answer| async { answer.map(never_cached) });
         let reference_page = ReferencePage::new();
         let pages = Route::new()
-            .at("/openapi.json", get(OpenApiJson(document())))
+            .at("/openapi.json", get(ServedDocument::new(&self.base_url)))
             .at("/docs", get(reference_page.clone()))
             .at("/docs/", get(reference_page))
             .at("/docs/:asset", get(reference::serve_asset))
@@ -50,6 +54,7 @@ impl HttpApi {
                 &API,
                 &["/openapi.json", "/docs", "/docs/{asset}", "/problems/{code}"],
             ),
+            self.base_url,
         )
     }
 }
@@ -81,18 +86,4 @@ fn never_cached(mut answer: Response) -> Response {
     let headers = answer.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer
-}
-
-/// Serves the document as it is when the endpoint is made.
-struct OpenApiJson(String);
-
-impl Endpoint for OpenApiJson {
-    type Output = Response;
-
-    async fn call(&self, _request: Request) -> poem::Result<Response> {
-        Ok(Response::builder()
-            .content_type(json::MEDIA_TYPE)
-            .header(header::CACHE_CONTROL, "no-cache")
-            .body(self.0.clone()))
-    }
 }

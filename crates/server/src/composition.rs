@@ -19,7 +19,7 @@ use keyward_domain::sign_in::password::PasswordHasher;
 use keyward_domain::sign_in::session::SignInPorts;
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use keyward_front_door::RequestIds;
-use keyward_http_api::HttpApi;
+use keyward_http_api::{BaseUrl, HttpApi};
 
 use crate::clock::SystemClock;
 use crate::last_use_writer::LastUseWriter;
@@ -103,12 +103,13 @@ impl Composition {
         Accounts::new(self.store.clone(), Arc::clone(&self.hasher), clock, ids)
     }
 
-    /// The HTTP API.
-    pub(crate) fn http_api(&self, limit: KeyLimit) -> HttpApi {
+    /// The HTTP API, reached by clients at `base_url`.
+    pub(crate) fn http_api(&self, limit: KeyLimit, base_url: BaseUrl) -> HttpApi {
         HttpApi {
             authenticate: self.authenticate(),
             keys: self.keys(limit),
             projects: self.store.clone(),
+            base_url,
         }
     }
 

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | what can be asked, and how | [`options`], [`database_url`], [`public_url`] |
 //! | what each command does | [`commands`], one module per command |
-//! | what is wired to what | [`composition`], [`store`], [`routes`] |
+//! | what is wired to what | [`composition`], [`store`], [`routes`], [`wanted_format`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
 //! | what goes on beside the requests | [`last_use_writer`], [`retention_job`], [`removal`] |
@@ -39,6 +39,7 @@ mod shutdown;
 mod standard_input;
 mod storage;
 mod store;
+mod wanted_format;
 
 use std::process::ExitCode;
 use std::time::Duration;

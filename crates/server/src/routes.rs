@@ -2,16 +2,18 @@
 
 use keyward_console::error_page;
 use keyward_front_door::{REQUEST_ID, Refused};
-use keyward_http_api::problem_response;
+use keyward_http_api::{BaseUrl, problem_response};
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method, StatusCode, header};
 use poem::{Endpoint, EndpointExt, Request, Response};
 
 use crate::health::{Health, live_response, not_ready_response, ready_response};
+use crate::wanted_format::wants_json;
 
 /// Everything that is served: health, the HTTP API, and the console on all other paths.
 pub(crate) struct Routes {
     health: Health,
+    base_url: BaseUrl,
     http_api: BoxEndpoint<'static, Response>,
     console: BoxEndpoint<'static, Response>,
 }
@@ -19,11 +21,13 @@ pub(crate) struct Routes {
 impl Routes {
     pub(crate) fn new(
         health: Health,
+        base_url: BaseUrl,
         http_api: impl Endpoint + 'static,
         console: impl Endpoint + 'static,
     ) -> Self {
         Self {
             health,
+            base_url,
             http_api: http_api.map_to_response().boxed(),
             console: console.map_to_response().boxed(),
         }
@@ -42,18 +46,24 @@ impl Endpoint for Routes {
                     Err(obstacle) => not_ready_response(obstacle, request_id(&request)),
                 }),
             },
-            Interface::Health(_) => Ok(method_not_allowed(request_id(&request))),
+            Interface::Health(_) => Ok(method_not_allowed(request_id(&request), &self.base_url)),
             Interface::HttpApi => self.http_api.call(request).await,
+            // A program that mistook the path is told so in its own words, and is not led to the sign-in page.
+            Interface::Console if wants_json(&request) => Ok(problem_response(
+                StatusCode::NOT_FOUND,
+                request_id(&request),
+                &self.base_url,
+            )),
             Interface::Console => self.console.call(request).await,
         }
     }
 }
 
 /// Says a refusal of the front door in the words of the interface that was asked.
-pub(crate) fn refusal_response(refused: &Refused<'_>) -> Response {
+pub(crate) fn refusal_response(refused: &Refused<'_>, base_url: &BaseUrl) -> Response {
     let status = refused.refusal.status();
     match Interface::of(refused.uri.path()) {
-        Interface::HttpApi | Interface::Health(_) => problem_response(status, refused.request_id),
+        Interface::HttpApi | Interface::Health(_) => problem_response(status, refused.request_id, base_url),
         Interface::Console => error_page(status, refused.request_id),
     }
 }
@@ -93,8 +103,8 @@ fn request_id(request: &Request) -> &str {
     request.header(REQUEST_ID).unwrap_or_default()
 }
 
-fn method_not_allowed(request_id: &str) -> Response {
-    let mut response = problem_response(StatusCode::METHOD_NOT_ALLOWED, request_id);
+fn method_not_allowed(request_id: &str, base_url: &BaseUrl) -> Response {
+    let mut response = problem_response(StatusCode::METHOD_NOT_ALLOWED, request_id, base_url);
     response
         .headers_mut()
         .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));

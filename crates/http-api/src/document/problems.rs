@@ -7,6 +7,7 @@ use poem::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::headers;
+use crate::base_url::BaseUrl;
 use crate::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 
 /// The request id of the examples.
@@ -16,7 +17,7 @@ const EXAMPLE_REQUEST_ID: &str = "019b76da-a9f4-7e55-b0c1-2d3e4f506172";
 ///
 /// Only explicit statuses: a `default` or `5XX` answer breaks generators. And only those with a body: an error without one,
 /// such as hyper's 431, would make every error possibly absent in TypeScript.
-pub(super) fn add_problems(document: &mut Value) {
+pub(super) fn add_problems(document: &mut Value, base_url: &BaseUrl) {
     let mut shared = Map::new();
     for (path, operation) in super::operations_mut(document) {
         let codes = codes_of(&path, operation);
@@ -26,7 +27,7 @@ pub(super) fn add_problems(document: &mut Value) {
             responses.retain(|_, response| response["content"].get(MEDIA_TYPE).is_none());
             for codes in codes.chunk_by(|one, other| status(*one) == status(*other)) {
                 let (status, name) = (status(codes[0]), name_of(codes, &id));
-                shared.entry(&name).or_insert_with(|| response(codes));
+                shared.entry(&name).or_insert_with(|| response(codes, base_url));
                 refer_to(responses, &status, &name);
             }
             responses.sort_keys();
@@ -85,7 +86,7 @@ fn name_of(codes: &[Code], operation_id: &str) -> String {
 }
 
 /// One line, and one example, for each code.
-fn response(codes: &[Code]) -> Value {
+fn response(codes: &[Code], base_url: &BaseUrl) -> Value {
     let lines: Vec<String> = codes
         .iter()
         .map(|code| format!("`{}`: {}", code.facts().word, code.facts().meaning))
@@ -95,7 +96,7 @@ fn response(codes: &[Code]) -> Value {
         .map(|code| {
             let example = json!({
                 "summary": code.facts().title,
-                "value": example(*code).to_json(EXAMPLE_REQUEST_ID),
+                "value": example(*code).to_json(EXAMPLE_REQUEST_ID, base_url),
             });
             (code.facts().word.to_owned(), example)
         })

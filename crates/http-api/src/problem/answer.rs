@@ -6,6 +6,7 @@ use poem::{Endpoint, IntoResponse, Request, Response};
 use poem_openapi::error::ParsePathError as ParseOperationPathError;
 
 use super::{Code, MEDIA_TYPE, Problem};
+use crate::base_url::BaseUrl;
 use crate::request_id::request_id;
 use crate::routes::Routes;
 
@@ -17,19 +18,24 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 /// The answer has the status, the body and the headers that belong to the problem. A 503 says `outcome_unknown`,
 /// because nobody knows how far the request came.
 #[must_use]
-pub fn problem_response(status: StatusCode, request_id: &str) -> Response {
-    Problem::from(Code::of_status(status)).into_answer(request_id)
+pub fn problem_response(status: StatusCode, request_id: &str, base_url: &BaseUrl) -> Response {
+    Problem::from(Code::of_status(status)).into_answer(request_id, base_url)
 }
 
 /// Answers every error of an endpoint with a problem, the framework's own errors included.
 pub(crate) struct ProblemAnswers<E> {
     inner: E,
     routes: Routes,
+    base_url: BaseUrl,
 }
 
 impl<E: Endpoint> ProblemAnswers<E> {
-    pub(crate) const fn new(inner: E, routes: Routes) -> Self {
-        Self { inner, routes }
+    pub(crate) const fn new(inner: E, routes: Routes, base_url: BaseUrl) -> Self {
+        Self {
+            inner,
+            routes,
+            base_url,
+        }
     }
 }
 
@@ -48,7 +54,7 @@ impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
             .then(|| self.routes.allowed_methods(&path));
         let problem = Problem::from_framework(error, &path);
         problem.log(&request_id);
-        let mut answer = problem.into_answer(&request_id);
+        let mut answer = problem.into_answer(&request_id, &self.base_url);
         if let Some(Ok(allow)) = allow.as_deref().map(HeaderValue::from_str) {
             answer.headers_mut().insert(header::ALLOW, allow);
         }
@@ -93,13 +99,16 @@ impl Problem {
         );
     }
 
-    fn into_answer(self, request_id: &str) -> Response {
+    fn into_answer(self, request_id: &str, base_url: &BaseUrl) -> Response {
         let mut answer = Response::builder()
             .status(self.code.facts().status)
             .content_type(MEDIA_TYPE)
             .header(header::CACHE_CONTROL, "no-store")
-            .body(self.to_json(request_id).to_string());
+            .body(format!("{}\n", self.to_json(request_id, base_url)));
         let headers = answer.headers_mut();
+        if let Some(codings) = self.accept_encoding {
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(codings));
+        }
         match self.code {
             Code::CredentialsMissing => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -117,7 +117,7 @@ impl Code {
                 status: StatusCode::NOT_FOUND,
                 title: "Not found",
                 meaning: "There is nothing at this address.",
-                advice: "Check the path and the identifier. Only the keys of the calling key's own consumer can be \
+                advice: "Check the path, which begins with `/api/v1`, and the identifier. Only the keys of the calling key's own consumer can be \
                          reached, and the projects that its user is a member of and that are not archived.",
             },
             Self::MethodNotAllowed => Facts {

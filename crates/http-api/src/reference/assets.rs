@@ -9,6 +9,7 @@ use poem::web::Path;
 use poem::{Request, Response, handler};
 use rust_embed::{Embed, EmbeddedFile};
 
+use crate::entity_tag;
 use crate::problem::{Code, Problem};
 
 #[derive(Embed)]
@@ -19,7 +20,7 @@ struct Embedded;
 struct Asset {
     /// Its name with its digest: `reference-0123456789abcdef.css`.
     name: String,
-    etag: String,
+    opaque_tag: String,
     content_type: &'static str,
     file: EmbeddedFile,
 }
@@ -37,7 +38,7 @@ fn load(extension: &str, content_type: &'static str) -> Option<Asset> {
     }
     Some(Asset {
         name: format!("reference-{digest}.{extension}"),
-        etag: format!("\"{digest}\""),
+        opaque_tag: digest,
         content_type,
         file,
     })
@@ -68,15 +69,9 @@ pub(crate) fn serve_asset(Path(name): Path<String>, request: &Request) -> Result
         .find(|asset| asset.name == name)
         .ok_or(Code::NotFound)?;
     let response = Response::builder()
-        .header(header::ETAG, &asset.etag)
+        .header(header::ETAG, format!("\"{}\"", asset.opaque_tag))
         .header(header::CACHE_CONTROL, "public, max-age=31536000, immutable");
-    let known = request.headers().get_all(header::IF_NONE_MATCH);
-    let is_known = known
-        .iter()
-        .filter_map(|tags| tags.to_str().ok())
-        .flat_map(|tags| tags.split(','))
-        .any(|tag| tag.trim().trim_start_matches("W/") == asset.etag);
-    Ok(if is_known {
+    Ok(if entity_tag::client_has(request, &[&asset.opaque_tag]) {
         response.status(StatusCode::NOT_MODIFIED).finish()
     } else {
         response

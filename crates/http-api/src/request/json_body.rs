@@ -59,6 +59,9 @@ impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
         if !is_json(request) {
             return Err(Problem::from(Code::UnsupportedMediaType).into());
         }
+        if is_coded(request) {
+            return Err(Problem::unsupported_content_coding().into());
+        }
         let bytes = body
             .take()?
             .into_bytes_limit(MOST_BYTES)
@@ -85,6 +88,15 @@ fn is_json(request: &Request) -> bool {
     };
     let media_type = value.to_str().ok().and_then(|value| value.split(';').next());
     media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(json::MEDIA_TYPE))
+}
+
+/// Whether the body has a content coding. It is never decoded, so whatever is labelled so would be read as it is not.
+fn is_coded(request: &Request) -> bool {
+    let codings = request.headers().get_all(header::CONTENT_ENCODING).iter();
+    codings
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
 }
 
 fn unreadable(error: ReadBodyError) -> Problem {

@@ -98,6 +98,11 @@ impl<'a> FromRequest<'a> for QueryNames {
 }
 
 fn pairs(request: &Request) -> Result<Vec<(String, String)>, Problem> {
+    if !is_percent_encoded(request.uri().query().unwrap_or_default()) {
+        let detail =
+            "The query has a `%` without two hexadecimal digits after it: write `%25` for a percent sign.";
+        return Err(malformed(detail.to_owned()));
+    }
     let pairs: Vec<(String, String)> = request.params().map_err(|error| malformed(error.to_string()))?;
     // Decoding puts this character where bytes are not UTF-8.
     let is_text = |text: &str| !text.contains(char::REPLACEMENT_CHARACTER);
@@ -106,6 +111,15 @@ fn pairs(request: &Request) -> Result<Vec<(String, String)>, Problem> {
     } else {
         Err(malformed("The query is not UTF-8.".to_owned()))
     }
+}
+
+/// Whether two hexadecimal digits follow each `%` (RFC 3986 §2.1). Decoding would leave others as they are.
+fn is_percent_encoded(query: &str) -> bool {
+    let mut escapes = query.split('%').skip(1);
+    escapes.all(|rest| {
+        let digits = rest.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
 }
 
 pub(crate) fn malformed(detail: String) -> Problem {

@@ -8,12 +8,20 @@ use serde_json::{Map, Number, Value};
 /// The most levels of arrays and objects.
 const MOST_LEVELS: u8 = 16;
 
+/// JSON must not begin with it (RFC 8259 §8.1). Some editors and shells write it without showing it.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// Reads one JSON value and nothing after it.
 ///
 /// # Errors
 /// The bytes are not UTF-8 or not JSON, an object repeats a member, a string has half of a surrogate pair, or values
 /// are nested over 16 levels deep.
 pub(crate) fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        return Err(Error::custom(
+            "it begins with a byte order mark (U+FEFF); send it without one",
+        ));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = StrictValue {
         levels_left: MOST_LEVELS,

@@ -12,6 +12,7 @@ use super::representations::{ApiKeyItem, ApiKeyPage, CreatedApiKey};
 use super::request_bodies::CreateApiKeyRequest;
 use super::{API_KEYS, PREFIX, Tag};
 use crate::authentication::Authenticated;
+use crate::base_url::BaseUrl;
 use crate::json::Json;
 use crate::problem::{Code, Problem};
 use crate::request::{JsonBody, QueryNames, QueryParameter};
@@ -25,7 +26,7 @@ pub(crate) enum CreatedKey {
     #[oai(status = 201)]
     Created(
         Json<CreatedApiKey>,
-        /// The path of the new key.
+        /// The URL of the new key.
         #[oai(header = "Location")]
         String,
         /// `no-store`, as the answer shows a secret.
@@ -40,7 +41,7 @@ pub(crate) enum ListedKeys {
     #[oai(status = 200)]
     Page(
         Json<ApiKeyPage>,
-        /// The path of the next page, with `rel="next"` (RFC 8288). Absent on the last page.
+        /// The URL of the next page, with `rel="next"` (RFC 8288). Absent on the last page.
         #[oai(header = "Link")]
         Option<String>,
     ),
@@ -58,6 +59,7 @@ impl ApiKeysResource {
         authenticated: Authenticated,
         query: QueryNames,
         Data(keys): Data<&PersonalKeys>,
+        Data(base_url): Data<&BaseUrl>,
         source: Source,
         draft: JsonBody<CreateApiKeyRequest>,
     ) -> Result<CreatedKey, Problem> {
@@ -69,7 +71,7 @@ impl ApiKeysResource {
             .map_err(not_issued)?;
         Ok(CreatedKey::Created(
             Json(CreatedApiKey::new(&issued, holder.consumer())),
-            format!("{API_KEYS}/{}", issued.key.id),
+            base_url.link(format_args!("{API_KEYS}/{}", issued.key.id)),
             "no-store".to_owned(),
         ))
     }
@@ -85,6 +87,7 @@ impl ApiKeysResource {
         authenticated: Authenticated,
         query: QueryNames,
         Data(keys): Data<&PersonalKeys>,
+        Data(base_url): Data<&BaseUrl>,
         /// The most keys on the page.
         limit: QueryParameter<PageSize>,
         /// The `nextCursor` of the page before. It carries `status` and `search`: leave those out, or as they were.
@@ -129,7 +132,8 @@ impl ApiKeysResource {
             let limit = limit
                 .0
                 .map_or(String::new(), |size| format!("limit={}&", size.items()));
-            format!("<{API_KEYS}?{limit}cursor={cursor}>; rel=\"next\"")
+            let url = base_url.link(format_args!("{API_KEYS}?{limit}cursor={cursor}"));
+            format!("<{url}>; rel=\"next\"")
         });
         let items = page
             .items

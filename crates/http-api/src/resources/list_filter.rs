@@ -18,8 +18,12 @@ impl QueryValue for PageSize {
     }
 
     fn read(text: &str) -> Result<Self, String> {
-        text.parse()
-            .map_err(|_| InvalidPageSize)
+        // As JSON writes it: no sign, and no zero before it.
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+        Some(text)
+            .filter(|_| is_plain)
+            .and_then(|text| text.parse().ok())
+            .ok_or(InvalidPageSize)
             .and_then(Self::new)
             .map_err(|error| error.to_string())
     }

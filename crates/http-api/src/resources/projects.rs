@@ -11,6 +11,7 @@ use super::project_cursor::ProjectCursor;
 use super::project_representations::{ProjectItem, ProjectPage};
 use super::{PREFIX, PROJECTS, Tag};
 use crate::authentication::Authenticated;
+use crate::base_url::BaseUrl;
 use crate::json::Json;
 use crate::problem::Problem;
 use crate::request::{QueryNames, QueryParameter};
@@ -23,7 +24,7 @@ pub(crate) enum ListedProjects {
     #[oai(status = 200)]
     Page(
         Json<ProjectPage>,
-        /// The path of the next page, with `rel="next"` (RFC 8288). Absent on the last page.
+        /// The URL of the next page, with `rel="next"` (RFC 8288). Absent on the last page.
         #[oai(header = "Link")]
         Option<String>,
     ),
@@ -41,6 +42,7 @@ impl ProjectsResource {
         authenticated: Authenticated,
         query: QueryNames,
         Data(projects): Data<&Arc<dyn ReachableProjects>>,
+        Data(base_url): Data<&BaseUrl>,
         /// The most projects on the page.
         limit: QueryParameter<PageSize>,
         /// The `nextCursor` of the page before.
@@ -58,7 +60,8 @@ impl ProjectsResource {
             let limit = limit
                 .0
                 .map_or(String::new(), |size| format!("limit={}&", size.items()));
-            format!("<{PROJECTS}?{limit}cursor={cursor}>; rel=\"next\"")
+            let url = base_url.link(format_args!("{PROJECTS}?{limit}cursor={cursor}"));
+            format!("<{url}>; rel=\"next\"")
         });
         let items = page.items.iter().map(ProjectItem::from).collect();
         Ok(ListedProjects::Page(

@@ -36,8 +36,10 @@ impl Api {
         }));
         // So that the API's own limit is the one that is tested.
         config.limits.body_bytes = 1024 * 1024;
-        config.error_pages =
-            Arc::new(|refused: &Refused<'_>| problem_response(refused.refusal.status(), refused.request_id));
+        let base_url = api.base_url.clone();
+        config.error_pages = Arc::new(move |refused: &Refused<'_>| {
+            problem_response(refused.refusal.status(), refused.request_id, &base_url)
+        });
         change(&mut config);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -118,13 +120,18 @@ impl Api {
         answer
     }
 
-    /// Sends bytes and returns everything that comes back until the server closes.
+    /// Sends bytes and returns everything that comes back until the server closes, as text.
     pub(crate) async fn send_raw(&self, request: &[u8]) -> String {
+        String::from_utf8(self.send_bytes(request).await).unwrap()
+    }
+
+    /// Sends bytes and returns everything that comes back until the server closes.
+    pub(crate) async fn send_bytes(&self, request: &[u8]) -> Vec<u8> {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         // The server may answer and close before it has read everything.
         _ = stream.write_all(request).await;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await.unwrap();
-        String::from_utf8(answer).unwrap()
+        answer
     }
 }

@@ -6,7 +6,7 @@ use keyward_domain::access::Authenticate;
 use keyward_domain::ports::MockCredentials;
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::token::Token;
-use keyward_http_api::HttpApi;
+use keyward_http_api::{BaseUrl, HttpApi};
 use reqwest::header::HeaderValue;
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
@@ -191,6 +191,7 @@ async fn a_malformed_token_touches_no_storage() {
         authenticate: Authenticate::new(Arc::new(credentials)),
         keys: installation.keys(),
         projects: Arc::new(installation.store.clone()),
+        base_url: BaseUrl::default(),
     })
     .await;
     let token = Token::generate(&*installation.builder.random);

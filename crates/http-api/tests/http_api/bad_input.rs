@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyward_http_api::HttpApi;
+use keyward_http_api::{BaseUrl, HttpApi};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -231,6 +231,7 @@ async fn every_operation_refuses_a_body_that_is_announced_as_too_large() {
         authenticate: scene.installation.authenticate(),
         keys: scene.installation.keys(),
         projects: Arc::new(scene.installation.store.clone()),
+        base_url: BaseUrl::default(),
     };
     let api = Api::start_with(api, |config| config.limits.body_bytes = 64 * 1024).await;
     for operation in operations() {
@@ -265,6 +266,7 @@ async fn a_body_that_does_not_arrive_in_time_is_given_up() {
         authenticate: scene.installation.authenticate(),
         keys: scene.installation.keys(),
         projects: Arc::new(scene.installation.store.clone()),
+        base_url: BaseUrl::default(),
     };
     let api = Api::start_with(api, |config| config.deadlines.body = Duration::from_millis(50)).await;
     let request = format!(

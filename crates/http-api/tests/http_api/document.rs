@@ -358,6 +358,6 @@ async fn the_document_is_served_to_everybody() {
         .api
         .send(scene.api.anonymous(Method::GET, "/openapi.json"))
         .await;
-    assert_eq!((answer.status, answer.body), (200, keyward_http_api::document()));
     assert_eq!(answer.headers["content-type"], "application/json");
+    assert_eq!((answer.status, answer.body), (200, keyward_http_api::document()));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyward_domain::clock::Clock;
 use keyward_domain::ports::LastUses;
 use keyward_domain::recent_uses::RecentUses;
-use keyward_http_api::HttpApi;
+use keyward_http_api::{BaseUrl, HttpApi};
 use serde_json::Value;
 
 use crate::api::{API_KEYS, Api, USER};
@@ -26,6 +26,7 @@ async fn noting() -> Noting {
         authenticate: authenticate.noting_uses_in(Arc::clone(&uses), clock),
         keys: scene.installation.keys(),
         projects: Arc::new(scene.installation.store.clone()),
+        base_url: BaseUrl::default(),
     })
     .await;
     Noting { scene, api, uses }

@@ -14,6 +14,7 @@ mod create_api_key;
 mod delete_api_key;
 mod document;
 mod documented;
+mod edges;
 mod get_api_key;
 mod get_project;
 mod get_user;

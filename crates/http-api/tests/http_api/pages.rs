@@ -1,6 +1,6 @@
 //! `/problems/{code}`, and problems for what never reaches the API.
 
-use keyward_http_api::problem_response;
+use keyward_http_api::{BaseUrl, problem_response};
 use poem::http::StatusCode;
 use reqwest::Method;
 use serde_json::Value;
@@ -88,7 +88,7 @@ async fn refusals_from_outside_the_api_are_problems_too() {
         (503, "outcome_unknown"),
     ] {
         let status = StatusCode::from_u16(status).unwrap();
-        let response = problem_response(status, "some-request");
+        let response = problem_response(status, "some-request", &BaseUrl::default());
         assert_eq!(response.status(), status);
         assert_eq!(response.content_type(), Some("application/problem+json"));
         assert_eq!(

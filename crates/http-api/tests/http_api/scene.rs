@@ -11,7 +11,7 @@ use keyward_domain::organization::Organization;
 use keyward_domain::ports::KeyLimit;
 use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::testing::TestInstallation;
-use keyward_http_api::HttpApi;
+use keyward_http_api::{BaseUrl, HttpApi};
 use serde_json::{Value, json};
 
 use crate::api::{API_KEYS, Api};
@@ -54,6 +54,7 @@ impl Scene {
             authenticate: installation.authenticate(),
             keys: installation.keys(),
             projects: Arc::new(installation.store.clone()),
+            base_url: BaseUrl::default(),
         })
         .await;
         Self {

@@ -11,7 +11,7 @@ use keyward_domain::ports::{
 };
 use keyward_domain::random::Random;
 use keyward_domain::testing::TestInstallation;
-use keyward_http_api::HttpApi;
+use keyward_http_api::{BaseUrl, HttpApi};
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -48,6 +48,7 @@ async fn api_over_all(keys: MockApiKeys, projects: MockReachableProjects) -> (Ap
         authenticate,
         keys,
         projects,
+        base_url: BaseUrl::default(),
     })
     .await;
     (api, issued.token.expose().to_owned())

@@ -9,7 +9,8 @@ use keyward_domain::ports::KeyLimit;
 use keyward_domain::retention::RetentionPeriods;
 use keyward_domain::sign_in::Setup;
 use keyward_domain::sign_in::ports::ReplaceSetupLinkError;
-use keyward_front_door::{Deadlines, FrontDoor, FrontDoorConfig, Limits, TrustedProxies};
+use keyward_front_door::{Deadlines, FrontDoor, FrontDoorConfig, Limits, Refused, TrustedProxies};
+use keyward_http_api::BaseUrl;
 use tokio::net::TcpListener;
 use tracing::info;
 use zeroize::Zeroizing;
@@ -78,6 +79,11 @@ impl Server {
         let listening = |source| Failure::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(listening)?;
         let listening_on = listener.local_addr().map_err(listening)?;
+        // Only what somebody set: the listening address is not where clients behind a proxy or a forwarded port are.
+        let base_url = given_url
+            .as_ref()
+            .map(|url| BaseUrl::new(url.as_str()))
+            .unwrap_or_default();
         let public_url = given_url.map_or_else(|| public_url::of_listener(listening_on), Ok)?;
 
         let sources = Sources::of_this_machine();
@@ -86,7 +92,10 @@ impl Server {
             limits: limits(&options.limits),
             trusted_proxies: trusted_proxies(options.proxies),
             https: public_url.is_https(),
-            error_pages: Arc::new(refusal_response),
+            error_pages: Arc::new({
+                let base_url = base_url.clone();
+                move |refused: &Refused<'_>| refusal_response(refused, &base_url)
+            }),
             ..FrontDoorConfig::new(sources.request_ids())
         })?;
 
@@ -99,7 +108,8 @@ impl Server {
         let key_limit = KeyLimit(options.limits.key_limit);
         let routes = Routes::new(
             Health::new(front_door.readiness(), store.clone()),
-            composition.http_api(key_limit).endpoint(),
+            base_url.clone(),
+            composition.http_api(key_limit, base_url).endpoint(),
             composition
                 .console(
                     public_url.clone(),

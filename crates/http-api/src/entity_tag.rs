@@ -1,0 +1,132 @@
+//! Entity tags in the headers of requests (RFC 9110 §8.8.3 and §13.1).
+
+use poem::Request;
+use poem::http::{HeaderName, header};
+
+/// What a precondition header lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EntityTags {
+    /// `*`
+    Any,
+    /// Opaque tags without their quotes, each with whether it is weak.
+    OneOf(Vec<(String, bool)>),
+}
+
+/// A header is neither `*` nor a list of entity tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MalformedTags;
+
+/// Whether the client has one of these representations already, by weak comparison (`If-None-Match`). A header that
+/// cannot be read is ignored: the answer is only longer.
+pub(crate) fn client_has(request: &Request, opaque_tags: &[&str]) -> bool {
+    match read(request, &header::IF_NONE_MATCH) {
+        Ok(Some(EntityTags::Any)) => true,
+        Ok(Some(EntityTags::OneOf(tags))) => {
+            let known = |(tag, _): &(String, bool)| opaque_tags.contains(&tag.as_str());
+            tags.iter().any(known)
+        }
+        Ok(None) | Err(MalformedTags) => false,
+    }
+}
+
+/// What a header of a request lists; nothing if it is absent. Several lines of it are one list.
+///
+/// # Errors
+/// It is neither `*` nor a list of entity tags.
+pub(crate) fn read(request: &Request, name: &HeaderName) -> Result<Option<EntityTags>, MalformedTags> {
+    let mut tags = Vec::new();
+    let mut lines = request.headers().get_all(name).iter().peekable();
+    if lines.peek().is_none() {
+        return Ok(None);
+    }
+    let mut is_any = false;
+    for line in lines {
+        let line = line.to_str().map_err(|_| MalformedTags)?.trim();
+        if line == "*" {
+            is_any = true;
+        } else {
+            read_line(line, &mut tags)?;
+        }
+    }
+    match (is_any, tags.is_empty()) {
+        (true, true) => Ok(Some(EntityTags::Any)),
+        (false, false) => Ok(Some(EntityTags::OneOf(tags))),
+        (true, false) | (false, true) => Err(MalformedTags),
+    }
+}
+
+/// A comma may be part of a tag.
+fn read_line(mut rest: &str, tags: &mut Vec<(String, bool)>) -> Result<(), MalformedTags> {
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', ',']);
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let (is_weak, quoted) = match rest.strip_prefix("W/") {
+            Some(quoted) => (true, quoted),
+            None => (false, rest),
+        };
+        let opaque = quoted.strip_prefix('"').ok_or(MalformedTags)?;
+        let (tag, after) = opaque.split_once('"').ok_or(MalformedTags)?;
+        if tag.contains([' ', '\t']) {
+            return Err(MalformedTags);
+        }
+        tags.push((tag.to_owned(), is_weak));
+        rest = after.trim_start_matches([' ', '\t']);
+        if !rest.is_empty() && !rest.starts_with(',') {
+            return Err(MalformedTags);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use poem::Request;
+    use poem::http::header::IF_MATCH;
+
+    use super::{EntityTags, MalformedTags, read};
+
+    fn of(lines: &[&str]) -> Result<Option<EntityTags>, MalformedTags> {
+        let mut request = Request::builder();
+        for line in lines {
+            request = request.header("if-match", *line);
+        }
+        read(&request.finish(), &IF_MATCH)
+    }
+
+    fn tags(tags: &[(&str, bool)]) -> Result<Option<EntityTags>, MalformedTags> {
+        let tags = tags.iter().map(|(tag, is_weak)| ((*tag).to_owned(), *is_weak));
+        Ok(Some(EntityTags::OneOf(tags.collect())))
+    }
+
+    #[test]
+    fn lists_weak_tags_and_commas_within_tags_are_read() {
+        assert_eq!(of(&[]), Ok(None));
+        assert_eq!(of(&["*"]), Ok(Some(EntityTags::Any)));
+        assert_eq!(of(&["\"a\""]), tags(&[("a", false)]));
+        assert_eq!(
+            of(&["\"a,b\" , W/\"c\",,\"\""]),
+            tags(&[("a,b", false), ("c", true), ("", false)])
+        );
+        assert_eq!(of(&["\"a\"", "\"b\""]), tags(&[("a", false), ("b", false)]));
+    }
+
+    #[test]
+    fn what_is_no_list_of_tags_is_malformed() {
+        for lines in [
+            &["a"][..],
+            &[""],
+            &[","],
+            &["\"a"],
+            &["a\""],
+            &["\"a\"b"],
+            &["\"a\" \"b\""],
+            &["\"a b\""],
+            &["w/\"a\""],
+            &["*, \"a\""],
+            &["*", "\"a\""],
+        ] {
+            assert_eq!(of(lines), Err(MalformedTags), "{lines:?}");
+        }
+    }
+}

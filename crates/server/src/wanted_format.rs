@@ -1,0 +1,83 @@
+//! Whether a client reads JSON or pages.
+
+use poem::Request;
+use poem::http::header;
+
+/// Whether a request comes from a program: it has a bearer token, or names JSON in `Accept` and prefers no page to it.
+/// `*/*` names nothing: people with `curl` and browsers that load an image send it, too.
+pub(crate) fn wants_json(request: &Request) -> bool {
+    has_bearer_token(request) || prefers_json(request)
+}
+
+fn has_bearer_token(request: &Request) -> bool {
+    let mut values = request.headers().get_all(header::AUTHORIZATION).iter();
+    values.any(|value| {
+        let scheme = value.as_bytes().split(|byte| matches!(byte, b' ' | b'\t')).next();
+        scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer"))
+    })
+}
+
+fn prefers_json(request: &Request) -> bool {
+    let (mut json, mut page) = (0.0, 0.0);
+    let values = request.headers().get_all(header::ACCEPT).iter();
+    for range in values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+    {
+        let mut parts = range.split(';').map(str::trim);
+        let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let weight = parts
+            .filter_map(|parameter| parameter.split_once('='))
+            .find(|(name, _)| name.trim().eq_ignore_ascii_case("q"))
+            .map_or(1.0, |(_, weight)| weight.trim().parse().unwrap_or(0.0));
+        let best = match media_type.as_str() {
+            "application/json" | "application/problem+json" => &mut json,
+            "text/html" | "application/xhtml+xml" => &mut page,
+            _ => continue,
+        };
+        *best = f32::max(*best, weight);
+    }
+    json > page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wants_json_with(name: &'static str, value: &str) -> bool {
+        wants_json(&Request::builder().header(name, value).finish())
+    }
+
+    #[test]
+    fn programs_are_known_by_accept_or_by_bearer_token() {
+        for accept in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "application/json, text/plain, */*",
+            "application/problem+json",
+            "text/html;q=0.5, application/json",
+        ] {
+            assert!(wants_json_with("accept", accept), "{accept}");
+        }
+        for authorization in ["Bearer kwp_x", "bearer x", "BEARER"] {
+            assert!(wants_json_with("authorization", authorization), "{authorization}");
+        }
+    }
+
+    #[test]
+    fn everybody_else_gets_pages() {
+        for accept in [
+            "*/*",
+            "",
+            "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+            "text/html, application/json",
+            "text/html, application/json;q=0.9",
+            "application/json;q=0",
+            "application/jsonp",
+        ] {
+            assert!(!wants_json_with("accept", accept), "{accept}");
+        }
+        assert!(!wants_json_with("authorization", "Basic eDp5"));
+        assert!(!wants_json(&Request::builder().finish()));
+    }
+}
