@@ -17,6 +17,7 @@ mod journey;
 mod judged_document;
 mod keyward;
 mod lifetime;
+mod log_failures;
 mod narrow_pages;
 mod organization_journey;
 mod others;

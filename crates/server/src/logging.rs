@@ -2,16 +2,39 @@
 //!
 //! Answers of commands, and the setup link above all, never come this way: they are for whoever typed the command, and
 //! logs are shipped.
+//!
+//! The log never stops the process: whoever logs puts a line into a [queue], and one thread writes. Lines that find the
+//! queue full (nobody reads), or that cannot be written (the disk is full, the reader has died), are dropped and counted,
+//! and reported as one event `log_lines_dropped` when there is room again.
 
-use std::io::{self, IsTerminal};
+mod queue;
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::panic::{self, PanicHookInfo};
 use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
 
 use clap::ValueEnum;
-use tracing::error;
+use tracing::{Metadata, error, warn};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::{LevelFilter, ParseError};
 use tracing_subscriber::fmt;
+use tracing_subscriber::fmt::MakeWriter;
+
+use self::queue::LineQueue;
+
+/// How long the last lines may take to be written when the process ends.
+const FLUSH_LIMIT: Duration = Duration::from_secs(1);
+
+/// The target of the event that reports dropped lines, which does not wait in the queue.
+const DROPPED_LINES: &str = "keyward::log";
+
+/// The lines of this process.
+static LINES: OnceLock<Arc<LineQueue>> = OnceLock::new();
 
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,22 +87,94 @@ impl FromStr for LogFilter {
 }
 
 /// Begins to log. Called once, before anything that could be logged.
-pub(crate) fn start(format: LogFormat, filter: &LogFilter) {
+///
+/// # Errors
+/// The system has no thread or no descriptor left.
+pub(crate) fn start(format: LogFormat, filter: &LogFilter) -> io::Result<()> {
     let on_terminal = io::stderr().is_terminal();
     let as_text = match format {
         LogFormat::Auto => on_terminal,
         LogFormat::Text => true,
         LogFormat::Json => false,
     };
+    let lines = Arc::clone(LINES.get_or_init(|| Arc::new(LineQueue::new())));
     let builder = fmt()
         .with_env_filter(EnvFilter::builder().parse_lossy(&filter.0))
-        .with_writer(io::stderr);
+        // It reports them by `eprintln!`, which panics where standard error fails.
+        .log_internal_errors(false)
+        .with_writer(ToQueue(Arc::clone(&lines)));
     if as_text {
         builder.with_ansi(on_terminal && !no_color()).init();
     } else {
         builder.json().flatten_event(true).with_span_list(false).init();
     }
     panic::set_hook(Box::new(log_panic));
+    // Not `io::stderr`: it would hold its lock while nobody reads, and block whoever else tells something there.
+    let out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
+    thread::Builder::new()
+        .name("log".to_owned())
+        .spawn(move || lines.write_lines(out, report_dropped_lines, || false))?;
+    Ok(())
+}
+
+/// Waits for the last lines to be written, but only for a moment: nobody may be reading.
+pub(crate) fn flush() {
+    if let Some(lines) = LINES.get() {
+        lines.flush(FLUSH_LIMIT);
+    }
+}
+
+/// Flushes the log when it is dropped: at the end of the process, also if that is a panic.
+pub(crate) struct LastLines;
+
+impl Drop for LastLines {
+    fn drop(&mut self) {
+        flush();
+    }
+}
+
+fn report_dropped_lines(count: u64) {
+    warn!(target: DROPPED_LINES, count, "log_lines_dropped");
+}
+
+/// Passes each event's line to the queue. It never fails.
+struct ToQueue(Arc<LineQueue>);
+
+/// Takes one line.
+enum LineWriter<'a> {
+    Line(&'a LineQueue),
+    Report(&'a LineQueue),
+}
+
+impl<'a> MakeWriter<'a> for ToQueue {
+    type Writer = LineWriter<'a>;
+
+    fn make_writer(&'a self) -> LineWriter<'a> {
+        LineWriter::Line(&self.0)
+    }
+
+    fn make_writer_for(&'a self, event: &Metadata<'_>) -> LineWriter<'a> {
+        if event.target() == DROPPED_LINES {
+            LineWriter::Report(&self.0)
+        } else {
+            self.make_writer()
+        }
+    }
+}
+
+impl Write for LineWriter<'_> {
+    /// tracing-subscriber writes an event at once.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Line(queue) => queue.push(line),
+            Self::Report(queue) => queue.set_report(line),
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// <https://no-color.org>
@@ -87,7 +182,8 @@ fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// A panic is a defect; it becomes one event like any other, so that no line of the log is anything but an event.
+/// A panic is a defect; it becomes one event like any other, so that no line of the log is anything but an event. A panic
+/// in here would abort the process: nothing in here writes, and the queue never fails.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let location = panic.location().map(ToString::to_string);
     error!(location, reason = panic.payload_as_str(), "panicked");

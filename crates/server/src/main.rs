@@ -60,8 +60,8 @@ const LAST_THREADS: Duration = Duration::from_secs(1);
 fn main() -> ExitCode {
     let command_line = match CommandLine::read(std::env::args_os()) {
         Ok(command_line) => command_line,
-        // Help and version count as errors here: clap prints those on standard output, and exits with 0.
-        Err(error) => error.exit(),
+        // Help and version count as errors here: clap prints those on standard output, and their exit code is 0.
+        Err(error) => return output::print_usage(&error),
     };
     run(command_line.command).unwrap_or_else(|failure| {
         output::tell(&format!("error: {}", failure_sentence::sentence(&failure)));
@@ -70,33 +70,34 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> Result<ExitCode, Failure> {
+    let _last_lines = logging::LastLines;
     match command {
         Command::Token(TokenCommand::Check) => return token_check::run(),
         Command::Openapi => openapi::run()?,
         Command::Serve(options) => {
-            log(&options.logging, LogFilter::of_server);
+            log(&options.logging, LogFilter::of_server)?;
             // Outlives the runtime, whose last threads may still write there.
             let demo = Demo::prepared(&options)?;
             wait_for(serve::run(*options, demo.as_ref()))?;
         }
         Command::Migrate(options) => {
-            log(&options.logging, LogFilter::of_command);
+            log(&options.logging, LogFilter::of_command)?;
             wait_for(migrate::run(options))?;
         }
         Command::Export(options) => {
-            log(&options.logging, LogFilter::of_command);
+            log(&options.logging, LogFilter::of_command)?;
             wait_for(export::run(options))?;
         }
         Command::Import(options) => {
-            log(&options.logging, LogFilter::of_command);
+            log(&options.logging, LogFilter::of_command)?;
             wait_for(import::run(options))?;
         }
         Command::CleanUp(options) => {
-            log(&options.storage.logging, LogFilter::of_command);
+            log(&options.storage.logging, LogFilter::of_command)?;
             wait_for(clean_up::run(options))?;
         }
         Command::Admin(command) => {
-            log(command.logging(), LogFilter::of_command);
+            log(command.logging(), LogFilter::of_command)?;
             match command {
                 AdminCommand::Bootstrap(options) => wait_for(admin_bootstrap::run(options))?,
                 AdminCommand::SetupLink(options) => wait_for(admin_setup_link::run(options))?,
@@ -114,9 +115,9 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn log(options: &LoggingOptions, default_filter: fn() -> LogFilter) {
+fn log(options: &LoggingOptions, default_filter: fn() -> LogFilter) -> Result<(), Failure> {
     let filter = options.log_filter.clone().unwrap_or_else(default_filter);
-    logging::start(options.log_format, &filter);
+    logging::start(options.log_format, &filter).map_err(Failure::Process)?;
     let unknown = options::unknown_variables(std::env::vars_os().map(|(name, _)| name));
     if !unknown.is_empty() {
         warn!(
@@ -125,6 +126,7 @@ fn log(options: &LoggingOptions, default_filter: fn() -> LogFilter) {
             program::name()
         );
     }
+    Ok(())
 }
 
 fn wait_for(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {

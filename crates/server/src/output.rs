@@ -3,6 +3,7 @@
 //! Answers go to standard output, so that scripts can use them; what people are told besides goes to standard error.
 
 use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
 
 /// Standard output broke, for instance because its reader went away.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,16 @@ pub(crate) fn answer(text: &str) -> Result<(), OutputError> {
     output.write_all(text.as_bytes())?;
     output.flush()?;
     Ok(())
+}
+
+/// Prints help, the version or a complaint about the command line. Help that cannot be printed is a failure.
+pub(crate) fn print_usage(usage: &clap::Error) -> ExitCode {
+    let printed = usage.print().and_then(|()| io::stdout().flush());
+    match (usage.exit_code(), printed) {
+        (0, Ok(())) => ExitCode::SUCCESS,
+        (0, Err(_)) => ExitCode::FAILURE,
+        (code, _) => u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from),
+    }
 }
 
 /// Tells a person something beside the answer. Nothing depends on it.

@@ -6,6 +6,8 @@ use std::process;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
 
+use crate::logging;
+
 /// The signals by which people (SIGINT, Ctrl-C) and service managers (SIGTERM) ask a process to end.
 pub(crate) struct ShutdownSignals {
     terminate: Signal,
@@ -37,6 +39,7 @@ impl ShutdownSignals {
             self.next().await;
             warn!("asked twice: ending without waiting for the requests in flight");
             last_act();
+            logging::flush();
             process::exit(1);
         });
     }

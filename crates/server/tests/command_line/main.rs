@@ -9,6 +9,7 @@
 mod administration;
 mod after_a_restore;
 mod audit_log;
+mod broken_outputs;
 mod browser;
 mod configuration;
 mod data_directory;

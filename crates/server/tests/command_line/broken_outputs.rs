@@ -1,0 +1,89 @@
+//! Commands whose output or error stream cannot be written.
+
+use std::fs::OpenOptions;
+use std::process::{Output, Stdio};
+
+use crate::place::Place;
+
+/// Commands that answer on standard output.
+const ANSWERING: [&[&str]; 5] = [
+    &["openapi"],
+    &["help"],
+    &["--version"],
+    &["admin", "revoke", "--help"],
+    &["export"],
+];
+
+/// Commands that have nothing but a complaint.
+const COMPLAINING: [&[&str]; 3] = [
+    &["frobnicate"],
+    &[
+        "admin",
+        "reset-password",
+        "--username=nobody",
+        "--generate-password",
+    ],
+    &["serve", "--listen=127.0.0.1:0", "--trusted-proxy=everybody"],
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Broken {
+    Full,
+    WithoutReader,
+}
+
+impl Broken {
+    const ALL: [Self; 2] = [Self::Full, Self::WithoutReader];
+
+    fn stream(self) -> Stdio {
+        match self {
+            Self::Full => OpenOptions::new().write(true).open("/dev/full").unwrap().into(),
+            Self::WithoutReader => {
+                let (reader, writer) = std::io::pipe().unwrap();
+                drop(reader);
+                writer.into()
+            }
+        }
+    }
+}
+
+fn run(place: &Place, arguments: &[&str], stdout: Stdio, stderr: Stdio) -> Output {
+    let mut command = place.keyward(arguments).into_command();
+    command
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(stderr)
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap()
+}
+
+#[test]
+fn answer_that_cannot_be_written_is_a_failure_and_no_panic() {
+    let place = Place::file("broken-standard-output");
+    place.bootstrap();
+    for broken in Broken::ALL {
+        for arguments in ANSWERING {
+            let ended = run(&place, arguments, broken.stream(), Stdio::piped());
+            let errors = String::from_utf8(ended.stderr).unwrap();
+            assert_eq!(ended.status.code(), Some(1), "{arguments:?} {broken:?}: {errors}");
+            assert!(!errors.contains("panicked"), "{arguments:?} {broken:?}: {errors}");
+        }
+    }
+}
+
+#[test]
+fn complaint_that_cannot_be_written_leaves_its_exit_code() {
+    let place = Place::file("broken-standard-error");
+    place.bootstrap();
+    for arguments in COMPLAINING {
+        let whole = run(&place, arguments, Stdio::null(), Stdio::null()).status.code();
+        assert!(matches!(whole, Some(1..=2)), "{arguments:?}: {whole:?}");
+        for broken in Broken::ALL {
+            let ended = run(&place, arguments, Stdio::piped(), broken.stream());
+            assert_eq!(ended.status.code(), whole, "{arguments:?} {broken:?}");
+            assert_eq!(ended.stdout, b"", "{arguments:?} {broken:?}");
+        }
+    }
+}
