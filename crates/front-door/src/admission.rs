@@ -1,7 +1,7 @@
 //! Which requests are let in.
 
 use hyper::body::Body;
-use poem::http::{HeaderMap, Method, Request, header};
+use poem::http::{HeaderMap, Method, Request, Version, header};
 
 use crate::refusal::Refusal;
 
@@ -10,7 +10,7 @@ pub(crate) fn admit(request: &Request<impl Body>, most_body_bytes: usize) -> Res
     if matches!(*request.method(), Method::TRACE | Method::CONNECT) {
         return Err(Refusal::MethodNotAllowed);
     }
-    if !has_one_host(request.headers()) {
+    if !has_valid_host(request.version(), request.headers()) {
         return Err(Refusal::InvalidHost);
     }
     // The announced length; a chunked body is counted while it is read.
@@ -20,12 +20,15 @@ pub(crate) fn admit(request: &Request<impl Body>, most_body_bytes: usize) -> Res
     Ok(())
 }
 
-/// RFC 9112 §3.2, stricter: HTTP/1.0 needs a `Host`, too, and a registered name has letters, digits, `-`, `.` and `_`
-/// only, so that a comma (two headers folded into one), a path or a user name is no host.
-fn has_one_host(headers: &HeaderMap) -> bool {
+/// RFC 9112 §3.2, stricter: a registered name has letters, digits, `-`, `.` and `_` only, so that a comma (two headers
+/// folded into one), a path or a user name is no host. HTTP/1.0 needs no `Host`, and health checks of load balancers
+/// (HAProxy's `option httpchk`) send none. Nothing behind the front door reads it.
+fn has_valid_host(version: Version, headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
-    let (Some(host), None) = (hosts.next(), hosts.next()) else {
-        return false;
+    let host = match (hosts.next(), hosts.next()) {
+        (Some(host), None) => host,
+        (None, _) => return version == Version::HTTP_10,
+        (Some(_), Some(_)) => return false,
     };
     let host = host.as_bytes();
     !host.is_empty()
@@ -45,7 +48,7 @@ mod tests {
         for host in hosts {
             headers.extend(HeaderValue::from_bytes(host).map(|host| (header::HOST, host)));
         }
-        has_one_host(&headers)
+        has_valid_host(Version::HTTP_11, &headers)
     }
 
     #[test]
@@ -59,6 +62,13 @@ mod tests {
         ] {
             assert!(admits(&[host.as_bytes()]), "{host}");
         }
+    }
+
+    #[test]
+    fn only_http_1_0_may_lack_a_host() {
+        let none = HeaderMap::new();
+        assert!(has_valid_host(Version::HTTP_10, &none));
+        assert!(!has_valid_host(Version::HTTP_11, &none));
     }
 
     #[test]

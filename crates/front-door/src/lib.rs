@@ -16,7 +16,7 @@
 //! - The request header [`REQUEST_ID`] holds this request's id, made here, whatever the client sent.
 //! - `request.remote_addr()` is the client's address: the socket's peer, or what a trusted proxy vouches for.
 //!   The port is 0 where the proxy did not tell it.
-//! - There is exactly one plausible `Host`; TRACE and CONNECT never arrive.
+//! - There is exactly one plausible `Host`, or in HTTP/1.0 none; TRACE and CONNECT never arrive.
 //! - Reading a body ends with an [`std::io::Error`] of kind `TimedOut` after the body deadline (→ 408) and of kind
 //!   `FileTooLarge` beyond the cap (→ 413). An error answer that does not say so itself is replaced by the
 //!   [`ErrorPages`]' 408 or 413.

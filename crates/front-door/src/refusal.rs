@@ -10,7 +10,7 @@ use poem::{
 /// Why the front door answered in the application's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is no `Host` header, more than one, or one that names no host (RFC 9112 §3.2).
+    /// There is no `Host` header (which HTTP/1.0 may lack), more than one, or one that names no host (RFC 9112 §3.2).
     InvalidHost,
     /// TRACE would echo credentials, CONNECT would make this a proxy.
     MethodNotAllowed,

@@ -41,12 +41,28 @@ async fn a_request_needs_exactly_one_host() {
         "Host: user@a.example\r\n",
     ] {
         for version in ["HTTP/1.1", "HTTP/1.0"] {
+            if hosts.is_empty() && version == "HTTP/1.0" {
+                continue;
+            }
             let mut client = door.client().await;
             client.send(format!("GET / {version}\r\n{hosts}\r\n")).await;
             assert_eq!(client.answer().await.status, 400, "{hosts:?} {version}");
         }
     }
     assert!(door.stage.paths().is_empty());
+}
+
+#[tokio::test]
+async fn http_1_0_without_host_is_answered_and_closed() {
+    let door = Running::with_defaults().await;
+    for method in ["GET", "HEAD", "OPTIONS"] {
+        let mut client = door.client().await;
+        // As HAProxy's `option httpchk` sends it.
+        client.send(format!("{method} /healthz HTTP/1.0\r\n\r\n")).await;
+        assert_eq!(client.answer_to_head().await.status, 200, "{method}");
+        client.closed().await;
+    }
+    assert_eq!(door.stage.paths().len(), 3);
 }
 
 #[tokio::test]
