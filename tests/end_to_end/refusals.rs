@@ -173,6 +173,32 @@ async fn a_body_that_does_not_come_is_refused_after_its_deadline() {
     assert!(answer.contains("\"request_timeout\""), "{answer}");
 }
 
+/// A program that mistook the path is not led to a page, and a person is not shown JSON.
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_get_problems_and_people_pages_outside_the_api() {
+    let keyward = Keyward::start_set_up().await;
+    let client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .expect("a client");
+    for path in ["/v1/user/api-keys", "/", "/organizations/engines", "/sign-in"] {
+        let url = format!("{}{path}", keyward.base_url());
+        problem(client.get(&url).header("accept", JSON), 404, "not_found").await;
+        problem(client.post(&url).bearer_auth("kwp_x"), 404, "not_found").await;
+        let page = client
+            .get(&url)
+            .header("accept", "text/html,*/*;q=0.8")
+            .send()
+            .await;
+        let page = page.expect("an answer");
+        assert!(
+            page.status() == StatusCode::SEE_OTHER
+                || page.headers()["content-type"] == "text/html; charset=utf-8",
+            "{path}: {page:?}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn methods_paths_and_queries_that_do_not_exist_are_refused() {
     let keyward = Keyward::start_set_up().await;
