@@ -1,10 +1,15 @@
 //! What people may write into names and descriptions.
 //!
 //! Text is brought to Unicode Normalization Form C (UAX #15) and trimmed once, at the edge; inside, it is valid.
-//! Every script and emoji is welcome. Control characters, and the marks that reorder the text around them
-//! ("Trojan Source", CVE-2021-42574), are refused rather than removed, so nobody stores what they did not write.
+//! Every script and emoji is welcome. Control characters, the marks that reorder the text around them ("Trojan Source",
+//! CVE-2021-42574), and what is drawn as nothing are refused rather than removed, so nobody stores what they did not
+//! write. So is a token, which does not belong where others read it.
+
+mod characters;
 
 use unicode_normalization::UnicodeNormalization;
+
+use crate::token::Token;
 
 /// Why a text was refused. The words are meant for the person who wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -23,12 +28,24 @@ pub enum TextError {
     /// A line break where one line is expected.
     #[error("must be a single line")]
     SeveralLines,
-    /// A control character or a bidirectional override.
+    /// A control character, or one that changes how others are drawn or is drawn as nothing itself.
     #[error("must not contain the character U+{code_point:04X}")]
     ForbiddenCharacter {
         /// The first such character.
         code_point: u32,
     },
+    /// More than `max` combining marks in a row.
+    #[error("must not have more than {max} combining marks in a row")]
+    TooManyMarks {
+        /// The most that are allowed.
+        max: usize,
+    },
+    /// Characters, none of which can be seen.
+    #[error("must have a character that can be seen")]
+    Invisible,
+    /// A whole token, whose checksum holds.
+    #[error("must not contain an API key: whoever can read this could use it")]
+    HoldsToken,
 }
 
 /// One line of 1 to `max` code points.
@@ -73,10 +90,9 @@ fn normalized(raw: &str) -> String {
 }
 
 fn checked(text: String, max: usize) -> Result<String, TextError> {
-    if let Some(forbidden) = text.chars().find(|&c| is_forbidden(c)) {
-        return Err(TextError::ForbiddenCharacter {
-            code_point: u32::from(forbidden),
-        });
+    characters::check(&text)?;
+    if Token::is_in(&text) {
+        return Err(TextError::HoldsToken);
     }
     let actual = text.chars().count();
     if actual > max {
@@ -90,10 +106,6 @@ fn breaks_line(c: char) -> bool {
         c,
         '\n' | '\r' | '\u{0B}' | '\u{0C}' | '\u{85}' | '\u{2028}' | '\u{2029}'
     )
-}
-
-fn is_forbidden(c: char) -> bool {
-    (c.is_control() && c != '\n') || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Declares a text type that can only hold what its rule accepts.
@@ -192,9 +204,21 @@ mod tests {
             "नमस्ते",
             "日本語",
             "👩‍👩‍👧‍👦",
-            "a\u{200f}b",
             "<script>",
         ] {
+            assert_eq!(one_line(text, 100).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn whole_tokens_are_refused() {
+        let token = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL";
+        for text in [token.to_owned(), format!("use {token}!"), format!("kwp_{token}0")] {
+            assert_eq!(one_line(&text, 100), Err(TextError::HoldsToken), "{text}");
+            assert_eq!(lines(&text, 100), Err(TextError::HoldsToken), "{text}");
+        }
+        let mistyped = token.replace("ZdL", "ZdM");
+        for text in [&mistyped, "kwp_", "kwp_…gZdL", &token[..41]] {
             assert_eq!(one_line(text, 100).unwrap(), text);
         }
     }

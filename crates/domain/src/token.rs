@@ -81,6 +81,15 @@ impl Token {
         }
     }
 
+    /// Whether a text contains a whole token, wherever it begins and ends.
+    #[must_use]
+    pub fn is_in(text: &str) -> bool {
+        let mut candidates = text
+            .match_indices(PREFIX)
+            .map(|(at, _)| text.get(at..at + LENGTH));
+        candidates.any(|candidate| candidate.is_some_and(|text| Self::parse(text).is_ok()))
+    }
+
     /// The token itself, for the one answer that shows it.
     #[must_use]
     pub fn expose(&self) -> &str {

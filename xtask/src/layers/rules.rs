@@ -86,7 +86,7 @@ const LAYERS: [Layer; 9] = [
 ];
 
 /// All that the domain may be built from directly.
-const DOMAIN_MAY_USE: [&str; 9] = [
+const DOMAIN_MAY_USE: [&str; 10] = [
     "async-trait",
     "chrono",
     "crc32fast",
@@ -94,6 +94,7 @@ const DOMAIN_MAY_USE: [&str; 9] = [
     "subtle",
     "thiserror",
     "unicode-normalization",
+    "unicode-properties",
     "uuid",
     "zeroize",
 ];

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use keyward_domain::token::Token;
+
 /// A text field.
 #[derive(Debug, Default)]
 pub(super) struct Field {
@@ -27,6 +29,10 @@ impl Field {
             Ok(value) => Some(value),
             Err(error) => {
                 self.error = Some(format!("{label} {error}."));
+                // It was pasted into the wrong field. No page shows it again.
+                if Token::is_in(&self.value) {
+                    self.value.clear();
+                }
                 None
             }
         }
@@ -38,5 +44,25 @@ pub(super) fn focus_first_error(fields: &mut [&mut Field]) {
     let first = fields.iter().position(|field| field.error.is_some()).unwrap_or(0);
     if let Some(field) = fields.get_mut(first) {
         field.focused = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyward_domain::api_key::KeyName;
+
+    use super::Field;
+
+    #[test]
+    fn pasted_token_is_not_shown_again() {
+        let shown_after = |typed: &str| {
+            let mut field = Field::with_value(typed);
+            let parsed = KeyName::parse(&field.value);
+            assert!(field.check("Name", parsed).is_none());
+            assert!(field.error.is_some());
+            field.value
+        };
+        assert_eq!(shown_after("kwp_000000000000000000000000000000002wjyrI"), "");
+        assert_eq!(shown_after("two\nlines"), "two\nlines");
     }
 }

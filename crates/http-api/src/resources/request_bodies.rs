@@ -12,7 +12,8 @@ use crate::request::{Fields, ReadFields};
 #[oai(rename = "CreateApiKeyRequest", skip_serializing_if_is_none, example)]
 pub(crate) struct CreateApiKeyRequest {
     /// A name for people, in any script: one line of 1 to 100 code points after normalization (NFC) and trimming. It
-    /// need not be unique. Control characters and bidirectional overrides are refused.
+    /// need not be unique. Something of it must be visible. Control characters, what reorders the text around it or is
+    /// drawn as nothing, over six combining marks in a row, and API keys are refused.
     #[oai(validator(min_length = 1, pattern = r"^[\s\S]*\S[\s\S]*$"))]
     name: String,
     /// What the key is for: up to 500 code points after normalization (NFC) and trimming, CRLF counting as one; line

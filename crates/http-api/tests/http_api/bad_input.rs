@@ -122,6 +122,52 @@ async fn descriptions_that_cannot_be_are_refused() {
     }
 }
 
+#[tokio::test]
+async fn tokens_in_texts_are_refused_and_not_repeated() {
+    let scene = Scene::new().await;
+    let token = &scene.ada.token;
+    let text = format!("use {token}");
+    for body in [json!({"name": text}), json!({"name": "x", "description": text})] {
+        let created = scene.api.post(API_KEYS, token, &body).await;
+        let changed = scene.api.patch(&scene.ada.key_path(), token, &body).await;
+        for answer in [created, changed] {
+            answer.refusal(422, "invalid_fields");
+            assert!(
+                answer.body.contains("must not contain an API key"),
+                "{}",
+                answer.body
+            );
+            assert!(!answer.body.contains(token.as_str()));
+        }
+    }
+    let search = scene.api.get(&format!("{API_KEYS}?search={token}"), token).await;
+    search.refusal(400, "malformed_query");
+    assert!(!search.body.contains(token.as_str()));
+}
+
+#[tokio::test]
+async fn names_that_nobody_sees_are_refused() {
+    let scene = Scene::new().await;
+    for name in [
+        "\u{200b}",
+        "\u{3164}",
+        "\u{2060}",
+        "\u{e0001}",
+        "a\u{200e}b",
+        "a\u{fdd0}",
+        "\u{2800}",
+    ] {
+        let answer = scene
+            .api
+            .post(API_KEYS, &scene.ada.token, &json!({"name": name}))
+            .await;
+        assert_eq!(answer.pointers(), ["/name"], "{name:?}");
+    }
+    for name in ["👩‍👩‍👧‍👦", "می‌خواهم", "שלום עולם"] {
+        assert_eq!(scene.create(&scene.ada.token, name).await["name"], name);
+    }
+}
+
 /// As pydantic's `model_dump()` sends what is not set.
 #[tokio::test]
 async fn null_description_is_absent_at_creation_and_removed_by_change() {

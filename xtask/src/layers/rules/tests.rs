@@ -43,7 +43,7 @@ fn real_graph() -> Graph {
 fn domain() -> Package {
     let mut domain = package(
         "keyward-domain",
-        "async-trait chrono crc32fast sha2 subtle thiserror unicode-normalization uuid zeroize",
+        "async-trait chrono crc32fast sha2 subtle thiserror unicode-normalization unicode-properties uuid zeroize",
         "keyward-domain proptest tokio",
     );
     for name in DOMAIN_MAY_USE_FOR_TESTING {
