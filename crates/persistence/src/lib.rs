@@ -37,8 +37,11 @@ mod names;
 pub mod postgres;
 mod progress;
 mod retention;
+mod schema_state;
 pub mod sqlite;
 mod stored_row;
 mod subject;
 mod task;
 pub mod transfer;
+
+pub use schema_state::{Migrated, SchemaState};

@@ -10,7 +10,7 @@
 //! | what is wired to what | [`composition`], [`store`], [`routes`], [`wanted_format`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
-//! | what goes on beside the requests | [`last_use_writer`], [`retention_job`], [`removal`] |
+//! | what goes on beside the requests | [`last_use_writer`], [`retention_job`], [`removal`], [`schema_watch`] |
 //! | made-up data for a look around | [`demo`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`shutdown`] |
 
@@ -34,6 +34,7 @@ mod random;
 mod removal;
 mod retention_job;
 mod routes;
+mod schema_watch;
 mod secret;
 mod shutdown;
 mod standard_input;

@@ -1,4 +1,4 @@
-//! Opening the database: connected, and migrated.
+//! Opening the database. `serve` and `migrate` bring it up to date; no other command does.
 
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use keyward_persistence::postgres::{self, ConnectError, InvalidDatabaseUrl, PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{self, SqliteConfig, SqliteStore};
+use keyward_persistence::{Migrated, SchemaState};
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
@@ -15,6 +16,7 @@ use crate::database_url::{self, DatabaseUrlError};
 use crate::failure_sentence::sentence;
 use crate::options::DatabaseOptions;
 use crate::output;
+use crate::program;
 use crate::secret::Secret;
 use crate::store::Store;
 
@@ -43,6 +45,21 @@ pub(crate) enum OpenError {
         .directory.display()
     )]
     NoDatabase { directory: PathBuf },
+    #[error(
+        "the database has the tables of an older version of Keyward (its newest migration is {newest}), and this command \
+         leaves them so: run `{0} migrate` or start this version's server to bring it up to date, or use the older version",
+        program::name()
+    )]
+    Outdated { newest: String },
+    #[error(
+        "the database has migration {newest}, which this version of Keyward does not know: start the newer version"
+    )]
+    Newer { newest: String },
+    #[error(
+        "the database has migration {newest}, which this version of Keyward does not know: use the newer version to export \
+         and import, which move everything"
+    )]
+    NewerThanExport { newest: String },
 }
 
 /// What the options say about the database, which is not asked yet.
@@ -110,74 +127,229 @@ impl Database {
     }
 }
 
-/// The database that the options name, up to date, for a command that acts on what is there already. Most likely a data
-/// directory without one is not the directory that was meant, so nothing is made in it.
-pub(crate) async fn open_existing(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
-    open_if_there(configured(options)?).await
+/// Which tables a command can work with, besides those of its own version.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tables {
+    /// Also those of a newer version that only added to them.
+    OwnOrCompatible,
+    /// No others: it moves everything there is.
+    Own,
 }
 
-async fn open_if_there(database: Database) -> Result<Arc<dyn Store>, Failure> {
-    if let Some(directory) = database.new_in() {
-        return Err(OpenError::NoDatabase { directory }.into());
-    }
-    open(database).await
+/// The database that the options name, for a command that acts on what is there already. Most likely a data directory
+/// without one is not the directory that was meant, so nothing is made in it.
+pub(crate) async fn open_existing(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+    open_if_there(configured(options)?, Tables::OwnOrCompatible).await
+}
+
+/// Likewise, for a command that reads everything there is.
+pub(crate) async fn open_to_export(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+    open_if_there(configured(options)?, Tables::Own).await
 }
 
 /// Likewise, but on PostgreSQL as the role that owns the tables, if one is named besides the service's own.
 pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
-    match configured(options)? {
+    let database = match configured(options)? {
         Database::Postgres {
             service: _,
             migrations: Some(owner),
-        } => Ok(connect(*owner, None).await?),
-        database @ (Database::Postgres { .. } | Database::Sqlite(_)) => open_if_there(database).await,
-    }
+        } => Database::Postgres {
+            service: owner,
+            migrations: None,
+        },
+        database @ (Database::Postgres { .. } | Database::Sqlite(_)) => database,
+    };
+    open_if_there(database, Tables::OwnOrCompatible).await
 }
 
-/// The database that the options name, up to date, for a command that an installation may begin with. Says where a new
-/// one was made.
+async fn open_if_there(database: Database, tables: Tables) -> Result<Arc<dyn Store>, Failure> {
+    if let Some(directory) = database.new_in() {
+        return Err(OpenError::NoDatabase { directory }.into());
+    }
+    let opened = Opened::of(database)?;
+    let state = opened.look().await?;
+    if state == SchemaState::Empty {
+        return Err(Failure::NotSetUp);
+    }
+    refuse_other_versions(state, tables)?;
+    Ok(opened.into_store())
+}
+
+/// The database that the options name, for a command that an installation may begin with: it makes the tables where there
+/// are none, and says where it made a new file.
 pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
     let database = configured(options)?;
     let new_in = database.new_in();
-    let store = open(database).await?;
+    let opened = Opened::of(database)?;
+    opened.make_if_empty(Tables::OwnOrCompatible).await?;
     tell_what_was_made(new_in.as_deref());
-    Ok(store)
+    Ok(opened.into_store())
 }
 
-async fn open(database: Database) -> Result<Arc<dyn Store>, Failure> {
-    match database {
-        Database::Postgres { service, migrations } => Ok(connect(*service, migrations).await?),
-        Database::Sqlite(config) => {
-            let store = SqliteStore::open(config).map_err(OpenError::File)?;
-            Ok(migrate_file(store).await?)
+/// The database that the options name, for a command that fills an empty one, and the right to serve it where there is one
+/// to be had: nobody may serve it meanwhile.
+pub(crate) async fn open_to_import(
+    options: &DatabaseOptions,
+) -> Result<(Arc<dyn Store>, Option<ServingRight>), Failure> {
+    let database = configured(options)?;
+    let new_in = database.new_in();
+    let opened = Opened::of(database)?;
+    let serving_right = opened.serving_right()?;
+    opened.make_if_empty(Tables::Own).await?;
+    tell_what_was_made(new_in.as_deref());
+    Ok((opened.into_store(), serving_right))
+}
+
+/// Brings the database that the options name up to date, and says what was done. On a file that is out of date, nobody may
+/// serve it meanwhile.
+pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, Failure> {
+    let database = configured(options)?;
+    let new_in = database.new_in();
+    let opened = Opened::of(database)?;
+    let _serving_right = match opened.look().await? {
+        SchemaState::Outdated { .. } => opened.serving_right()?,
+        SchemaState::NewerCompatible { newest } => {
+            warn_of_newer_tables(&newest);
+            None
+        }
+        SchemaState::Empty | SchemaState::Current | SchemaState::NewerIncompatible { .. } => None,
+    };
+    let migrated = opened.migrate().await?;
+    tell_what_was_made(new_in.as_deref());
+    Ok(migrated)
+}
+
+fn refuse_other_versions(state: SchemaState, tables: Tables) -> Result<(), OpenError> {
+    match state {
+        SchemaState::Empty | SchemaState::Current => Ok(()),
+        SchemaState::Outdated { newest } => Err(OpenError::Outdated { newest }),
+        SchemaState::NewerCompatible { newest } if tables == Tables::Own => {
+            Err(OpenError::NewerThanExport { newest })
+        }
+        SchemaState::NewerCompatible { newest } => {
+            warn_of_newer_tables(&newest);
+            Ok(())
+        }
+        SchemaState::NewerIncompatible { newest } => Err(OpenError::Newer { newest }),
+    }
+}
+
+pub(crate) fn warn_of_newer_tables(newest: &str) {
+    warn!(
+        migration = newest,
+        "a newer version of Keyward has migrated the database, and only added to it: this version goes on working; \
+         replace it soon"
+    );
+}
+
+/// A store, not asked for anything yet, and the other one that may change its tables, if that is another role.
+enum Opened {
+    Postgres {
+        store: PostgresStore,
+        owner: Option<PostgresStore>,
+    },
+    Sqlite {
+        store: SqliteStore,
+        data_directory: PathBuf,
+    },
+}
+
+impl Opened {
+    fn of(database: Database) -> Result<Self, OpenError> {
+        match database {
+            Database::Postgres { service, migrations } => Ok(Self::Postgres {
+                store: PostgresStore::connect(*service)?,
+                owner: migrations
+                    .map(|config| PostgresStore::connect(*config))
+                    .transpose()?,
+            }),
+            Database::Sqlite(config) => {
+                let data_directory = config.data_directory.clone();
+                let store = SqliteStore::open(config)?;
+                Ok(Self::Sqlite {
+                    store,
+                    data_directory,
+                })
+            }
+        }
+    }
+
+    /// Taken before anything is migrated under a server.
+    fn serving_right(&self) -> Result<Option<ServingRight>, Failure> {
+        match self {
+            Self::Postgres { .. } => Ok(None),
+            Self::Sqlite { data_directory, .. } => Ok(Some(ServingRight::take(data_directory)?)),
+        }
+    }
+
+    async fn look(&self) -> Result<SchemaState, OpenError> {
+        match self {
+            Self::Postgres { store, .. } => once_it_answers(async || store.look().await).await,
+            Self::Sqlite { store, .. } => Ok(store.look().await?),
+        }
+    }
+
+    async fn make_if_empty(&self, tables: Tables) -> Result<(), OpenError> {
+        match self.look().await? {
+            SchemaState::Empty => self.migrate().await.map(drop),
+            state => refuse_other_versions(state, tables),
+        }
+    }
+
+    /// The service's own role may be one that cannot change tables, nor what the audit log says. Then another one brings
+    /// the database up to date, and is not used for anything else.
+    async fn migrate(&self) -> Result<Migrated, OpenError> {
+        match self {
+            Self::Postgres { store, owner } => {
+                let by_owner = match owner {
+                    Some(owner) => once_it_answers(async || owner.migrate().await).await?,
+                    None => Migrated::Nothing,
+                };
+                let migrated = once_it_answers(async || store.migrate().await).await?;
+                Ok(if migrated == Migrated::Nothing {
+                    by_owner
+                } else {
+                    migrated
+                })
+            }
+            Self::Sqlite { store, .. } => Ok(store.migrate().await?),
+        }
+    }
+
+    fn into_store(self) -> Arc<dyn Store> {
+        match self {
+            Self::Postgres { store, .. } => Arc::new(store),
+            Self::Sqlite { store, .. } => Arc::new(store),
         }
     }
 }
 
 /// Tells whoever typed a command where it made a new database, if it did.
-pub(crate) fn tell_what_was_made(new_in: Option<&Path>) {
+fn tell_what_was_made(new_in: Option<&Path>) {
     if let Some(directory) = new_in {
         output::tell(&format!("Made a new database in {}.", directory.display()));
     }
 }
 
-/// The database, up to date, and the right to serve it where there is one to be had.
+/// The database, up to date, and the right to serve it where there is one to be had. The log says what was migrated.
 pub(crate) async fn open_to_serve(
     database: Database,
 ) -> Result<(Arc<dyn Store>, Option<ServingRight>), Failure> {
-    match database {
-        Database::Postgres { service, migrations } => {
-            let store = connected(*service, migrations).await?;
-            warn_of_excessive_rights(&store).await;
-            Ok((Arc::new(store), None))
+    let opened = Opened::of(database)?;
+    let serving_right = opened.serving_right()?;
+    match opened.migrate().await? {
+        Migrated::Nothing => {
+            if let SchemaState::NewerCompatible { newest } = opened.look().await? {
+                warn_of_newer_tables(&newest);
+            }
         }
-        Database::Sqlite(config) => {
-            let data_directory = config.data_directory.clone();
-            let store = SqliteStore::open(config).map_err(OpenError::File)?;
-            let serving_right = ServingRight::take(&data_directory)?;
-            Ok((migrate_file(store).await?, Some(serving_right)))
-        }
+        Migrated::Made { to } => info!(to, "made the tables of the database"),
+        Migrated::Upgraded { from, to } => info!(from, to, "migrated the database"),
     }
+    if let Opened::Postgres { store, .. } = &opened {
+        warn_of_excessive_rights(store).await;
+    }
+    Ok((opened.into_store(), serving_right))
 }
 
 /// Between `migrate` and the `REVOKE` after it, and after a version that makes the table anew, the role that serves has
@@ -196,38 +368,15 @@ async fn warn_of_excessive_rights(store: &PostgresStore) {
     }
 }
 
-async fn connect(
-    service: PostgresConfig,
-    migrations: Option<Box<PostgresConfig>>,
-) -> Result<Arc<dyn Store>, OpenError> {
-    Ok(Arc::new(connected(service, migrations).await?))
-}
-
-/// The service's own role may be one that cannot change tables, nor what the audit log says. Then another one brings the
-/// database up to date first, and is not used for anything else.
-async fn connected(
-    service: PostgresConfig,
-    migrations: Option<Box<PostgresConfig>>,
-) -> Result<PostgresStore, OpenError> {
-    if let Some(migrations) = migrations {
-        migrate(&PostgresStore::connect(*migrations)?).await?;
-    }
-    let store = PostgresStore::connect(service)?;
-    migrate(&store).await?;
-    Ok(store)
-}
-
-async fn migrate_file(store: SqliteStore) -> Result<Arc<dyn Store>, OpenError> {
-    store.migrate().await?;
-    Ok(Arc::new(store))
-}
-
-async fn migrate(store: &PostgresStore) -> Result<(), OpenError> {
+/// Asks a server that may have been started together with this process.
+async fn once_it_answers<T>(
+    ask: impl AsyncFn() -> Result<T, postgres::MigrateError>,
+) -> Result<T, OpenError> {
     let deadline = Instant::now() + PATIENCE;
     let mut has_waited = false;
     loop {
-        match store.migrate().await {
-            Ok(()) => return Ok(()),
+        match ask().await {
+            Ok(answer) => return Ok(answer),
             Err(error @ postgres::MigrateError::Unavailable(_)) if Instant::now() >= deadline => {
                 return Err(OpenError::Unavailable(error));
             }

@@ -11,11 +11,13 @@ use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
     AccountStore, InstallationStore, OpenInvitations, SessionStore, SignInThrottle,
 };
+use keyward_persistence::SchemaState;
 use keyward_persistence::postgres::PostgresStore;
 use keyward_persistence::sqlite::SqliteStore;
 use keyward_persistence::transfer::Transfer;
 
 use crate::health::StorageProbe;
+use crate::schema_watch::SchemaProbe;
 
 /// Every storage port of the domain on one database, which can say whether it is there, and be moved.
 pub(crate) trait Store:
@@ -37,6 +39,7 @@ pub(crate) trait Store:
     + RetentionStore
     + Names
     + StorageProbe
+    + SchemaProbe
     + Transfer
 {
 }
@@ -55,5 +58,19 @@ impl StorageProbe for PostgresStore {
 impl StorageProbe for SqliteStore {
     async fn is_ready(&self) -> Result<bool, StorageError> {
         Self::is_ready(self).await
+    }
+}
+
+#[async_trait]
+impl SchemaProbe for PostgresStore {
+    async fn schema_state(&self) -> Result<SchemaState, StorageError> {
+        Self::schema_state(self).await
+    }
+}
+
+#[async_trait]
+impl SchemaProbe for SqliteStore {
+    async fn schema_state(&self) -> Result<SchemaState, StorageError> {
+        Self::schema_state(self).await
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::time::Duration;
 
-use diesel::QueryableByName;
 use diesel::migration::{Migration, MigrationSource};
 use diesel::pg::Pg;
+use diesel::prelude::{OptionalExtension, QueryDsl};
 use diesel::result::Error as QueryError;
-use diesel::sql_types::Text;
+use diesel::sql_types::{Bool, Text};
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
@@ -18,8 +18,10 @@ use tokio::time::timeout;
 use super::connection::{EstablishError, SessionLimits};
 use super::connection_refused::ConnectionRefused;
 use super::errors::{LOCK_TIMEOUT, storage_error};
+use super::schema::schema_compatibility;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
+use crate::schema_state::{AppliedMigration, Migrated, SchemaState};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 
@@ -29,6 +31,7 @@ pub const MIGRATIONS_KEY: &str = concat!(
     include_str!("../../migrations/postgres/2026-11-21-150000_running_an_organization/up.sql"),
     include_str!("../../migrations/postgres/2026-11-21-160000_invitation_forms/up.sql"),
     include_str!("../../migrations/postgres/2026-11-21-170000_retention/up.sql"),
+    include_str!("../../migrations/postgres/2026-11-22-130000_schema_compatibility/up.sql"),
 );
 
 /// Only one process migrates a database at a time; this is what it locks. (ASCII: `keyward`.)
@@ -53,7 +56,7 @@ pub enum MigrateError {
          migration; try again when that has ended"
     )]
     Blocked,
-    /// A newer Keyward has migrated the database.
+    /// A newer Keyward has migrated the database to what this version cannot work with.
     #[error(
         "the database has migration {version}, which this version of Keyward does not know: start the newer version"
     )]
@@ -81,27 +84,39 @@ pub enum MigrateError {
     Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
-#[derive(QueryableByName)]
-struct AppliedMigration {
-    #[diesel(sql_type = Text)]
-    version: String,
-}
-
 impl PostgresStore {
     /// Brings the schema up to date, and fills in what an older version left out. Any number of processes may do so at
-    /// once: one migrates, the others wait for it.
+    /// once: one migrates, the others wait for it. Tables of a newer version that only added to them are left alone.
     ///
     /// # Errors
     /// See [`MigrateError`].
-    pub async fn migrate(&self) -> Result<(), MigrateError> {
-        self.migrate_schema().await?;
+    pub async fn migrate(&self) -> Result<Migrated, MigrateError> {
+        let (connection, state) = self.first_look().await?;
+        let migrated = match state {
+            SchemaState::NewerIncompatible { newest } => {
+                return Err(MigrateError::NewerSchema { version: newest });
+            }
+            SchemaState::NewerCompatible { .. } => return Ok(Migrated::Nothing),
+            SchemaState::Current => Migrated::Nothing,
+            SchemaState::Empty | SchemaState::Outdated { .. } => migrate_schema(connection).await?,
+        };
         self.fill_in_search_texts().await.map_err(could_not_fill_in)?;
         self.fill_in_organizations_of_keys()
             .await
-            .map_err(could_not_fill_in)
+            .map_err(could_not_fill_in)?;
+        Ok(migrated)
     }
 
-    async fn migrate_schema(&self) -> Result<(), MigrateError> {
+    /// How the tables stand to this version, before anything is asked of them. It changes nothing.
+    ///
+    /// # Errors
+    /// See [`MigrateError`].
+    pub async fn look(&self) -> Result<SchemaState, MigrateError> {
+        Ok(self.first_look().await?.1)
+    }
+
+    /// On a connection of its own. Migrating may take as long as it takes, but only on a server that answers.
+    async fn first_look(&self) -> Result<(AsyncPgConnection, SchemaState), MigrateError> {
         let limits = SessionLimits {
             statement: Duration::ZERO,
             lock: WAIT_FOR_OTHER_PROCESS,
@@ -109,55 +124,66 @@ impl PostgresStore {
         };
         let first_look = async {
             let mut connection = self.server.establish(limits).await?;
-            let up_to_date = is_up_to_date(&mut connection).await?;
-            Ok::<_, MigrateError>((connection, up_to_date))
+            let state = schema_state(&mut connection).await.map_err(query_failed)?;
+            Ok((connection, state.map_err(MigrateError::Failed)?))
         };
-        // Migrating may take as long as it takes, but only on a server that answers.
-        let (mut connection, up_to_date) =
-            timeout(self.timeouts.answer, first_look).await.map_err(|_| {
-                let words = format!("{}: {}", self.server.address(), TooSlow::Answer);
-                MigrateError::Unavailable(words.into())
-            })??;
-        if up_to_date {
-            return Ok(());
-        }
-        refuse_other_encodings(&mut connection).await?;
-        // Held until the connection closes.
-        let lock = format!(
-            "SELECT pg_advisory_lock({ADVISORY_LOCK}); SET lock_timeout = {}",
-            WAIT_FOR_TABLE.as_millis()
-        );
-        connection.batch_execute(&lock).await.map_err(query_failed)?;
-        // The process that had the lock before may have done it all.
-        if is_up_to_date(&mut connection).await? {
-            return Ok(());
-        }
-        let migrated = tokio::task::spawn_blocking(move || {
-            AsyncConnectionWrapper::<AsyncPgConnection>::from(connection)
-                .run_pending_migrations(MIGRATIONS)
-                .map(|_| ())
-        });
-        match migrated.await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(migration_failed(error)),
-            Err(error) => Err(MigrateError::Failed(error.into())),
-        }
+        timeout(self.timeouts.answer, first_look).await.map_err(|_| {
+            let words = format!("{}: {}", self.server.address(), TooSlow::Answer);
+            MigrateError::Unavailable(words.into())
+        })?
     }
 
-    /// Whether the database answers and has every migration that this version knows. It may have newer ones, so that
-    /// two versions can run side by side while one replaces the other.
+    /// How the tables stand to this version, while it serves them.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn schema_state(&self) -> Result<SchemaState, StorageError> {
+        self.read(|connection| {
+            Box::pin(async move {
+                let state = schema_state(connection).await?;
+                Ok::<_, Abort<_>>(state.map_err(StorageError::Defect)?)
+            })
+        })
+        .await
+    }
+
+    /// Whether the database answers with tables that this version can work with. They may be those of a newer version, so
+    /// that two versions can run side by side while one replaces the other.
     ///
     /// # Errors
     /// The database does not answer.
     pub async fn is_ready(&self) -> Result<bool, StorageError> {
-        self.read(|connection| {
-            Box::pin(async move {
-                let applied = applied_versions(connection).await?;
-                let known = known_versions().map_err(StorageError::Defect)?;
-                Ok::<_, Abort<_>>(known.is_subset(&applied))
-            })
-        })
-        .await
+        Ok(self.schema_state().await?.is_usable())
+    }
+}
+
+async fn migrate_schema(mut connection: AsyncPgConnection) -> Result<Migrated, MigrateError> {
+    refuse_other_encodings(&mut connection).await?;
+    // Held until the connection closes.
+    let lock = format!(
+        "SELECT pg_advisory_lock({ADVISORY_LOCK}); SET lock_timeout = {}",
+        WAIT_FOR_TABLE.as_millis()
+    );
+    connection.batch_execute(&lock).await.map_err(query_failed)?;
+    // The process that had the lock before may have done it all.
+    let state = schema_state(&mut connection).await.map_err(query_failed)?;
+    let state = match state.map_err(MigrateError::Failed)? {
+        SchemaState::NewerIncompatible { newest } => {
+            return Err(MigrateError::NewerSchema { version: newest });
+        }
+        state if state.is_usable() => return Ok(Migrated::Nothing),
+        state => state,
+    };
+    let newest = newest_migration().map_err(MigrateError::Failed)?;
+    let migrated = tokio::task::spawn_blocking(move || {
+        AsyncConnectionWrapper::<AsyncPgConnection>::from(connection)
+            .run_pending_migrations(MIGRATIONS)
+            .map(|_| ())
+    });
+    match migrated.await {
+        Ok(Ok(())) => Ok(state.migrated_to(newest)),
+        Ok(Err(error)) => Err(migration_failed(error)),
+        Err(error) => Err(MigrateError::Failed(error.into())),
     }
 }
 
@@ -167,17 +193,6 @@ impl From<EstablishError> for MigrateError {
             EstablishError::Unavailable(error) => Self::Unavailable(error.into()),
             EstablishError::Refused(refusal) => Self::Refused(refusal),
         }
-    }
-}
-
-async fn is_up_to_date(connection: &mut AsyncPgConnection) -> Result<bool, MigrateError> {
-    let known = known_versions().map_err(MigrateError::Failed)?;
-    let applied = applied_versions(connection).await.map_err(query_failed)?;
-    match applied.difference(&known).last() {
-        Some(version) => Err(MigrateError::NewerSchema {
-            version: version.clone(),
-        }),
-        None => Ok(applied == known),
     }
 }
 
@@ -193,7 +208,9 @@ async fn refuse_other_encodings(connection: &mut AsyncPgConnection) -> Result<()
     }
 }
 
-fn known_versions() -> Result<BTreeSet<String>, Box<dyn Error + Send + Sync>> {
+type Known<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+fn known_versions() -> Known<BTreeSet<String>> {
     let migrations: Vec<Box<dyn Migration<Pg>>> = MIGRATIONS.migrations()?;
     Ok(migrations
         .iter()
@@ -201,14 +218,28 @@ fn known_versions() -> Result<BTreeSet<String>, Box<dyn Error + Send + Sync>> {
         .collect())
 }
 
+fn newest_migration() -> Known<String> {
+    let newest = known_versions()?.pop_last();
+    newest.ok_or_else(|| "there are no migrations".into())
+}
+
+async fn schema_state(connection: &mut AsyncPgConnection) -> Result<Known<SchemaState>, QueryError> {
+    let applied = applied_versions(connection).await?;
+    let minimum_reader = if has_table(connection, "schema_compatibility").await? {
+        schema_compatibility::table
+            .select(schema_compatibility::minimum_reader)
+            .get_result::<String>(connection)
+            .await
+            .optional()?
+    } else {
+        None
+    };
+    Ok(known_versions().map(|known| SchemaState::of(&known, &applied, minimum_reader.as_deref())))
+}
+
 async fn applied_versions(connection: &mut AsyncPgConnection) -> Result<BTreeSet<String>, QueryError> {
     // diesel keeps its list in a table, which an empty database does not have.
-    let has_list: bool = diesel::select(diesel::dsl::sql::<diesel::sql_types::Bool>(
-        "to_regclass('__diesel_schema_migrations') IS NOT NULL",
-    ))
-    .get_result(connection)
-    .await?;
-    if !has_list {
+    if !has_table(connection, "__diesel_schema_migrations").await? {
         return Ok(BTreeSet::new());
     }
     let applied: Vec<AppliedMigration> =
@@ -216,6 +247,16 @@ async fn applied_versions(connection: &mut AsyncPgConnection) -> Result<BTreeSet
             .load(connection)
             .await?;
     Ok(applied.into_iter().map(|migration| migration.version).collect())
+}
+
+async fn has_table(connection: &mut AsyncPgConnection, table: &str) -> Result<bool, QueryError> {
+    diesel::select(
+        diesel::dsl::sql::<Bool>("to_regclass(")
+            .bind::<Text, _>(table)
+            .sql(") IS NOT NULL"),
+    )
+    .get_result(connection)
+    .await
 }
 
 fn query_failed(error: QueryError) -> MigrateError {

@@ -111,6 +111,13 @@ diesel::table! {
 }
 
 diesel::table! {
+    schema_compatibility (only_row) {
+        only_row -> Bool,
+        minimum_reader -> Text,
+    }
+}
+
+diesel::table! {
     sessions (id) {
         id -> Uuid,
         user_id -> Uuid,
@@ -160,6 +167,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     organizations,
     project_members,
     projects,
+    schema_compatibility,
     sessions,
     sign_in_throttle,
     users

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use diesel::migration::{Migration, MigrationSource};
-use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
+use diesel::prelude::{OptionalExtension, QueryDsl, RunQueryDsl, SqliteConnection};
 use diesel::result::Error as QueryError;
 use diesel::sql_types::{Bool, Text};
 use diesel::sqlite::Sqlite;
@@ -14,9 +14,11 @@ use keyward_domain::ports::StorageError;
 
 use super::database_file::{Access, DatabaseFile};
 use super::errors::{is_busy, is_damaged, storage_error};
+use super::schema::schema_compatibility;
 use super::search_texts::fill_in_search_texts;
 use super::store::SqliteStore;
 use crate::abort::Abort;
+use crate::schema_state::{AppliedMigration, Migrated, SchemaState};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 
@@ -32,7 +34,7 @@ pub enum MigrateError {
     /// Another process holds the write lock. Trying again later helps.
     #[error("another process holds the database file: try again when it has ended")]
     Blocked,
-    /// A newer Keyward has migrated the database.
+    /// A newer Keyward has migrated the database to what this version cannot work with.
     #[error(
         "the database has migration {version}, which this version of Keyward does not know: start the newer version"
     )]
@@ -69,81 +71,103 @@ impl From<StorageError> for MigrateError {
     }
 }
 
-#[derive(QueryableByName)]
-struct AppliedMigration {
-    #[diesel(sql_type = Text)]
-    version: String,
-}
-
 impl SqliteStore {
     /// Brings the schema up to date, and fills in what an older version left out. Any number of processes may do so at
-    /// once: one migrates, the others wait for it.
+    /// once: one migrates, the others wait for it. Tables of a newer version that only added to them are left alone.
     ///
     /// # Errors
     /// See [`MigrateError`].
-    pub async fn migrate(&self) -> Result<(), MigrateError> {
+    pub async fn migrate(&self) -> Result<Migrated, MigrateError> {
+        self.blocking(migrate).await
+    }
+
+    /// How the tables stand to this version, before anything is asked of them. It changes nothing.
+    ///
+    /// # Errors
+    /// See [`MigrateError`].
+    pub async fn look(&self) -> Result<SchemaState, MigrateError> {
+        self.blocking(|file| {
+            let mut connection = file.connect_patiently(Access::Read, WAIT_FOR_OTHER_PROCESS)?;
+            schema_state(&mut connection)?.map_err(MigrateError::Failed)
+        })
+        .await
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&DatabaseFile) -> Result<T, MigrateError> + Send + 'static,
+    ) -> Result<T, MigrateError> {
         let file = self.file.clone();
-        match tokio::task::spawn_blocking(move || migrate(&file)).await {
-            Ok(migrated) => migrated,
+        match tokio::task::spawn_blocking(move || work(&file)).await {
+            Ok(done) => done,
             Err(error) => Err(MigrateError::Failed(error.into())),
         }
     }
 
-    /// Whether the database answers and has every migration that this version knows. It may have newer ones, so that
-    /// two versions can run side by side while one replaces the other.
+    /// How the tables stand to this version, while it serves them.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn schema_state(&self) -> Result<SchemaState, StorageError> {
+        self.read(|connection| Ok::<_, Abort<_>>(schema_state(connection)?.map_err(StorageError::Defect)?))
+            .await
+    }
+
+    /// Whether the database answers with tables that this version can work with. They may be those of a newer version, so
+    /// that two versions can run side by side while one replaces the other.
     ///
     /// # Errors
     /// The database does not answer.
     pub async fn is_ready(&self) -> Result<bool, StorageError> {
-        self.read(|connection| {
-            let applied = applied_versions(connection)?;
-            let known = known_versions().map_err(StorageError::Defect)?;
-            Ok::<_, Abort<_>>(known.is_subset(&applied))
-        })
-        .await
+        Ok(self.schema_state().await?.is_usable())
     }
 }
 
-fn migrate(file: &DatabaseFile) -> Result<(), MigrateError> {
+fn migrate(file: &DatabaseFile) -> Result<Migrated, MigrateError> {
     let mut connection = file.connect_patiently(Access::Write, WAIT_FOR_OTHER_PROCESS)?;
-    if !is_up_to_date(&mut connection)? {
-        migrate_schema(&mut connection)?;
-    }
-    Ok(fill_in_search_texts(&mut connection)?)
+    let migrated = match state_to_migrate(&mut connection)? {
+        SchemaState::NewerCompatible { .. } => return Ok(Migrated::Nothing),
+        SchemaState::Current => Migrated::Nothing,
+        _ => migrate_schema(&mut connection)?,
+    };
+    fill_in_search_texts(&mut connection)?;
+    Ok(migrated)
 }
 
-fn migrate_schema(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
+fn migrate_schema(connection: &mut SqliteConnection) -> Result<Migrated, MigrateError> {
     // One transaction for all that is to be done: it keeps other processes out, and leaves nothing half done.
-    let mut outcome = Ok(());
+    let mut outcome = Ok(Migrated::Nothing);
     let committed = connection.immediate_transaction(|connection| {
         outcome = migrate_locked(connection);
         match outcome {
-            Ok(()) => Ok(()),
+            Ok(_) => Ok(()),
             Err(_) => Err(QueryError::RollbackTransaction),
         }
     });
-    outcome.and(committed.map_err(MigrateError::from))
+    match (outcome, committed) {
+        (Ok(_), Err(error)) => Err(error.into()),
+        (outcome, _) => outcome,
+    }
 }
 
-fn migrate_locked(connection: &mut SqliteConnection) -> Result<(), MigrateError> {
+fn migrate_locked(connection: &mut SqliteConnection) -> Result<Migrated, MigrateError> {
     // The process that had the lock before may have done it all.
-    if is_up_to_date(connection)? {
-        return Ok(());
+    let state = state_to_migrate(connection)?;
+    if state.is_usable() {
+        return Ok(Migrated::Nothing);
     }
+    let newest = newest_migration().map_err(MigrateError::Failed)?;
     match connection.run_pending_migrations(MIGRATIONS) {
-        Ok(_) => Ok(()),
+        Ok(_) => Ok(state.migrated_to(newest)),
         Err(error) => Err(MigrateError::Failed(error)),
     }
 }
 
-fn is_up_to_date(connection: &mut SqliteConnection) -> Result<bool, MigrateError> {
-    let known = known_versions().map_err(MigrateError::Failed)?;
-    let applied = applied_versions(connection)?;
-    match applied.difference(&known).last() {
-        Some(version) => Err(MigrateError::NewerSchema {
-            version: version.clone(),
-        }),
-        None => Ok(applied == known),
+/// What is there to be brought up to date, which the tables of a newer version are not.
+fn state_to_migrate(connection: &mut SqliteConnection) -> Result<SchemaState, MigrateError> {
+    match schema_state(connection)?.map_err(MigrateError::Failed)? {
+        SchemaState::NewerIncompatible { newest } => Err(MigrateError::NewerSchema { version: newest }),
+        state => Ok(state),
     }
 }
 
@@ -161,16 +185,36 @@ fn known_versions() -> Result<BTreeSet<String>, Box<dyn Error + Send + Sync>> {
         .collect())
 }
 
+type Known<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+fn schema_state(connection: &mut SqliteConnection) -> Result<Known<SchemaState>, QueryError> {
+    let applied = applied_versions(connection)?;
+    let minimum_reader = if has_table(connection, "schema_compatibility")? {
+        schema_compatibility::table
+            .select(schema_compatibility::minimum_reader)
+            .get_result::<String>(connection)
+            .optional()?
+    } else {
+        None
+    };
+    Ok(known_versions().map(|known| SchemaState::of(&known, &applied, minimum_reader.as_deref())))
+}
+
 fn applied_versions(connection: &mut SqliteConnection) -> Result<BTreeSet<String>, QueryError> {
     // diesel keeps its list in a table, which an empty database does not have.
-    let has_list: bool = diesel::select(diesel::dsl::sql::<Bool>(
-        "EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '__diesel_schema_migrations')",
-    ))
-    .get_result(connection)?;
-    if !has_list {
+    if !has_table(connection, "__diesel_schema_migrations")? {
         return Ok(BTreeSet::new());
     }
     let applied: Vec<AppliedMigration> =
         diesel::sql_query("SELECT version FROM __diesel_schema_migrations").load(connection)?;
     Ok(applied.into_iter().map(|migration| migration.version).collect())
+}
+
+fn has_table(connection: &mut SqliteConnection, table: &str) -> Result<bool, QueryError> {
+    diesel::select(
+        diesel::dsl::sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ")
+            .bind::<Text, _>(table)
+            .sql(")"),
+    )
+    .get_result(connection)
 }

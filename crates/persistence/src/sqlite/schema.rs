@@ -116,6 +116,13 @@ diesel::table! {
 }
 
 diesel::table! {
+    schema_compatibility (only_row) {
+        only_row -> BigInt,
+        minimum_reader -> Text,
+    }
+}
+
+diesel::table! {
     sessions (id) {
         id -> Binary,
         user_id -> Binary,
@@ -166,6 +173,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     organizations,
     project_members,
     projects,
+    schema_compatibility,
     sessions,
     sign_in_throttle,
     users

@@ -81,7 +81,7 @@ enum Place {
 
 impl Database {
     pub(crate) async fn postgres() -> Self {
-        let migrate = async |url: String| postgres_store(&url).migrate().await;
+        let migrate = async |url: String| postgres_store(&url).migrate().await.map(drop);
         let database = TestDatabase::migrated(MIGRATIONS_KEY, migrate)
             .await
             .expect("a migrated database");

@@ -14,7 +14,7 @@ pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
     if io::stdout().is_terminal() {
         return Err(Failure::ExportToTerminal);
     }
-    let store = storage::open_existing(&options.database).await?;
+    let store = storage::open_to_export(&options.database).await?;
     // Most likely it is another database than the one that was meant.
     if !store.is_set_up().await? {
         return Err(Failure::NothingToExport);

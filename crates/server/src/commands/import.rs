@@ -15,10 +15,7 @@ pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
     if io::stdin().is_terminal() {
         return Err(Failure::ImportFromTerminal);
     }
-    let database = storage::configured(&options.database)?;
-    let new_in = database.new_in();
-    let (store, _serving_right) = storage::open_to_serve(database).await?;
-    storage::tell_what_was_made(new_in.as_deref());
+    let (store, _serving_right) = storage::open_to_import(&options.database).await?;
     let rows = transfer::import(&*store, io::stdin()).await.map_err(failure)?;
     output::tell(&format!("Imported rows: {rows}."));
     Ok(())

@@ -1,5 +1,7 @@
 //! `keyward migrate`: brings the database up to date.
 
+use keyward_persistence::Migrated;
+
 use super::Failure;
 use crate::options::StorageOptions;
 use crate::output;
@@ -7,7 +9,11 @@ use crate::storage;
 
 /// Applies the migrations that are missing.
 pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
-    storage::open_or_make(&options.database).await?;
-    output::tell("The database is up to date.");
+    match storage::migrate(&options.database).await? {
+        Migrated::Upgraded { from, to } => {
+            output::tell(&format!("Migrated the database from {from} to {to}."));
+        }
+        Migrated::Nothing | Migrated::Made { .. } => output::tell("The database is up to date."),
+    }
     Ok(())
 }

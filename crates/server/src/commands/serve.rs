@@ -27,6 +27,7 @@ use crate::program;
 use crate::public_url;
 use crate::retention_job::RetentionJob;
 use crate::routes::{Routes, refusal_response};
+use crate::schema_watch::{SchemaProbe, SchemaWatch};
 use crate::shutdown::ShutdownSignals;
 use crate::storage;
 
@@ -57,6 +58,7 @@ struct Server {
     public_url: PublicUrl,
     last_use_writer: LastUseWriter,
     retention_job: Option<RetentionJob>,
+    schema_probe: Arc<dyn SchemaProbe>,
     _serving_right: Option<ServingRight>,
 }
 
@@ -118,6 +120,7 @@ impl Server {
                 )
                 .endpoint(),
         );
+        let schema_probe: Arc<dyn SchemaProbe> = store.clone();
         match demo {
             Some(demo) => demo.begin(&sources, store, &public_url).await?,
             None => {
@@ -133,6 +136,7 @@ impl Server {
             public_url,
             last_use_writer: composition.last_use_writer(),
             retention_job: periods.map(|periods| RetentionJob::new(composition.retention(periods))),
+            schema_probe,
             _serving_right: serving_right,
         })
     }
@@ -144,6 +148,7 @@ impl Server {
             public_url = self.public_url.as_str(),
             "listening"
         );
+        let _schema_watch = SchemaWatch::start(self.schema_probe);
         let last_uses = self.last_use_writer.start();
         let retention = self.retention_job.map(RetentionJob::start);
         let drained = self.front_door.serve(self.listener, self.routes, until).await;

@@ -48,7 +48,7 @@ impl Server {
         Self::spawn(Keyward::new(&arguments).database(database_url))
     }
 
-    fn listening(mut self) -> Self {
+    pub(crate) fn listening(mut self) -> Self {
         let listening = self.event("listening");
         self.address = listening["address"].as_str().unwrap().to_owned();
         self

@@ -1,3 +1,5 @@
+-- Kind: additive
+
 -- What running an organization needs: projects and who is in them, invitations, when keys were used, and what else an
 -- event was about. Once this is done, the version before this one goes on beside it: it finds all that it knows. While
 -- it runs, nobody reads or writes keys or audit events, for as long as the seven indexes of audit_events take to make:

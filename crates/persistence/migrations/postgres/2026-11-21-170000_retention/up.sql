@@ -1,3 +1,5 @@
+-- Kind: additive
+
 -- What is over is removed after a while, portion by portion. Everything is added; the version before this one goes on
 -- beside it, and removes nothing.
 

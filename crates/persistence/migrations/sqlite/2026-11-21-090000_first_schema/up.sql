@@ -1,3 +1,5 @@
+-- Kind: additive
+
 -- Everything an installation keeps.
 --
 -- Rules that one row can break are CHECKs, so that no road into the database gets around them. What a text may say is

@@ -1,3 +1,5 @@
+-- Kind: additive
+
 -- What running an organization needs: projects and who is in them, invitations, when keys were used, and what else an
 -- event was about. While it runs, nobody changes anything: some 36 s for a million audit events, which are copied.
 

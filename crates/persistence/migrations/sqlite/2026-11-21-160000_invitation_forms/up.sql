@@ -1,3 +1,5 @@
+-- Kind: additive
+
 -- The form that made an invitation, which makes no second one. Absent for invitations that no form made, and for those of
 -- the version before this one.
 ALTER TABLE invitations ADD COLUMN creation_nonce BLOB

@@ -1,3 +1,5 @@
+-- Kind: additive
+
 -- What is over is removed after a while, portion by portion.
 
 -- The nearest of the keys that this one came from which is still kept, once its parent is not. No foreign key: it is

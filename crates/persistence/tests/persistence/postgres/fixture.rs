@@ -23,7 +23,7 @@ pub(crate) const FIRST_HASH: &str = "$a-hash";
 
 /// A database with the schema, empty otherwise.
 pub(crate) async fn migrated_database() -> TestDatabase {
-    let migrate = async |url: String| store(patient(&url)).migrate().await;
+    let migrate = async |url: String| store(patient(&url)).migrate().await.map(drop);
     TestDatabase::migrated(MIGRATIONS_KEY, migrate)
         .await
         .expect("a migrated database")

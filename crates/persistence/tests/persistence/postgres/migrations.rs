@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use keyward_domain::administration::ports::{FamilySize, OrganizationKeyStore};
 use keyward_persistence::postgres::{MIGRATIONS_KEY, MigrateError};
+use keyward_persistence::{Migrated, SchemaState};
 use keyward_test_database::TestDatabase;
 use tokio_postgres::Client;
 
@@ -90,22 +91,78 @@ async fn a_store_is_ready_once_it_is_migrated() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_version_is_refused_but_keeps_serving_what_runs() {
+async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
     let database = empty_database().await;
     let store = store(patient(database.url()));
+    assert_eq!(store.look().await.expect("a look"), SchemaState::Empty);
     store.migrate().await.expect("the first migration");
+    assert_eq!(store.look().await.expect("a look"), SchemaState::Current);
     let client = connect(database.url()).await;
-    client
-        .batch_execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('20990101000000')")
-        .await
-        .expect("a version from the future");
+    let run = async |statement| client.batch_execute(statement).await.expect(statement);
+    run("INSERT INTO __diesel_schema_migrations (version) VALUES ('20990101000000')").await;
+    let newest = "20990101000000".to_owned();
+    let state = SchemaState::NewerCompatible {
+        newest: newest.clone(),
+    };
+    assert_eq!(store.look().await.expect("a look"), state);
+    assert_eq!(store.migrate().await.expect("nothing to do"), Migrated::Nothing);
+    assert!(store.is_ready().await.expect("the database answers"));
 
-    let error = store.migrate().await.expect_err("an unknown migration");
+    // As a breaking migration does.
+    run("UPDATE schema_compatibility SET minimum_reader = '20990101000000'").await;
+    assert_eq!(
+        store.schema_state().await.expect("the database answers"),
+        SchemaState::NewerIncompatible { newest }
+    );
+    let error = store.migrate().await.expect_err("a breaking migration");
     assert!(
         matches!(&error, MigrateError::NewerSchema { version } if version == "20990101000000"),
         "{error:?}"
     );
-    assert!(store.is_ready().await.expect("the database answers"));
+    assert!(!store.is_ready().await.expect("the database answers"));
+}
+
+#[tokio::test]
+async fn an_older_database_stays_as_it_is_until_it_is_migrated() {
+    let database = empty_database().await;
+    let store = store(patient(database.url()));
+    store.migrate().await.expect("up to date");
+    let client = connect(database.url()).await;
+    let (from, to) = take_back_the_newest(&client).await;
+    let before = catalogue(&client).await;
+    let older = SchemaState::Outdated { newest: from.clone() };
+    assert_eq!(store.look().await.expect("a look"), older);
+    assert_eq!(store.schema_state().await.expect("a look"), older);
+    assert!(!store.is_ready().await.expect("the database answers"));
+    assert_eq!(catalogue(&client).await, before);
+    assert_eq!(
+        store.migrate().await.expect("up to date"),
+        Migrated::Upgraded { from, to }
+    );
+    assert_eq!(store.migrate().await.expect("nothing to do"), Migrated::Nothing);
+}
+
+/// Makes the tables those of the version before; the newest migrations of that version and of this one.
+async fn take_back_the_newest(client: &Client) -> (String, String) {
+    let mut migrations = migrations();
+    let newest = migrations.pop().expect("the newest migration");
+    let version_of = |migration: &Path| {
+        let name = migration.file_name().expect("a name").to_string_lossy();
+        name.chars()
+            .filter(char::is_ascii_digit)
+            .take(14)
+            .collect::<String>()
+    };
+    let to = version_of(&newest);
+    let statements = format!(
+        "{}; DELETE FROM __diesel_schema_migrations WHERE version = '{to}'",
+        text(&newest, "down.sql")
+    );
+    client
+        .batch_execute(&statements)
+        .await
+        .expect("the version before");
+    (version_of(migrations.last().expect("the one before")), to)
 }
 
 #[tokio::test]
@@ -251,13 +308,25 @@ async fn keys_of_the_version_before_get_their_organization() {
     assert_eq!(count(&fixture.client, &here).await, 4_501);
 }
 
+/// The migration that brought retention and all since, newest first.
+fn migrations_since_retention() -> impl Iterator<Item = PathBuf> {
+    let is_older = |migration: &PathBuf| !migration.ends_with("2026-11-21-170000_retention");
+    let migrations = migrations();
+    let older = migrations
+        .iter()
+        .take_while(|migration| is_older(migration))
+        .count();
+    migrations.into_iter().skip(older).rev()
+}
+
 #[tokio::test]
 async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() {
     let fixture = Fixture::new().await;
-    let retention = migrations().pop().expect("the newest migration");
-    fixture.execute(&text(&retention, "down.sql")).await;
+    for migration in migrations_since_retention() {
+        fixture.execute(&text(&migration, "down.sql")).await;
+    }
     fixture
-        .execute("DELETE FROM __diesel_schema_migrations WHERE version = '20261121170000'")
+        .execute("DELETE FROM __diesel_schema_migrations WHERE version >= '20261121170000'")
         .await;
     let parent = fixture.key.key.id;
     let child = "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use diesel::connection::SimpleConnection;
 use keyward_domain::administration::ports::{FamilySize, OrganizationKeyStore};
 use keyward_persistence::sqlite::{MigrateError, SqliteStore};
+use keyward_persistence::{Migrated, SchemaState};
 
 use crate::sqlite::fixture::{DataDirectory, Fixture, blob, migrated_store};
 
@@ -39,16 +40,67 @@ async fn a_store_is_ready_once_it_is_migrated() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_version_is_refused_but_keeps_serving_what_runs() {
+async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
     let directory = DataDirectory::new();
-    let store = migrated_store(directory.patient()).await;
+    let store = SqliteStore::open(directory.patient()).expect("a store");
+    assert_eq!(store.look().await.expect("a look"), SchemaState::Empty);
+    store.migrate().await.expect("the schema");
+    assert_eq!(store.look().await.expect("a look"), SchemaState::Current);
     directory.execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('20990101000000')");
-    let error = store.migrate().await.expect_err("an unknown migration");
+    let newest = "20990101000000".to_owned();
+    let state = SchemaState::NewerCompatible {
+        newest: newest.clone(),
+    };
+    assert_eq!(store.look().await.expect("a look"), state);
+    assert_eq!(store.migrate().await.expect("nothing to do"), Migrated::Nothing);
+    assert!(store.is_ready().await.expect("the database answers"));
+
+    // As a breaking migration does.
+    directory.execute("UPDATE schema_compatibility SET minimum_reader = '20990101000000'");
+    assert_eq!(
+        store.schema_state().await.expect("the database answers"),
+        SchemaState::NewerIncompatible { newest }
+    );
+    let error = store.migrate().await.expect_err("a breaking migration");
     assert!(
         matches!(&error, MigrateError::NewerSchema { version } if version == "20990101000000"),
         "{error:?}"
     );
-    assert!(store.is_ready().await.expect("the database answers"));
+    assert!(!store.is_ready().await.expect("the database answers"));
+}
+
+#[tokio::test]
+async fn an_older_database_stays_as_it_is_until_it_is_migrated() {
+    let directory = DataDirectory::new();
+    let store = migrated_store(directory.patient()).await;
+    let mut migrations = migrations();
+    let newest = migrations.pop().expect("the newest migration");
+    let version_of = |migration: &Path| {
+        let name = migration.file_name().expect("a name").to_string_lossy();
+        name.chars()
+            .filter(char::is_ascii_digit)
+            .take(14)
+            .collect::<String>()
+    };
+    let (from, to) = (
+        version_of(migrations.last().expect("the one before")),
+        version_of(&newest),
+    );
+    directory.execute(&fs::read_to_string(newest.join("down.sql")).expect("the way back"));
+    directory.execute(&format!(
+        "DELETE FROM __diesel_schema_migrations WHERE version = '{to}'"
+    ));
+    let before = catalogue(&directory);
+    let older = SchemaState::Outdated { newest: from.clone() };
+    assert_eq!(store.look().await.expect("a look"), older);
+    assert_eq!(store.schema_state().await.expect("a look"), older);
+    assert!(!store.is_ready().await.expect("the database answers"));
+    assert_eq!(catalogue(&directory), before);
+    assert_eq!(
+        store.migrate().await.expect("up to date"),
+        Migrated::Upgraded { from, to }
+    );
+    assert_eq!(store.migrate().await.expect("nothing to do"), Migrated::Nothing);
 }
 
 #[tokio::test]
@@ -112,15 +164,27 @@ async fn what_users_of_the_version_before_lack_is_filled_in() {
     assert_eq!(fixture.directory.count(filled_in), 251);
 }
 
+/// The migration that brought retention and all since, newest first.
+fn migrations_since_retention() -> impl Iterator<Item = PathBuf> {
+    let is_older = |migration: &PathBuf| !migration.ends_with("2026-11-21-170000_retention");
+    let migrations = migrations();
+    let older = migrations
+        .iter()
+        .take_while(|migration| is_older(migration))
+        .count();
+    migrations.into_iter().skip(older).rev()
+}
+
 #[tokio::test]
 async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() {
     let fixture = Fixture::new().await;
-    let retention = migrations().pop().expect("the newest migration");
-    let down = fs::read_to_string(retention.join("down.sql")).expect("the way back");
     let parent = fixture.key.key.id;
-    fixture.directory.execute(&down);
+    for migration in migrations_since_retention() {
+        let down = fs::read_to_string(migration.join("down.sql")).expect("the way back");
+        fixture.directory.execute(&down);
+    }
     fixture.directory.execute(&format!(
-        "DELETE FROM __diesel_schema_migrations WHERE version = '20261121170000';
+        "DELETE FROM __diesel_schema_migrations WHERE version >= '20261121170000';
          INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
                                created_at)
          SELECT randomblob(16), consumer_id, randomblob(32), hint, name, description, search_text, id, created_at

@@ -1,0 +1,167 @@
+//! How the tables of a database stand to the version of Keyward that looks at them.
+
+use std::collections::BTreeSet;
+
+use diesel::QueryableByName;
+use diesel::sql_types::Text;
+
+/// How the tables of a database stand to this version of Keyward.
+///
+/// Migrations are named by their versions, such as `20261121090000`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SchemaState {
+    /// There are no tables of Keyward.
+    Empty,
+    /// Migrations that this version knows are missing.
+    Outdated {
+        /// The newest migration of the database.
+        newest: String,
+    },
+    /// All migrations that this version knows, and no other.
+    Current,
+    /// A newer version has migrated the database, and only added to it: this version can work with it.
+    NewerCompatible {
+        /// The newest migration of the database.
+        newest: String,
+    },
+    /// A newer version has migrated the database to what this version cannot work with.
+    NewerIncompatible {
+        /// The newest migration of the database.
+        newest: String,
+    },
+}
+
+/// What [`PostgresStore::migrate`](crate::postgres::PostgresStore::migrate) and
+/// [`SqliteStore::migrate`](crate::sqlite::SqliteStore::migrate) have done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Migrated {
+    /// Nothing: the tables were up to date, or those of a newer version that this one can work with.
+    Nothing,
+    /// Made the tables in an empty database.
+    Made {
+        /// Their migration.
+        to: String,
+    },
+    /// Brought the tables up to date.
+    Upgraded {
+        /// The newest migration before.
+        from: String,
+        /// The newest migration now.
+        to: String,
+    },
+}
+
+impl SchemaState {
+    /// `minimum_reader` is what the table `schema_compatibility` says, if there is one.
+    pub(crate) fn of(
+        known: &BTreeSet<String>,
+        applied: &BTreeSet<String>,
+        minimum_reader: Option<&str>,
+    ) -> Self {
+        let Some(newest) = applied.last().cloned() else {
+            return Self::Empty;
+        };
+        match (applied.is_subset(known), known.is_subset(applied)) {
+            (true, true) => Self::Current,
+            (true, false) => Self::Outdated { newest },
+            (false, has_all_known) => {
+                let is_read_by_this = minimum_reader.is_some_and(|minimum| known.contains(minimum));
+                if has_all_known && is_read_by_this {
+                    Self::NewerCompatible { newest }
+                } else {
+                    Self::NewerIncompatible { newest }
+                }
+            }
+        }
+    }
+
+    /// Whether this version can read and write these tables.
+    #[must_use]
+    pub const fn is_usable(&self) -> bool {
+        match self {
+            Self::Current | Self::NewerCompatible { .. } => true,
+            Self::Empty | Self::Outdated { .. } | Self::NewerIncompatible { .. } => false,
+        }
+    }
+
+    /// What bringing tables in this state to the newest migration of this version was.
+    pub(crate) fn migrated_to(self, to: String) -> Migrated {
+        match self {
+            Self::Empty => Migrated::Made { to },
+            Self::Outdated { newest: from } => Migrated::Upgraded { from, to },
+            Self::Current | Self::NewerCompatible { .. } | Self::NewerIncompatible { .. } => {
+                Migrated::Nothing
+            }
+        }
+    }
+}
+
+#[derive(QueryableByName)]
+pub(crate) struct AppliedMigration {
+    #[diesel(sql_type = Text)]
+    pub(crate) version: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    fn versions(versions: &[&str]) -> BTreeSet<String> {
+        versions.iter().map(|&version| version.to_owned()).collect()
+    }
+
+    fn newest(newest: &str) -> String {
+        newest.to_owned()
+    }
+
+    #[test]
+    fn state_tells_older_from_newer_and_additive_from_breaking() {
+        let known = versions(&["1", "2"]);
+        let of = |applied: &[&str], minimum| SchemaState::of(&known, &versions(applied), minimum);
+        assert_eq!(of(&[], None), SchemaState::Empty);
+        assert_eq!(of(&["1"], None), SchemaState::Outdated { newest: newest("1") });
+        assert_eq!(of(&["1", "2"], Some("2")), SchemaState::Current);
+        let compatible = SchemaState::NewerCompatible { newest: newest("3") };
+        assert_eq!(of(&["1", "2", "3"], Some("1")), compatible);
+        assert_eq!(of(&["1", "2", "3"], Some("2")), compatible);
+        let incompatible = SchemaState::NewerIncompatible { newest: newest("3") };
+        assert_eq!(of(&["1", "2", "3"], Some("3")), incompatible);
+        assert_eq!(of(&["1", "2", "3"], None), incompatible, "nothing vouches for it");
+        assert_eq!(
+            of(&["1", "3"], Some("1")),
+            incompatible,
+            "a migration that is known is missing"
+        );
+    }
+
+    /// The first line of `up.sql` says it for people; `schema_compatibility` for the version before.
+    #[test]
+    fn every_migration_declares_whether_it_is_additive() {
+        for database in ["postgres", "sqlite"] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("migrations")
+                .join(database);
+            for migration in fs::read_dir(folder).unwrap() {
+                let migration = migration.unwrap().path();
+                let up = fs::read_to_string(migration.join("up.sql")).unwrap();
+                let name = migration.file_name().unwrap().to_str().unwrap();
+                let version: String = name.chars().filter(char::is_ascii_digit).take(14).collect();
+                let update = format!("UPDATE schema_compatibility SET minimum_reader = '{version}';");
+                match up.lines().next() {
+                    Some("-- Kind: additive") => assert!(
+                        !up.contains("UPDATE schema_compatibility"),
+                        "{name} is additive, and shuts the version before out"
+                    ),
+                    Some("-- Kind: breaking") => assert!(up.contains(&update), "{name} lacks: {update}"),
+                    other => panic!(
+                        "{database}/{name} must begin with `-- Kind: additive` or `-- Kind: breaking`, not {other:?}: \
+                         see CONTRIBUTING.md"
+                    ),
+                }
+            }
+        }
+    }
+}

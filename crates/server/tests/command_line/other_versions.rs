@@ -1,0 +1,153 @@
+//! Databases that another version of Keyward has migrated.
+
+use crate::keyward::{Answer, Keyward};
+use crate::needing_a_database::NEEDING_A_DATABASE;
+use crate::place::Place;
+use crate::server::Server;
+use crate::setup::PASSWORD;
+use crate::versions::{NEWER, applied, break_compatibility, make_newer, make_older};
+
+const BREAKING: &str = "the database has migration 29991231235959, which this version of Keyward does not know: start the \
+                        newer version";
+const MOVING: &str = "the database has migration 29991231235959, which this version of Keyward does not know: use the \
+                      newer version to export and import, which move everything";
+const ADDITIVE: &str = "a newer version of Keyward has migrated the database, and only added to it: this version goes on \
+                        working; replace it soon";
+
+async fn set_up_on_both(test: &str) -> [Place; 2] {
+    let places = [Place::server().await, Place::file(test)];
+    for place in &places {
+        place.bootstrap();
+    }
+    places
+}
+
+fn run(place: &Place, command: &[&str]) -> Answer {
+    place.keyward(command).input(PASSWORD).run()
+}
+
+fn is(command: &[&str], names: &[&str]) -> bool {
+    command.first().is_some_and(|first| names.contains(first))
+}
+
+#[tokio::test]
+async fn no_command_touches_tables_that_a_newer_version_broke() {
+    for place in set_up_on_both("newer-breaking").await {
+        make_newer(&place).await;
+        break_compatibility(&place).await;
+        let before = applied(&place).await;
+        for command in NEEDING_A_DATABASE {
+            assert_eq!(run(&place, command).refusal(), BREAKING, "{command:?}");
+        }
+        assert_eq!(applied(&place).await, before);
+    }
+}
+
+#[tokio::test]
+async fn commands_and_servers_work_beside_a_newer_version_that_only_added() {
+    for place in set_up_on_both("newer-additive").await {
+        make_newer(&place).await;
+        let before = applied(&place).await;
+        for command in NEEDING_A_DATABASE
+            .into_iter()
+            .filter(|command| !is(command, &["serve"]))
+        {
+            let answer = run(&place, command);
+            if is(command, &["export", "import"]) {
+                assert_eq!(answer.refusal(), MOVING, "{command:?}");
+            } else {
+                assert!(answer.errors.contains(ADDITIVE), "{command:?}: {answer:?}");
+                assert!(answer.errors.contains(NEWER), "{command:?}: {answer:?}");
+            }
+        }
+        let revoke = [
+            "admin",
+            "revoke",
+            "--organization=acme-sons",
+            "--username=ada",
+            "--reason=leak",
+        ];
+        run(&place, &revoke).success();
+
+        let mut server = Server::spawn(place.keyward(&["serve", "--listen=127.0.0.1:0"]));
+        assert_eq!(server.event(ADDITIVE)["migration"], NEWER);
+        let server = server.listening();
+        assert_eq!(server.get("/readyz").status, 200);
+        assert_eq!(applied(&place).await, before);
+    }
+}
+
+#[tokio::test]
+async fn no_command_but_migrate_and_serve_migrates_an_older_database() {
+    for place in set_up_on_both("older").await {
+        let (from, to) = make_older(&place).await;
+        let before = applied(&place).await;
+        let others = NEEDING_A_DATABASE
+            .into_iter()
+            .filter(|command| !is(command, &["serve", "migrate"]));
+        for command in others {
+            assert_eq!(
+                run(&place, command).refusal(),
+                format!(
+                    "the database has the tables of an older version of Keyward (its newest migration is {from}), and this \
+                     command leaves them so: run `keyward migrate` or start this version's server to bring it up to date, \
+                     or use the older version"
+                ),
+                "{command:?}"
+            );
+            assert_eq!(applied(&place).await, before, "{command:?}");
+        }
+        let migrated = run(&place, &["migrate"]);
+        assert_eq!(
+            migrated.errors,
+            format!("Migrated the database from {from} to {to}.\n")
+        );
+        assert_eq!(migrated.success(), "");
+
+        make_older(&place).await;
+        let mut server = Server::spawn(place.keyward(&["serve", "--listen=127.0.0.1:0"]));
+        let event = server.event("migrated the database");
+        assert_eq!((&event["from"], &event["to"]), (&from.into(), &to.into()));
+        assert_eq!(server.listening().get("/readyz").status, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_never_migrated_under_the_server_that_serves_it() {
+    let place = Place::file("older-served");
+    place.bootstrap();
+    let _server = place.serve(&[]);
+    make_older(&place).await;
+    let before = applied(&place).await;
+    let answer = run(&place, &["migrate"]);
+    assert!(
+        answer
+            .refusal()
+            .contains("is served already by another `keyward serve`"),
+        "{answer:?}"
+    );
+    assert_eq!(applied(&place).await, before);
+}
+
+#[tokio::test]
+async fn commands_on_empty_tables_make_none_unless_an_installation_begins_with_them() {
+    let place = Place::server().await;
+    for command in NEEDING_A_DATABASE {
+        if crate::needing_a_database::acts_on_what_is_there(command) {
+            let answer = run(&place, command);
+            assert!(
+                answer.refusal().starts_with("Keyward is not set up yet"),
+                "{command:?}: {answer:?}"
+            );
+            assert_eq!(applied(&place).await, [""; 0], "{command:?}");
+        }
+    }
+    Keyward::new(&["admin", "setup-link"])
+        .database(match &place {
+            Place::Server(database) => database.url(),
+            Place::File(_) => panic!("not on a server"),
+        })
+        .run()
+        .success();
+    assert!(!applied(&place).await.is_empty());
+}
