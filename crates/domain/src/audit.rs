@@ -45,6 +45,8 @@ pub enum Actor {
     ApiKey(ApiKeyId),
     /// Whoever runs the command line on the server.
     Administrator,
+    /// The removal of what is kept no longer, by a server or by `keyward clean-up`.
+    Retention,
     /// Somebody who has not proved who they are: a refused sign-in, or the first-run setup.
     Anonymous,
 }
@@ -78,6 +80,7 @@ impl Actor {
             Self::User(_) => "user",
             Self::ApiKey(_) => "api_key",
             Self::Administrator => "administrator",
+            Self::Retention => "retention",
             Self::Anonymous => "anonymous",
         }
     }
@@ -88,7 +91,7 @@ impl Actor {
         match self {
             Self::User(id) => Some(Subject::User(id)),
             Self::ApiKey(id) => Some(Subject::ApiKey(id)),
-            Self::Administrator | Self::Anonymous => None,
+            Self::Administrator | Self::Retention | Self::Anonymous => None,
         }
     }
 
@@ -97,7 +100,7 @@ impl Actor {
     pub const fn api_key(self) -> Option<ApiKeyId> {
         match self {
             Self::ApiKey(key) => Some(key),
-            Self::User(_) | Self::Administrator | Self::Anonymous => None,
+            Self::User(_) | Self::Administrator | Self::Retention | Self::Anonymous => None,
         }
     }
 }

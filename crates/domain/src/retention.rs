@@ -5,6 +5,7 @@
 //! time does not fill the database for ever. What happened stays in the audit log, for ever unless somebody says
 //! otherwise. Organizations, users, memberships and projects stay: the audit log is about them.
 
+mod clock_check;
 mod periods;
 pub mod ports;
 
@@ -12,12 +13,13 @@ use std::sync::Arc;
 
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 
-use crate::audit::{Act, Action, Actor, RequestSource, Subject};
+use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::id::IdGenerator;
 use crate::ports::StorageError;
 use crate::words::words;
 
+pub use clock_check::{ClockDoubt, ClockLook, ClockRecord, ClockWitnesses};
 pub use periods::{InvalidRetentionPeriod, RetentionPeriods};
 use ports::{RemoveAuditEventsError, RetentionStore};
 
@@ -37,7 +39,7 @@ words! {
     }
 }
 
-/// Removes what is kept no longer, portion by portion.
+/// Removes what is kept no longer, run by run and portion by portion.
 ///
 /// Any number of processes may do so at once.
 #[derive(Clone)]
@@ -71,43 +73,90 @@ impl Retention {
         }
     }
 
-    /// Removes at most [`Retention::PORTION`] things of a kind whose time is over, and says how many. None are left, or
-    /// another process removes them, when it is 0.
+    /// Begins to remove: looks at the clock, and from here on everything is judged by this moment.
     ///
     /// # Errors
-    /// See [`RemoveOutlivedError`].
-    pub async fn remove_some(&self, kind: Outlived) -> Result<u32, RemoveOutlivedError> {
+    /// See [`RemoveOutlivedError`]: nothing goes while the clock is in doubt.
+    pub async fn begin(&self) -> Result<RetentionRun, RemoveOutlivedError> {
         let now = self.clock.now();
-        let periods = &self.periods;
+        match self.store.look_at_clock(now).await? {
+            Some(doubt) => Err(RemoveOutlivedError::Clock(doubt)),
+            None => Ok(RetentionRun {
+                retention: self.clone(),
+                now,
+                event_is_written: false,
+            }),
+        }
+    }
+}
+
+/// One removal of everything whose time is over by a moment.
+pub struct RetentionRun {
+    retention: Retention,
+    now: DateTime<Utc>,
+    event_is_written: bool,
+}
+
+impl RetentionRun {
+    /// What was over before this moment goes; nothing of a kind that stays for ever.
+    #[must_use]
+    pub fn goes_before(&self, kind: Outlived) -> Option<DateTime<Utc>> {
+        let periods = &self.retention.periods;
         let period = match kind {
             Outlived::DeadKeys => Some(periods.dead_keys()),
             Outlived::EndedInvitations => Some(periods.ended_invitations()),
             Outlived::ExpiredSessions => Some(periods.expired_sessions()),
-            Outlived::EmptyThrottleBuckets => Some(Self::CLOCKS_DIFFER),
+            Outlived::EmptyThrottleBuckets => Some(Retention::CLOCKS_DIFFER),
             Outlived::AuditEvents => periods.audit_events(),
         };
-        let Some(before) = period.and_then(|period| now.checked_sub_signed(period)) else {
+        let before = self.now.checked_sub_signed(period?)?;
+        Some(match kind {
+            Outlived::AuditEvents => start_of_day(before),
+            Outlived::DeadKeys
+            | Outlived::EndedInvitations
+            | Outlived::ExpiredSessions
+            | Outlived::EmptyThrottleBuckets => before,
+        })
+    }
+
+    /// Removes at most so many things of a kind whose time is over, and says how many. None are left, or another process
+    /// removes them, when it is 0.
+    ///
+    /// # Errors
+    /// See [`RemoveOutlivedError`].
+    pub async fn remove_some(&mut self, kind: Outlived, at_most: u32) -> Result<u32, RemoveOutlivedError> {
+        let Some(before) = self.goes_before(kind) else {
             return Ok(0);
         };
-        let (store, at_most) = (&self.store, Self::PORTION);
+        let store = &self.retention.store;
         let removed = match kind {
             Outlived::DeadKeys => store.remove_dead_keys(before, at_most).await?,
             Outlived::EndedInvitations => store.remove_ended_invitations(before, at_most).await?,
             Outlived::ExpiredSessions => store.remove_expired_sessions(before, at_most).await?,
             Outlived::EmptyThrottleBuckets => store.remove_empty_throttle_buckets(before, at_most).await?,
             Outlived::AuditEvents => {
-                let act = Act::new(&self.ids, now, Actor::Administrator, RequestSource::default());
-                let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
-                store
-                    .remove_audit_events(start_of_day(before), at_most, event)
-                    .await?
+                let event = (!self.event_is_written).then(|| self.event());
+                let removed = store.remove_audit_events(before, at_most, event).await?;
+                self.event_is_written |= removed > 0;
+                removed
             }
         };
         Ok(removed)
     }
+
+    /// One for all portions of the run.
+    fn event(&self) -> AuditEvent {
+        let act = Act::new(
+            &self.retention.ids,
+            self.now,
+            Actor::Retention,
+            RequestSource::default(),
+        );
+        act.event(Action::RemoveAuditEvents, Subject::Installation)
+    }
 }
 
-/// Audit events go a day at a time: each removal is an event itself, and there should be few of them.
+/// Audit events go a day at a time: the removal is an event itself, and there should be few of them.
 fn start_of_day(moment: DateTime<Utc>) -> DateTime<Utc> {
     moment.date_naive().and_time(NaiveTime::MIN).and_utc()
 }
@@ -118,6 +167,9 @@ pub enum RemoveOutlivedError {
     /// This process may only add audit events.
     #[error("the database lets its user only add audit events, and remove none")]
     NotAllowed,
+    /// The clock may be wrong.
+    #[error(transparent)]
+    Clock(ClockDoubt),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use keyward_domain::retention::{Outlived, RemoveOutlivedError, Retention};
+use keyward_domain::ports::StorageError;
+use keyward_domain::retention::{Outlived, RemoveOutlivedError, Retention, RetentionRun};
 use tokio::time::Instant;
 
 /// The shortest pause between two portions.
@@ -12,22 +13,29 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 /// it much to do; but what becomes too old meanwhile, a little all the time, must not keep a removal from its end.
 pub(crate) const MOST_SMALL_PORTIONS: u32 = 100;
 
+/// How often in a row a portion may fail. Each is half of the one before: 500, 250, … 1, 1.
+pub(crate) const MOST_FAILURES: u32 = 10;
+
 /// Removes one kind of what is over, portion by portion.
 pub(crate) struct Removal<'a> {
-    retention: &'a Retention,
+    run: &'a mut RetentionRun,
     kind: Outlived,
     removed: u64,
+    portion: u32,
     small_portions: u32,
+    failures: u32,
 }
 
 impl<'a> Removal<'a> {
     /// Has removed nothing yet.
-    pub(crate) const fn of(kind: Outlived, retention: &'a Retention) -> Self {
+    pub(crate) const fn of(kind: Outlived, run: &'a mut RetentionRun) -> Self {
         Self {
-            retention,
+            run,
             kind,
             removed: 0,
+            portion: Retention::PORTION,
             small_portions: 0,
+            failures: 0,
         }
     }
 
@@ -38,13 +46,33 @@ impl<'a> Removal<'a> {
 
     /// Removes a portion, and says how long to leave the database to others before the next; none when it was the last.
     ///
-    /// The pause is as long as the portion took, so that at most half of the time of a database's only writer is taken.
+    /// The pause is as long as the portion took, so that at most half of the time of a database's only writer is taken. A
+    /// portion that was too much for the database, or came at a bad time, is tried again, and half of it.
     pub(crate) async fn next_portion(&mut self) -> Result<Option<Duration>, RemoveOutlivedError> {
         let begun = Instant::now();
-        let removed = self.retention.remove_some(self.kind).await?;
+        let outcome = self.run.remove_some(self.kind, self.portion).await;
+        let pause = begun.elapsed().max(SHORTEST_PAUSE);
+        let removed = match outcome {
+            Ok(removed) => removed,
+            Err(error) if may_pass(&error) && self.failures + 1 < MOST_FAILURES => {
+                self.failures += 1;
+                self.portion = (self.portion / 2).max(1);
+                // Whatever is in the way gets more time with each failure.
+                return Ok(Some(pause * 2_u32.pow(self.failures.min(4))));
+            }
+            Err(error) => return Err(error),
+        };
+        self.failures = 0;
         self.removed += u64::from(removed);
-        self.small_portions += u32::from(removed < Retention::PORTION);
+        self.small_portions += u32::from(removed < self.portion);
         let is_last = removed == 0 || self.small_portions == MOST_SMALL_PORTIONS;
-        Ok((!is_last).then(|| begun.elapsed().max(SHORTEST_PAUSE)))
+        Ok((!is_last).then_some(pause))
     }
+}
+
+fn may_pass(error: &RemoveOutlivedError) -> bool {
+    matches!(
+        error,
+        RemoveOutlivedError::Storage(StorageError::Unavailable(_) | StorageError::OutcomeUnknown(_))
+    )
 }

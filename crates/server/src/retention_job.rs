@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::{Outlived, RemoveOutlivedError, Retention};
 use tokio::sync::watch;
@@ -20,6 +21,9 @@ use crate::removal::Removal;
 /// How long to rest between two runs. The shortest period is counted in days.
 const REST: Duration = Duration::from_secs(60 * 60);
 
+/// How long to rest after a run in which something failed.
+const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
+
 /// How long the process stays for a portion when it ends. One that is cut off removes nothing.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -28,6 +32,8 @@ pub(crate) struct RetentionJob {
     retention: Retention,
     /// What the last run could not remove.
     failing: HashSet<Outlived>,
+    /// The last run could not even look at the clock.
+    cannot_begin: bool,
     has_told_who_may: bool,
 }
 
@@ -46,37 +52,81 @@ impl RetentionJob {
         Self {
             retention,
             failing: HashSet::new(),
+            cannot_begin: false,
             has_told_who_may: false,
         }
     }
 
-    /// Removes what there is, and once an hour from then on.
+    /// Removes what there is, and once an hour from then on; sooner again if something failed.
     pub(crate) fn start(mut self) -> RunningRetentionJob {
         let (end, mut ended) = watch::channel(());
         let task = tokio::spawn(async move {
-            while self.run(&mut ended).await.is_continue() && rest(REST, &mut ended).await.is_continue() {}
+            while self.run(&mut ended).await.is_continue() {
+                let rest_for = if self.failing.is_empty() && !self.cannot_begin {
+                    REST
+                } else {
+                    REST_AFTER_FAILURE
+                };
+                if rest(rest_for, &mut ended).await.is_break() {
+                    break;
+                }
+            }
         });
         RunningRetentionJob { end, task }
     }
 
     /// One run through everything.
     async fn run(&mut self, end: &mut End) -> ControlFlow<()> {
+        let mut run = match self.retention.begin().await {
+            Ok(run) => run,
+            Err(error) => {
+                self.tell_why_it_cannot_begin(&error);
+                return ControlFlow::Continue(());
+            }
+        };
+        self.cannot_begin = false;
         let mut failures = Vec::new();
         for kind in Outlived::ALL {
-            let mut removal = Removal::of(*kind, &self.retention);
+            let before = run.goes_before(*kind);
+            let mut removal = Removal::of(*kind, &mut run);
             let outcome = remove_all(&mut removal, end).await;
             let removed = removal.removed();
             if removed > 0 {
-                info!(kind = kind.as_str(), removed, "removed what is kept no longer");
+                info!(
+                    kind = kind.as_str(),
+                    removed,
+                    over_before = before.map(in_words),
+                    "removed what is kept no longer"
+                );
             }
             match outcome {
                 Ok(is_asked_to_end) => is_asked_to_end?,
                 Err(RemoveOutlivedError::NotAllowed) => self.tell_who_may(),
                 Err(RemoveOutlivedError::Storage(error)) => failures.push((*kind, error)),
+                // Cannot happen: the clock was looked at before.
+                Err(RemoveOutlivedError::Clock(_)) => {}
             }
         }
         self.report(&failures);
         ControlFlow::Continue(())
+    }
+
+    /// A doubt about the clock every hour, until somebody has seen it; a database that is away once.
+    fn tell_why_it_cannot_begin(&mut self, error: &RemoveOutlivedError) {
+        match error {
+            RemoveOutlivedError::Clock(doubt) => {
+                warn!(cause = %doubt, "nothing is removed, since the clock may be wrong");
+            }
+            RemoveOutlivedError::Storage(_) | RemoveOutlivedError::NotAllowed => {
+                if !self.cannot_begin {
+                    warn!(
+                        cause = sentence(error),
+                        "what is kept no longer cannot be removed, and is tried again every minute"
+                    );
+                }
+                self.cannot_begin = true;
+            }
+        }
     }
 
     /// Once: what is to be done about it is for a person to do.
@@ -100,7 +150,7 @@ impl RetentionJob {
                 kind = kind.as_str(),
                 others = new.count(),
                 cause = sentence(error),
-                "what is kept no longer cannot be removed, and stays until an hour when it can"
+                "what is kept no longer cannot be removed, and is tried again every minute"
             ),
             None if failures.is_empty() && !self.failing.is_empty() => {
                 info!("what is kept no longer is removed again");
@@ -109,6 +159,10 @@ impl RetentionJob {
         }
         self.failing = failures.iter().map(|(kind, _)| *kind).collect();
     }
+}
+
+fn in_words(moment: DateTime<Utc>) -> String {
+    moment.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// Removes portion after portion, until none is left or it is asked to end. Only the rests are cut short, never a portion.

@@ -7,6 +7,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
+use super::ClockDoubt;
 use crate::audit::AuditEvent;
 use crate::ports::StorageError;
 
@@ -14,6 +15,11 @@ use crate::ports::StorageError;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
+    /// Looks at a clock that says it is `now`, before anything is removed by it: MUST ask
+    /// [`ClockWitnesses::look`](super::ClockWitnesses::look) with all witnesses that it has, and keep the record that
+    /// comes of it, in one transaction. Why the clock is not believed, if it is not.
+    async fn look_at_clock(&self, now: DateTime<Utc>) -> Result<Option<ClockDoubt>, StorageError>;
+
     /// Removes keys that were revoked before this moment, and keys that were never revoked of memberships that ended
     /// before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since). Writes no audit event, and removes none.
     ///
@@ -46,13 +52,15 @@ pub trait RetentionStore: Send + Sync {
     /// Removes audit events that happened before this moment, oldest identifiers first, of all organizations and of
     /// none.
     ///
-    /// If it removes any, it MUST write the given event in the same transaction; else it MUST NOT. It is the only way
-    /// to remove events, and there MUST be none to change them.
+    /// If it removes any, it MUST write the given event, if one is given, in the same transaction; else it MUST NOT. It is
+    /// the only way to remove events, and there MUST be none to change them. A store with a clock of its own MUST keep
+    /// events that are younger than
+    /// [`SHORTEST_FOR_AUDIT_EVENTS`](super::RetentionPeriods::SHORTEST_FOR_AUDIT_EVENTS) by it.
     async fn remove_audit_events(
         &self,
         before: DateTime<Utc>,
         at_most: u32,
-        event: AuditEvent,
+        event: Option<AuditEvent>,
     ) -> Result<u32, RemoveAuditEventsError>;
 }
 

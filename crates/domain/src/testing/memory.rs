@@ -34,6 +34,7 @@ use crate::organization::Organization;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::project::Project;
+use crate::retention::ClockRecord;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::session::{Session, SessionDigest};
@@ -65,6 +66,7 @@ struct State {
     throttle: HashMap<[u8; 32], DateTime<Utc>>,
     setup_link: Option<(SetupDigest, DateTime<Utc>)>,
     events: Vec<AuditEvent>,
+    clock: Option<ClockRecord>,
 }
 
 struct StoredInvitation {

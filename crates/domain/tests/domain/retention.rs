@@ -1,6 +1,6 @@
 //! For how long what is over stays.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::{Action, Actor, AuditEvent, Subject};
@@ -8,11 +8,18 @@ use keyward_domain::clock::Clock;
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::ports::{MockRetentionStore, RemoveAuditEventsError};
 use keyward_domain::retention::{
-    InvalidRetentionPeriod, Outlived, RemoveOutlivedError, Retention, RetentionPeriods,
+    ClockDoubt, InvalidRetentionPeriod, Outlived, RemoveOutlivedError, Retention, RetentionPeriods,
+    RetentionRun,
 };
 use keyward_domain::testing::Builder;
 
 const PORTION: u32 = Retention::PORTION;
+
+/// A run of a retention whose clock is believed.
+async fn run(mut store: MockRetentionStore, periods: RetentionPeriods) -> RetentionRun {
+    store.expect_look_at_clock().returning(|_| Ok(None));
+    retention(store, periods).0.begin().await.unwrap()
+}
 
 fn retention(store: MockRetentionStore, periods: RetentionPeriods) -> (Retention, DateTime<Utc>) {
     let make = Builder::new(1);
@@ -41,8 +48,8 @@ async fn dead_keys_stay_90_days_unless_told_otherwise() {
             .expect_remove_dead_keys()
             .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == PORTION)
             .return_once(|_, _| Ok(7));
-        let (retention, _) = retention(store, periods);
-        assert_eq!(retention.remove_some(Outlived::DeadKeys).await.unwrap(), 7);
+        let mut run = run(store, periods).await;
+        assert_eq!(run.remove_some(Outlived::DeadKeys, PORTION).await.unwrap(), 7);
     }
 }
 
@@ -57,9 +64,11 @@ async fn ended_invitations_stay_30_days_unless_told_otherwise() {
             .expect_remove_ended_invitations()
             .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == PORTION)
             .return_once(|_, _| Ok(7));
-        let (retention, _) = retention(store, periods);
+        let mut run = run(store, periods).await;
         assert_eq!(
-            retention.remove_some(Outlived::EndedInvitations).await.unwrap(),
+            run.remove_some(Outlived::EndedInvitations, PORTION)
+                .await
+                .unwrap(),
             7
         );
     }
@@ -76,8 +85,11 @@ async fn expired_sessions_stay_a_day_unless_told_otherwise() {
             .expect_remove_expired_sessions()
             .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == PORTION)
             .return_once(|_, _| Ok(7));
-        let (retention, _) = retention(store, periods);
-        assert_eq!(retention.remove_some(Outlived::ExpiredSessions).await.unwrap(), 7);
+        let mut run = run(store, periods).await;
+        assert_eq!(
+            run.remove_some(Outlived::ExpiredSessions, PORTION).await.unwrap(),
+            7
+        );
     }
 }
 
@@ -88,10 +100,9 @@ async fn empty_throttle_buckets_stay_as_long_as_clocks_may_differ() {
         .expect_remove_empty_throttle_buckets()
         .withf(|before, at_most| *before == now() - TimeDelta::hours(1) && *at_most == PORTION)
         .return_once(|_, _| Ok(7));
-    let (retention, _) = retention(store, RetentionPeriods::default());
+    let mut run = run(store, RetentionPeriods::default()).await;
     assert_eq!(
-        retention
-            .remove_some(Outlived::EmptyThrottleBuckets)
+        run.remove_some(Outlived::EmptyThrottleBuckets, PORTION)
             .await
             .unwrap(),
         7
@@ -101,8 +112,8 @@ async fn empty_throttle_buckets_stay_as_long_as_clocks_may_differ() {
 #[tokio::test]
 async fn audit_events_stay_for_ever_unless_told_otherwise() {
     // A call of the store would be one too many.
-    let (retention, _) = retention(MockRetentionStore::new(), RetentionPeriods::default());
-    assert_eq!(retention.remove_some(Outlived::AuditEvents).await.unwrap(), 0);
+    let mut run = run(MockRetentionStore::new(), RetentionPeriods::default()).await;
+    assert_eq!(run.remove_some(Outlived::AuditEvents, PORTION).await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -110,14 +121,15 @@ async fn audit_events_go_by_whole_days_and_with_an_event() {
     let mut store = MockRetentionStore::new();
     store
         .expect_remove_audit_events()
-        .withf(|before, at_most, event: &AuditEvent| {
+        .withf(|before, at_most, event: &Option<AuditEvent>| {
             let midnight = "00:00:00".parse().unwrap();
             let day = (now() - TimeDelta::days(400)).date_naive();
+            let event = event.as_ref().unwrap();
             *before == day.and_time(midnight).and_utc()
                 && *at_most == PORTION
                 && event.action == Action::RemoveAuditEvents
                 && event.subject == Subject::Installation
-                && event.actor == Actor::Administrator
+                && event.actor == Actor::Retention
                 && event.organization_id.is_none()
                 && event.at == now()
         })
@@ -125,8 +137,8 @@ async fn audit_events_go_by_whole_days_and_with_an_event() {
     let periods = RetentionPeriods::default()
         .with_audit_events(TimeDelta::days(400))
         .unwrap();
-    let (retention, _) = retention(store, periods);
-    assert_eq!(retention.remove_some(Outlived::AuditEvents).await.unwrap(), 7);
+    let mut run = run(store, periods).await;
+    assert_eq!(run.remove_some(Outlived::AuditEvents, PORTION).await.unwrap(), 7);
 }
 
 #[tokio::test]
@@ -141,13 +153,13 @@ async fn who_may_not_remove_events_is_told_so() {
     let periods = RetentionPeriods::default()
         .with_audit_events(TimeDelta::days(30))
         .unwrap();
-    let (retention, _) = retention(store, periods);
+    let mut run = run(store, periods).await;
     assert!(matches!(
-        retention.remove_some(Outlived::AuditEvents).await,
+        run.remove_some(Outlived::AuditEvents, PORTION).await,
         Err(RemoveOutlivedError::NotAllowed)
     ));
     assert!(matches!(
-        retention.remove_some(Outlived::DeadKeys).await,
+        run.remove_some(Outlived::DeadKeys, PORTION).await,
         Err(RemoveOutlivedError::Storage(StorageError::Unavailable(_)))
     ));
 }
@@ -157,8 +169,8 @@ async fn a_period_that_began_before_time_keeps_everything() {
     let periods = RetentionPeriods::default()
         .with_dead_keys(TimeDelta::MAX)
         .unwrap();
-    let (retention, _) = retention(MockRetentionStore::new(), periods);
-    assert_eq!(retention.remove_some(Outlived::DeadKeys).await.unwrap(), 0);
+    let mut run = run(MockRetentionStore::new(), periods).await;
+    assert_eq!(run.remove_some(Outlived::DeadKeys, PORTION).await.unwrap(), 0);
 }
 
 #[test]
@@ -177,5 +189,53 @@ fn periods_are_not_shorter_than_they_are_safe() {
     assert_eq!(
         periods().with_audit_events(almost(30)).unwrap_err().to_string(),
         "expected at least 30 days"
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_removed_while_the_clock_is_in_doubt() {
+    let mut store = MockRetentionStore::new();
+    let doubt = ClockDoubt::Differs {
+        ours: now(),
+        database: now() - TimeDelta::days(400),
+    };
+    store
+        .expect_look_at_clock()
+        .withf(|moment| *moment == now())
+        .return_once(move |_| Ok(Some(doubt)));
+    let (retention, _) = retention(store, RetentionPeriods::default());
+    let refused = retention.begin().await;
+    assert!(matches!(refused, Err(RemoveOutlivedError::Clock(told)) if told == doubt));
+}
+
+#[tokio::test]
+async fn a_run_of_many_portions_writes_one_event_with_the_first_that_removes_any() {
+    let mut store = MockRetentionStore::new();
+    let mut answers = [
+        Ok(0),
+        Err(StorageError::Unavailable("slow".into()).into()),
+        Ok(5),
+        Ok(3),
+    ]
+    .into_iter();
+    let with_event = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&with_event);
+    store.expect_remove_audit_events().returning(move |_, _, event| {
+        told.lock().unwrap().push(event.map(|event| event.id));
+        answers.next().unwrap()
+    });
+    let periods = RetentionPeriods::default()
+        .with_audit_events(TimeDelta::days(30))
+        .unwrap();
+    let mut run = run(store, periods).await;
+    for _ in 0..4 {
+        let _ = run.remove_some(Outlived::AuditEvents, PORTION).await;
+    }
+    let [Some(first), Some(second), Some(third), None] = with_event.lock().unwrap()[..] else {
+        panic!("the first three have one, the last none");
+    };
+    assert!(
+        first < second && second < third,
+        "one whose outcome is unknown is never sent again"
     );
 }

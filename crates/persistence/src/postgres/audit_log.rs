@@ -115,16 +115,18 @@ impl TryFrom<EventRow> for AuditEvent {
     fn try_from(row: EventRow) -> Result<Self, StorageError> {
         let stored = StoredRow::new("audit_events", row.id);
         let address = row.source_address.map(|address| address.parse::<IpAddr>());
+        let actor = actor::from_columns(
+            &stored,
+            ("actor_kind", &row.actor_kind),
+            ("actor_id", row.actor_id),
+        )?;
+        let action = stored.word("action", Action::from_word(&row.action))?;
         Ok(Self {
             id: AuditEventId::from_uuid(row.id),
             at: row.occurred_at,
             organization_id: row.organization_id.map(OrganizationId::from_uuid),
-            actor: actor::from_columns(
-                &stored,
-                ("actor_kind", &row.actor_kind),
-                ("actor_id", row.actor_id),
-            )?,
-            action: stored.word("action", Action::from_word(&row.action))?,
+            actor: actor::of_event(action, actor),
+            action,
             subject: subject::from_columns(
                 &stored,
                 ("subject_kind", &row.subject_kind),

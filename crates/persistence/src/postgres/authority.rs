@@ -34,7 +34,7 @@ pub(super) async fn may_administer(
     match actor {
         Actor::User(user) => is_owner(connection, organization, user).await,
         Actor::Administrator => Ok(true),
-        Actor::ApiKey(_) | Actor::Anonymous => Ok(false),
+        Actor::ApiKey(_) | Actor::Retention | Actor::Anonymous => Ok(false),
     }
 }
 

@@ -32,6 +32,7 @@ pub const MIGRATIONS_KEY: &str = concat!(
     include_str!("../../migrations/postgres/2026-11-21-160000_invitation_forms/up.sql"),
     include_str!("../../migrations/postgres/2026-11-21-170000_retention/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-130000_schema_compatibility/up.sql"),
+    include_str!("../../migrations/postgres/2026-11-22-130100_retention_clock/up.sql"),
 );
 
 /// Only one process migrates a database at a time; this is what it locks. (ASCII: `keyward`.)

@@ -4,6 +4,7 @@
 //! holds; keys and audit events are for one server at a time, and the others find nothing to do.
 
 mod audit_events;
+mod clock;
 mod dead_keys;
 
 use async_trait::async_trait;
@@ -13,6 +14,7 @@ use diesel::sql_types::{BigInt, Bool, Timestamptz};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
+use keyward_domain::retention::ClockDoubt;
 use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
 use keyward_domain::sign_in::session::Session;
 
@@ -22,6 +24,11 @@ use crate::retention::counted;
 
 #[async_trait]
 impl RetentionStore for PostgresStore {
+    async fn look_at_clock(&self, now: DateTime<Utc>) -> Result<Option<ClockDoubt>, StorageError> {
+        self.change(move |connection| Box::pin(clock::look(connection, now)))
+            .await
+    }
+
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
         self.change(move |connection| Box::pin(dead_keys::remove(connection, dead_before, at_most)))
             .await
@@ -60,7 +67,7 @@ impl RetentionStore for PostgresStore {
         &self,
         before: DateTime<Utc>,
         at_most: u32,
-        event: AuditEvent,
+        event: Option<AuditEvent>,
     ) -> Result<u32, RemoveAuditEventsError> {
         self.change(move |connection| Box::pin(audit_events::remove(connection, before, at_most, event)))
             .await
@@ -128,7 +135,7 @@ async fn remove_empty_throttle_buckets(
     Ok(counted(removed))
 }
 
-/// What one server at a time removes. Its number names an advisory lock of the database.
+/// What one server at a time does. Its number names an advisory lock of the database.
 #[derive(Clone, Copy)]
 #[repr(i64)]
 enum Turn {
@@ -136,6 +143,8 @@ enum Turn {
     DeadKeys = 0x006b_6579_7320_676f,
     /// ASCII: `logs go`.
     AuditEvents = 0x006c_6f67_7320_676f,
+    /// ASCII: `clock go`.
+    Clock = 0x636c_6f63_6b20_676f,
 }
 
 /// Whether it is ours until the end of the transaction. Another server has it otherwise: nobody waits for that.
@@ -147,4 +156,13 @@ async fn take(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<boo
     )
     .get_result(connection)
     .await
+}
+
+/// Makes it ours until the end of the transaction. Whoever has it gets done soon.
+async fn take_in_turn(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<()> {
+    diesel::sql_query("SELECT pg_advisory_xact_lock($1)")
+        .bind::<BigInt, _>(turn as i64)
+        .execute(connection)
+        .await
+        .map(drop)
 }

@@ -111,6 +111,14 @@ diesel::table! {
 }
 
 diesel::table! {
+    retention_clock (only_row) {
+        only_row -> Bool,
+        believed_at -> Timestamptz,
+        leapt_to -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
     schema_compatibility (only_row) {
         only_row -> Bool,
         minimum_reader -> Text,
@@ -167,6 +175,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     organizations,
     project_members,
     projects,
+    retention_clock,
     schema_compatibility,
     sessions,
     sign_in_throttle,

@@ -100,16 +100,18 @@ impl TryFrom<EventRow> for AuditEvent {
     fn try_from(row: EventRow) -> Result<Self, StorageError> {
         let stored = StoredRow::new("audit_events", row.id.0);
         let address = row.source_address.map(|address| address.parse::<IpAddr>());
+        let actor = actor::from_columns(
+            &stored,
+            ("actor_kind", &row.actor_kind),
+            ("actor_id", row.actor_id.map(|id| id.0)),
+        )?;
+        let action = stored.word("action", Action::from_word(&row.action))?;
         Ok(Self {
             id: AuditEventId::from_uuid(row.id.0),
             at: stored.read("occurred_at", moment(row.occurred_at))?,
             organization_id: row.organization_id.map(|id| OrganizationId::from_uuid(id.0)),
-            actor: actor::from_columns(
-                &stored,
-                ("actor_kind", &row.actor_kind),
-                ("actor_id", row.actor_id.map(|id| id.0)),
-            )?,
-            action: stored.word("action", Action::from_word(&row.action))?,
+            actor: actor::of_event(action, actor),
+            action,
             subject: subject::from_columns(
                 &stored,
                 ("subject_kind", &row.subject_kind),

@@ -20,7 +20,7 @@ pub(super) fn may_administer(
     match actor {
         Actor::User(user) => is_owner(connection, organization, user),
         Actor::Administrator => Ok(true),
-        Actor::ApiKey(_) | Actor::Anonymous => Ok(false),
+        Actor::ApiKey(_) | Actor::Retention | Actor::Anonymous => Ok(false),
     }
 }
 

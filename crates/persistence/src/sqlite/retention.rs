@@ -1,6 +1,7 @@
 //! Removing what is kept no longer.
 
 mod audit_events;
+mod clock;
 mod dead_keys;
 
 use async_trait::async_trait;
@@ -9,6 +10,7 @@ use diesel::prelude::{RunQueryDsl, SqliteConnection};
 use diesel::sql_types::BigInt;
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
+use keyward_domain::retention::ClockDoubt;
 use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
 use keyward_domain::sign_in::session::Session;
 
@@ -18,6 +20,10 @@ use crate::retention::counted;
 
 #[async_trait]
 impl RetentionStore for SqliteStore {
+    async fn look_at_clock(&self, now: DateTime<Utc>) -> Result<Option<ClockDoubt>, StorageError> {
+        self.change(move |connection| clock::look(connection, now)).await
+    }
+
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
         self.change(move |connection| dead_keys::remove(connection, dead_before, at_most))
             .await
@@ -54,7 +60,7 @@ impl RetentionStore for SqliteStore {
         &self,
         before: DateTime<Utc>,
         at_most: u32,
-        event: AuditEvent,
+        event: Option<AuditEvent>,
     ) -> Result<u32, RemoveAuditEventsError> {
         self.change(move |connection| audit_events::remove(connection, before, at_most, event))
             .await

@@ -116,6 +116,14 @@ diesel::table! {
 }
 
 diesel::table! {
+    retention_clock (only_row) {
+        only_row -> BigInt,
+        believed_at -> BigInt,
+        leapt_to -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
     schema_compatibility (only_row) {
         only_row -> BigInt,
         minimum_reader -> Text,
@@ -173,6 +181,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     organizations,
     project_members,
     projects,
+    retention_clock,
     schema_compatibility,
     sessions,
     sign_in_throttle,

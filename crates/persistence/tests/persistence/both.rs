@@ -2,6 +2,7 @@
 
 mod audit_failure;
 mod changes;
+mod clock;
 mod corrupt_rows;
 mod first_run;
 mod large_families;

@@ -15,24 +15,30 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
     let periods = options.retention.periods()?;
     let store = storage::open_existing_as_owner(&options.storage.database).await?;
     let retention = Composition::new(Sources::of_this_machine(), store).retention(periods);
+    let mut run = retention.begin().await.map_err(failure)?;
     let mut has_removed_any = false;
     for kind in Outlived::ALL {
-        let mut removal = Removal::of(*kind, &retention);
+        let mut removal = Removal::of(*kind, &mut run);
         let outcome = remove_all(&mut removal).await;
         // Also if it failed later: what is removed stays removed.
         if removal.removed() > 0 {
             has_removed_any = true;
             output::tell(&sentence(*kind, removal.removed()));
         }
-        outcome.map_err(|error| match error {
-            RemoveOutlivedError::NotAllowed => Failure::AuditEventsStay,
-            RemoveOutlivedError::Storage(error) => Failure::Storage(error),
-        })?;
+        outcome.map_err(failure)?;
     }
     if !has_removed_any {
         output::tell("Nothing was removed: nothing is old enough, or a server is removing it right now.");
     }
     Ok(())
+}
+
+fn failure(error: RemoveOutlivedError) -> Failure {
+    match error {
+        RemoveOutlivedError::NotAllowed => Failure::AuditEventsStay,
+        RemoveOutlivedError::Clock(doubt) => Failure::ClockDoubted(doubt),
+        RemoveOutlivedError::Storage(error) => Failure::Storage(error),
+    }
 }
 
 async fn remove_all(removal: &mut Removal<'_>) -> Result<(), RemoveOutlivedError> {

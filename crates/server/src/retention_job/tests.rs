@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::IdGenerator;
-use keyward_domain::retention::RetentionPeriods;
 use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
+use keyward_domain::retention::{ClockDoubt, RetentionPeriods};
 use tokio::time::{Instant, sleep};
 use tracing::subscriber::DefaultGuard;
 
@@ -29,6 +29,9 @@ struct Contents {
     /// How long a portion of keys takes.
     portion_takes: Duration,
     keys_are_stuck: bool,
+    /// Portions of more keys than this take too long.
+    manageable: Option<u32>,
+    doubt: Option<ClockDoubt>,
     events_may_go: bool,
     /// When portions of keys were begun and done.
     portions: Vec<(Instant, Instant)>,
@@ -53,12 +56,16 @@ fn take(things: &mut u32, at_most: u32) -> u32 {
 
 #[async_trait]
 impl RetentionStore for Cellar {
+    async fn look_at_clock(&self, _: DateTime<Utc>) -> Result<Option<ClockDoubt>, StorageError> {
+        Ok(self.look(|contents| contents.doubt))
+    }
+
     async fn remove_dead_keys(&self, _: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
         let begun = Instant::now();
         sleep(self.look(|contents| contents.portion_takes)).await;
         let mut contents = self.0.lock().unwrap();
         contents.portions.push((begun, Instant::now()));
-        if contents.keys_are_stuck {
+        if contents.keys_are_stuck || contents.manageable.is_some_and(|most| at_most > most) {
             return Err(StorageError::Unavailable("stuck".into()));
         }
         let at_most = contents.keys_at_once.unwrap_or(at_most);
@@ -81,7 +88,7 @@ impl RetentionStore for Cellar {
         &self,
         _: DateTime<Utc>,
         _: u32,
-        _: AuditEvent,
+        _: Option<AuditEvent>,
     ) -> Result<u32, RemoveAuditEventsError> {
         let mut contents = self.0.lock().unwrap();
         contents.removals_of_events += 1;
@@ -155,17 +162,19 @@ async fn it_removes_everything_at_the_start_and_again_every_hour() {
     sleep(MINUTE).await;
     let left = || cellar.look(|contents| [contents.dead_keys, contents.invitations, contents.sessions]);
     assert_eq!(left(), [0, 0, 0]);
-    assert_eq!(
-        log.new_lines(),
-        [
-            ("dead keys", 1_200),
-            ("ended invitations", 1),
-            ("expired sessions", 501)
-        ]
-        .map(|(kind, removed)| format!(
-            "INFO keyward::retention_job: removed what is kept no longer kind=\"{kind}\" removed={removed}"
-        ))
-    );
+    let told = log.new_lines();
+    let expected = [
+        ("dead keys", 1_200),
+        ("ended invitations", 1),
+        ("expired sessions", 501),
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:?}");
+    for (line, (kind, removed)) in told.iter().zip(expected) {
+        let begin = format!(
+            "INFO keyward::retention_job: removed what is kept no longer kind=\"{kind}\" removed={removed} over_before=\"20"
+        );
+        assert!(line.starts_with(&begin), "{line}");
+    }
 
     cellar.change(|contents| contents.dead_keys = 3);
     sleep(MINUTE * 58).await;
@@ -298,6 +307,72 @@ async fn what_fails_stops_nothing_else_and_is_told_once_and_again_when_it_works(
     };
     assert!(removed.contains("dead keys"), "{removed}");
     assert!(works.contains("is removed again"), "{works}");
+    job.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_portion_that_is_too_much_is_halved_until_it_is_not() {
+    let cellar = Arc::new(Cellar::default());
+    cellar.change(|contents| {
+        contents.events_may_go = true;
+        contents.manageable = Some(100);
+        (contents.dead_keys, contents.sessions) = (10_000, 1);
+    });
+    let log = Log::keep();
+    let job = start(&cellar);
+    sleep(MINUTE).await;
+    assert_eq!(
+        cellar.look(|contents| (contents.dead_keys, contents.sessions)),
+        (0, 0)
+    );
+    let [keys, _] = &log.new_lines()[..] else {
+        panic!("not one line for each");
+    };
+    assert!(keys.contains("removed=10000"), "{keys}");
+    job.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_failed_is_tried_again_after_a_minute() {
+    let cellar = Arc::new(Cellar::default());
+    cellar.change(|contents| {
+        contents.keys_are_stuck = true;
+        contents.dead_keys = 1;
+    });
+    let job = start(&cellar);
+    sleep(MINUTE).await;
+    cellar.change(|contents| contents.keys_are_stuck = false);
+    sleep(MINUTE * 2).await;
+    assert_eq!(cellar.look(|contents| contents.dead_keys), 0);
+    job.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_goes_while_the_clock_is_in_doubt_and_every_run_says_so() {
+    let cellar = Arc::new(Cellar::default());
+    let moment = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
+    let doubt = ClockDoubt::Differs {
+        ours: moment("2027-12-27T00:00:00Z"),
+        database: moment("2026-11-22T00:00:00Z"),
+    };
+    cellar.change(|contents| {
+        contents.doubt = Some(doubt);
+        contents.events_may_go = true;
+        contents.dead_keys = 1;
+    });
+    let log = Log::keep();
+    let job = start(&cellar);
+    sleep(MINUTE * 150).await;
+    assert_eq!(cellar.look(|contents| contents.dead_keys), 1);
+    let told = log.new_lines();
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(
+        told[0].starts_with("WARN") && told[0].contains("2027-12-27"),
+        "{told:?}"
+    );
+    cellar.change(|contents| contents.doubt = None);
+    sleep(MINUTE * 60).await;
+    assert_eq!(cellar.look(|contents| contents.dead_keys), 0);
     job.finish().await;
 }
 

@@ -141,7 +141,7 @@ fn revoking_owner(key: &ApiKey) -> Option<Subject> {
 fn revoking_key(key: &ApiKey) -> Option<ApiKeyId> {
     match key.revocation.as_ref()?.by {
         Actor::ApiKey(by) => Some(by),
-        Actor::User(_) | Actor::Administrator | Actor::Anonymous => None,
+        Actor::User(_) | Actor::Administrator | Actor::Retention | Actor::Anonymous => None,
     }
 }
 

@@ -62,6 +62,7 @@ impl Party {
                 Actor::User(_) => "",
                 Actor::ApiKey(_) => "The API key",
                 Actor::Administrator => "An administrator on the server",
+                Actor::Retention => "Retention",
                 Actor::Anonymous => "Somebody who was not signed in",
             },
             label: actor

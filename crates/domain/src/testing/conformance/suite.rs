@@ -438,9 +438,13 @@ super::suite_macros::suite! { $
         throttle_bucket_cases {
             buckets_go_once_they_ran_empty_and_nobody_gets_more_attempts
         }
+        clock_cases {
+            a_clock_that_is_far_ahead_is_doubted_at_every_look_of_the_first_day
+        }
         audit_event_cases {
             events_go_once_they_are_old_enough_and_their_removal_is_an_event
             removing_no_events_is_no_event
+            a_removal_without_an_event_writes_none
             the_oldest_events_go_first_and_no_more_than_asked
             events_whose_removal_cannot_be_written_stay
         }

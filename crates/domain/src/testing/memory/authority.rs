@@ -14,7 +14,7 @@ impl State {
                     && membership.is_live()
             }),
             Actor::Administrator => true,
-            Actor::ApiKey(_) | Actor::Anonymous => false,
+            Actor::ApiKey(_) | Actor::Retention | Actor::Anonymous => false,
         }
     }
 }

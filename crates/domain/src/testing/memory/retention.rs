@@ -8,9 +8,23 @@ use crate::audit::AuditEvent;
 use crate::id::{ApiKeyId, AuditEventId};
 use crate::ports::StorageError;
 use crate::retention::ports::{RemoveAuditEventsError, RetentionStore};
+use crate::retention::{ClockDoubt, ClockWitnesses};
 
 #[async_trait]
 impl RetentionStore for MemoryStore {
+    async fn look_at_clock(&self, now: DateTime<Utc>) -> Result<Option<ClockDoubt>, StorageError> {
+        let mut state = self.state()?;
+        let newest = state.events.iter().max_by_key(|event| event.id);
+        let witnesses = ClockWitnesses {
+            database: None,
+            record: state.clock,
+            newest_event: newest.map(|event| event.at),
+        };
+        let look = witnesses.look(now);
+        state.clock = look.record.or(state.clock);
+        Ok(look.doubt)
+    }
+
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
         let mut state = self.state()?;
         let removed = state.dead_keys(dead_before, at_most);
@@ -68,7 +82,7 @@ impl RetentionStore for MemoryStore {
         &self,
         before: DateTime<Utc>,
         at_most: u32,
-        event: AuditEvent,
+        event: Option<AuditEvent>,
     ) -> Result<u32, RemoveAuditEventsError> {
         let mut state = self.state()?;
         let old = state.events.iter().filter(|event| event.at < before);
@@ -76,7 +90,7 @@ impl RetentionStore for MemoryStore {
         removed.sort_unstable();
         removed.truncate(items(at_most));
         if !removed.is_empty() {
-            state.write(vec![event])?;
+            state.write(event.into_iter().collect())?;
             state.events.retain(|event| !removed.contains(&event.id));
         }
         Ok(count(removed.len()))

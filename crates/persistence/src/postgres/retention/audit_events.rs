@@ -16,7 +16,7 @@ pub(super) async fn remove(
     connection: &mut AsyncPgConnection,
     before: DateTime<Utc>,
     at_most: u32,
-    event: AuditEvent,
+    event: Option<AuditEvent>,
 ) -> Result<u32, Abort<RemoveAuditEventsError>> {
     let may_remove = sql::<Bool>("has_table_privilege(current_user, 'audit_events', 'DELETE')");
     if !diesel::select(may_remove).get_result::<bool>(connection).await? {
@@ -40,17 +40,18 @@ pub(super) async fn remove(
     .get_result::<String>(connection)
     .await?;
     // The primary key leads to the oldest. Identifiers come from several clocks, so one may be ahead of its event: that
-    // goes a little later, and none too early.
+    // goes a little later, and none too early. What is younger than 30 days by the clock of this server the trigger keeps.
     let removed = diesel::sql_query(
         "DELETE FROM audit_events WHERE id = ANY(ARRAY(
-             SELECT id FROM audit_events WHERE id < $1 AND occurred_at < $2 ORDER BY id LIMIT $3))",
+             SELECT id FROM audit_events
+             WHERE id < $1 AND occurred_at < least($2, now() - interval '30 days') ORDER BY id LIMIT $3))",
     )
     .bind::<SqlUuid, _>(first_kept)
     .bind::<Timestamptz, _>(before)
     .bind::<BigInt, _>(i64::from(at_most))
     .execute(connection)
     .await?;
-    if removed > 0 {
+    if let Some(event) = event.filter(|_| removed > 0) {
         write_event(connection, event).await?;
     }
     Ok(counted(removed))

@@ -16,7 +16,7 @@ pub(super) fn remove(
     connection: &mut SqliteConnection,
     before: DateTime<Utc>,
     at_most: u32,
-    event: AuditEvent,
+    event: Option<AuditEvent>,
 ) -> Result<u32, Abort<RemoveAuditEventsError>> {
     let Some(first_kept) = least_id_at(before) else {
         return Ok(0);
@@ -27,17 +27,18 @@ pub(super) fn remove(
         .values(audit_events_removal::removable_before.eq(before))
         .execute(connection)?;
     // The primary key leads to the oldest. Identifiers come from several clocks, so one may be ahead of its event: that
-    // goes a little later, and none too early.
+    // goes a little later, and none too early. What is younger than 30 days by this machine's clock the trigger keeps.
     let removed = diesel::sql_query(
         "DELETE FROM audit_events WHERE id IN (
-             SELECT id FROM audit_events WHERE id < ? AND occurred_at < ? ORDER BY id LIMIT ?)",
+             SELECT id FROM audit_events
+             WHERE id < ? AND occurred_at < min(?, (unixepoch('now') - 30 * 86400) * 1000) ORDER BY id LIMIT ?)",
     )
     .bind::<Binary, _>(StoredId(first_kept))
     .bind::<BigInt, _>(before)
     .bind::<BigInt, _>(i64::from(at_most))
     .execute(connection)?;
     diesel::delete(audit_events_removal::table).execute(connection)?;
-    if removed > 0 {
+    if let Some(event) = event.filter(|_| removed > 0) {
         write_event(connection, event)?;
     }
     Ok(counted(removed))

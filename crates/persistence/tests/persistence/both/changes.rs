@@ -254,10 +254,10 @@ impl Scene {
             }
             Change::RemoveAuditEvents => {
                 let moment = self.make.clock.now() + TimeDelta::seconds(1);
-                let act = self.make.act(Actor::Administrator);
+                let act = self.make.act(Actor::Retention);
                 let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
                 let store = &self.database.store;
-                store.remove_audit_events(moment, 100, event).await?;
+                store.remove_audit_events(moment, 100, Some(event)).await?;
             }
         }
         Ok(())

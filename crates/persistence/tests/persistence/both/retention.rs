@@ -19,9 +19,13 @@ on_both!(
 const ALL: u32 = 500;
 
 async fn remove_events(scene: &Scene, before: DateTime<Utc>) -> u32 {
-    let act = scene.make.act(Actor::Administrator);
+    let act = scene.make.act(Actor::Retention);
     let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
-    let removed = scene.database.store.remove_audit_events(before, ALL, event).await;
+    let removed = scene
+        .database
+        .store
+        .remove_audit_events(before, ALL, Some(event))
+        .await;
     removed.expect("a removal")
 }
 

@@ -19,9 +19,9 @@ async fn remove_events_by(
     fixture: &Fixture,
     before: DateTime<Utc>,
 ) -> Result<u32, RemoveAuditEventsError> {
-    let act = fixture.make.act(Actor::Administrator);
+    let act = fixture.make.act(Actor::Retention);
     let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
-    store.remove_audit_events(before, ALL, event).await
+    store.remove_audit_events(before, ALL, Some(event)).await
 }
 
 /// Why the statements are refused, which are undone.

@@ -12,9 +12,9 @@ use crate::sqlite::fixture::Fixture;
 const ALL: u32 = 500;
 
 async fn remove_events(fixture: &Fixture, before: DateTime<Utc>) -> Result<u32, RemoveAuditEventsError> {
-    let act = fixture.make.act(Actor::Administrator);
+    let act = fixture.make.act(Actor::Retention);
     let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
-    fixture.store.remove_audit_events(before, ALL, event).await
+    fixture.store.remove_audit_events(before, ALL, Some(event)).await
 }
 
 /// Why the statements are refused, which are undone.

@@ -34,8 +34,8 @@ fn members(object: &str) -> Vec<String> {
     names
 }
 
-/// The tables of a database and the columns of each, in their order, but for what migrations say, and for the table that
-/// has a row only within a transaction.
+/// The tables of a database and the columns of each, in their order, but for what migrations say, for the looks at this
+/// machine's clock, and for the table that has a row only within a transaction.
 async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
     let (tables, columns) = if database.is_postgres() {
         (
@@ -56,7 +56,10 @@ async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
     for table in database.texts(tables).await {
         if !matches!(
             table.as_str(),
-            "__diesel_schema_migrations" | "schema_compatibility" | "audit_events_removal"
+            "__diesel_schema_migrations"
+                | "schema_compatibility"
+                | "retention_clock"
+                | "audit_events_removal"
         ) {
             let columns = database.texts(&columns.replace("{}", &table)).await;
             found.insert(table, columns);

@@ -39,6 +39,15 @@ pub async fn removing_no_events_is_no_event(stores: Stores) {
     assert_eq!(scene.events(None).await, []);
 }
 
+pub async fn a_removal_without_an_event_writes_none(stores: Stores) {
+    let (scene, _) = RetentionScene::with_owner(stores).await;
+    record(&scene, None).await;
+    let now = scene.later(TimeDelta::days(1));
+    let removed = scene.stores.retention.remove_audit_events(now, ALL, None).await;
+    assert!(removed.expect("events are removed") > 0);
+    assert_eq!(scene.events(None).await, []);
+}
+
 pub async fn the_oldest_events_go_first_and_no_more_than_asked(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let here = Some(ada.organization.id);
@@ -68,7 +77,11 @@ pub async fn events_whose_removal_cannot_be_written_stay(stores: Stores) {
     let recorded = scene.events(here).await;
     let now = scene.later(TimeDelta::days(1));
     let event = scene.unwritable(removal(&scene)).await;
-    let refused = scene.stores.retention.remove_audit_events(now, ALL, event).await;
+    let refused = scene
+        .stores
+        .retention
+        .remove_audit_events(now, ALL, Some(event))
+        .await;
 
     assert!(
         matches!(refused, Err(RemoveAuditEventsError::Storage(_))),
@@ -86,7 +99,7 @@ async fn record(scene: &RetentionScene, organization: Option<OrganizationId>) ->
 }
 
 fn removal(scene: &RetentionScene) -> AuditEvent {
-    let act = scene.act_as(Actor::Administrator, None);
+    let act = scene.act_as(Actor::Retention, None);
     act.event(Action::RemoveAuditEvents, Subject::Installation)
 }
 
@@ -99,7 +112,7 @@ async fn remove(
     let event = removal(scene);
     let retention = &scene.stores.retention;
     let removed = retention
-        .remove_audit_events(before, at_most, event.clone())
+        .remove_audit_events(before, at_most, Some(event.clone()))
         .await;
     (removed, event)
 }

@@ -1,0 +1,25 @@
+//! What looking at the clock promises before anything is removed by it.
+
+use chrono::TimeDelta;
+
+use super::super::Stores;
+use super::scene::RetentionScene;
+
+/// A hundred years, so that no database's own clock bears it out.
+const FAR_AHEAD: TimeDelta = TimeDelta::days(36_525);
+
+pub async fn a_clock_that_is_far_ahead_is_doubted_at_every_look_of_the_first_day(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    scene.add_key(&ada, "kept").await;
+    let wrong = scene.now() + FAR_AHEAD;
+    for hours in 0..24 {
+        let look = scene
+            .stores
+            .retention
+            .look_at_clock(wrong + TimeDelta::hours(hours));
+        assert!(
+            look.await.expect("the store answers").is_some(),
+            "after {hours} hours"
+        );
+    }
+}

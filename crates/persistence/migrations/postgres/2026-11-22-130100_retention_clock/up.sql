@@ -1,0 +1,23 @@
+-- Kind: additive
+
+-- How late it was when the clock was looked at, before anything was removed by it. No row before the first look.
+CREATE TABLE retention_clock (
+    -- There is one row at most: this column can hold one value.
+    only_row boolean NOT NULL
+        CONSTRAINT retention_clock_pkey PRIMARY KEY
+        CONSTRAINT retention_clock_only_row_check CHECK (only_row),
+    believed_at timestamptz NOT NULL,
+    -- The first look after a leap of the clock, until it is believed again.
+    leapt_to timestamptz
+);
+
+-- Whatever a transaction says: events of the last 30 days by the clock of this server stay.
+DROP TRIGGER audit_events_kept ON audit_events;
+CREATE TRIGGER audit_events_kept BEFORE DELETE ON audit_events
+    FOR EACH ROW
+    WHEN (OLD.occurred_at >= least(
+        coalesce(
+            nullif(current_setting('keyward.audit_events_removable_before', true), '')::timestamptz, '-infinity'),
+        now() - interval '30 days'))
+    EXECUTE FUNCTION refuse_to_change_audit_events();
+ALTER TABLE audit_events ENABLE ALWAYS TRIGGER audit_events_kept;

@@ -1,0 +1,21 @@
+-- Kind: additive
+
+-- How late it was when the clock was looked at, before anything was removed by it. No row before the first look.
+CREATE TABLE retention_clock (
+    -- There is one row at most: this column can hold one value.
+    only_row INTEGER NOT NULL
+        CONSTRAINT retention_clock_pkey PRIMARY KEY
+        CONSTRAINT retention_clock_only_row_check CHECK (only_row = 1),
+    believed_at INTEGER NOT NULL,
+    -- The first look after a leap of the clock, until it is believed again.
+    leapt_to INTEGER
+) STRICT;
+
+-- Whatever a transaction says: events of the last 30 days by the clock of this machine stay.
+DROP TRIGGER audit_events_not_deleted;
+CREATE TRIGGER audit_events_not_deleted BEFORE DELETE ON audit_events
+WHEN OLD.occurred_at >= (unixepoch('now') - 30 * 86400) * 1000
+    OR NOT EXISTS (SELECT 1 FROM audit_events_removal WHERE OLD.occurred_at < removable_before)
+BEGIN
+    SELECT RAISE(ABORT, 'audit_events is append-only: DELETE is refused');
+END;

@@ -1,0 +1,162 @@
+//! Nothing is removed on the word of one clock.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::clock::Clock;
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::ports::{AuditFilter, AuditLog};
+use keyward_domain::retention::{ClockDoubt, Outlived, RemoveOutlivedError, Retention, RetentionPeriods};
+use keyward_domain::testing::FixedClock;
+
+use crate::both::scene::Scene;
+use crate::database::Database;
+
+on_both!(
+    a_server_400_days_ahead_removes_nothing,
+    after_a_long_rest_old_events_go_a_day_later_and_in_one_event,
+    events_of_the_last_30_days_cannot_be_removed_whatever_a_transaction_says,
+);
+
+const PORTION: u32 = 5;
+
+/// How late it is for the database.
+async fn present(database: &Database) -> DateTime<Utc> {
+    let now = if database.is_postgres() {
+        "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') AS text"
+    } else {
+        "SELECT strftime('%Y-%m-%dT%H:%M:%fZ') AS text"
+    };
+    database.texts(now).await.concat().parse().expect("a moment")
+}
+
+/// Everything of an installation goes after 30 days, by the clock of a server that says it is this late.
+fn retention(scene: &Scene, now: DateTime<Utc>) -> Retention {
+    let clock: Arc<dyn Clock> = Arc::new(FixedClock::at(&now.to_rfc3339()));
+    let days = TimeDelta::days(30);
+    let periods = RetentionPeriods::default()
+        .with_audit_events(days)
+        .and_then(|periods| periods.with_dead_keys(days))
+        .expect("periods");
+    Retention::new(
+        Arc::clone(&scene.database.store) as _,
+        clock,
+        Arc::clone(&scene.make.ids),
+        periods,
+    )
+}
+
+async fn record_at(scene: &Scene, at: DateTime<Utc>) {
+    let act = scene.make.act(Actor::Administrator);
+    let mut event = act.event(Action::CreateSetupLink, Subject::Installation);
+    event.at = at;
+    let recorded = AuditLog::record(&*scene.database.store, event).await;
+    recorded.expect("an event");
+}
+
+async fn a_server_400_days_ahead_removes_nothing(database: Database) {
+    let scene = Scene::new(database).await;
+    let now = present(&scene.database).await;
+    // Somebody works here today.
+    record_at(&scene, now).await;
+    let before = scene.database.count("audit_events").await;
+    for hours in [0, 1, 2] {
+        let ahead = now + TimeDelta::days(400) + TimeDelta::hours(hours);
+        let refused = retention(&scene, ahead).begin().await.err().expect("a doubt");
+        assert!(matches!(refused, RemoveOutlivedError::Clock(_)), "{refused:?}");
+    }
+    assert_eq!(scene.database.count("audit_events").await, before);
+    // Once the clock is set, everything goes on.
+    assert!(retention(&scene, now).begin().await.is_ok());
+}
+
+async fn after_a_long_rest_old_events_go_a_day_later_and_in_one_event(database: Database) {
+    let scene = Scene::new(database).await;
+    // Everything in the scene happened at the beginning of 2026, and nothing since.
+    let now = present(&scene.database).await;
+    let old = scene.database.count("audit_events").await;
+    assert!(old > usize::try_from(PORTION).expect("a size"), "{old}");
+    let refused = retention(&scene, now).begin().await.err().expect("a doubt");
+    let RemoveOutlivedError::Clock(ClockDoubt::Leapt { believed_from, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(believed_from - TimeDelta::days(1), now);
+
+    // As if that look had been a day ago.
+    let day_ago = (now - TimeDelta::days(1)).timestamp_millis();
+    let first_look = if scene.database.is_postgres() {
+        format!("to_timestamp({day_ago} / 1000.0)")
+    } else {
+        day_ago.to_string()
+    };
+    scene
+        .database
+        .execute(&format!("UPDATE retention_clock SET leapt_to = {first_look}"))
+        .await;
+    let mut run = retention(&scene, now).begin().await.expect("no doubt");
+    let mut removed = 0;
+    loop {
+        match run
+            .remove_some(Outlived::AuditEvents, PORTION)
+            .await
+            .expect("a removal")
+        {
+            0 => break,
+            portion => removed += portion,
+        }
+    }
+    assert_eq!(usize::try_from(removed), Ok(old));
+    assert_eq!(
+        scene.database.count("audit_events").await,
+        1,
+        "one event for all portions"
+    );
+    let page = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let store = &scene.database.store;
+    let events = AuditLog::list(&**store, None, AuditFilter::default(), page).await;
+    let events = events.expect("the log").items;
+    assert_eq!(
+        events.iter().map(|event| event.actor).collect::<Vec<_>>(),
+        [Actor::Retention]
+    );
+    assert_eq!(
+        events.iter().map(|event| event.action).collect::<Vec<_>>(),
+        [Action::RemoveAuditEvents]
+    );
+}
+
+async fn events_of_the_last_30_days_cannot_be_removed_whatever_a_transaction_says(database: Database) {
+    let scene = Scene::new(database).await;
+    let now = present(&scene.database).await;
+    record_at(&scene, now - TimeDelta::days(29)).await;
+    let before = scene.database.count("audit_events").await;
+    let act = scene.make.act(Actor::Retention);
+    let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
+    let ahead = now + TimeDelta::days(400);
+    let removed = scene
+        .database
+        .store
+        .remove_audit_events(ahead, 1_000, Some(event))
+        .await;
+    assert_eq!(usize::try_from(removed.expect("a removal")), Ok(before - 1));
+    let statement = if scene.database.is_postgres() {
+        "BEGIN; SET LOCAL keyward.audit_events_removable_before = '2999-01-01'; DELETE FROM audit_events; COMMIT"
+    } else {
+        "BEGIN; INSERT INTO audit_events_removal VALUES (32472144000000); DELETE FROM audit_events; COMMIT"
+    };
+    let refused = scene
+        .database
+        .try_execute(statement)
+        .await
+        .expect_err("a refusal");
+    assert!(refused.contains("append-only"), "{refused}");
+    assert_eq!(
+        scene.database.count("audit_events").await,
+        2,
+        "the young one, and the removal"
+    );
+}
