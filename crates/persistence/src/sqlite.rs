@@ -32,11 +32,15 @@ mod members;
 mod memberships;
 mod migrations;
 mod names;
+#[cfg(test)]
+mod noted_statements;
 mod open_error;
 mod organization_keys;
 mod people;
 #[cfg(test)]
 mod plans;
+#[cfg(test)]
+mod prepared_once;
 mod projects;
 mod readers;
 mod retention;

@@ -80,7 +80,7 @@ async fn find(
     let row: Option<(UserRow, String)> = users::table
         .filter(users::username.eq(username.as_str()))
         .select((UserRow::as_select(), users::password_hash))
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     let Some((user, password_hash)) = row else {

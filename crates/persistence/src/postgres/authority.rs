@@ -48,7 +48,7 @@ pub(super) async fn lock_organization(
         .filter(organizations::id.eq(organization.as_uuid()))
         .select(organizations::id)
         .for_no_key_update()
-        .first::<uuid::Uuid>(connection)
+        .get_result::<uuid::Uuid>(connection)
         .await
         .optional()?;
     Ok(())

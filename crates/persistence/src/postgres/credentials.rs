@@ -55,7 +55,7 @@ async fn find(
             organizations::slug,
             organizations::name,
         ))
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     Ok(row.map(Credential::try_from).transpose()?)

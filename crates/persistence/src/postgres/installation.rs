@@ -77,7 +77,7 @@ impl InstallationRow {
 async fn read(connection: &mut AsyncPgConnection) -> Result<InstallationRow, Abort<Infallible>> {
     Ok(installation::table
         .select(InstallationRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .await?)
 }
 
@@ -86,7 +86,7 @@ async fn lock(connection: &mut AsyncPgConnection) -> Result<InstallationRow, die
     installation::table
         .select(InstallationRow::as_select())
         .for_no_key_update()
-        .first(connection)
+        .get_result(connection)
         .await
 }
 

@@ -96,7 +96,7 @@ pub(super) async fn lock_live_member(
         .filter(memberships::ended_at.is_null())
         .select((memberships::user_id, memberships::role))
         .for_no_key_update()
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     Ok(row.map(|(user, role)| LiveMember {

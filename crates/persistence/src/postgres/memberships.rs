@@ -49,7 +49,7 @@ async fn find_live(
             OrganizationRow::as_select(),
             MembershipRow::as_select(),
         ))
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     Ok(row.map(member).transpose()?)

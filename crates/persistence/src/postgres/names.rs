@@ -95,7 +95,8 @@ impl Names for PostgresStore {
                     .filter(users::username.eq(username))
                     .filter(memberships::organization_id.eq(organization.as_uuid()))
                     .select(users::id)
-                    .first(connection)
+                    .distinct()
+                    .get_result(connection)
                     .await
                     .optional()?;
                 Ok::<_, Abort<Infallible>>(id.map(UserId::from_uuid))

@@ -76,7 +76,7 @@ async fn start(
         .filter(users::id.eq(session.user_id.as_uuid()))
         .select(users::password_hash)
         .for_share()
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     if current.as_deref() != Some(verified_against.as_str()) {
@@ -127,7 +127,7 @@ async fn find(
         .inner_join(users::table)
         .filter(sessions::digest.eq(digest.as_bytes().as_slice()))
         .select((SessionRow::as_select(), UserRow::as_select()))
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     let Some((session, user)) = rows else {
@@ -202,7 +202,7 @@ async fn end_others(
         .filter(users::id.eq(user.as_uuid()))
         .select(users::id)
         .for_no_key_update()
-        .first::<Uuid>(connection)
+        .get_result::<Uuid>(connection)
         .await
         .optional()?;
     // Nor does the session that acts end before this is over.
@@ -211,7 +211,7 @@ async fn end_others(
         .filter(sessions::id.eq(keep.as_uuid()))
         .select(sessions::id)
         .for_key_share()
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     if kept.is_none() {

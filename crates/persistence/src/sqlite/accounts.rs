@@ -74,7 +74,7 @@ fn find(connection: &mut SqliteConnection, username: Username) -> Result<Option<
     let row: Option<(UserRow, String)> = users::table
         .filter(users::username.eq(username.as_str()))
         .select((UserRow::as_select(), users::password_hash))
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let Some((user, password_hash)) = row else {
         return Ok(None);

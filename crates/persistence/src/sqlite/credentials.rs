@@ -52,7 +52,7 @@ fn find(
             organizations::slug,
             organizations::name,
         ))
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     Ok(row.map(Credential::try_from).transpose()?)
 }

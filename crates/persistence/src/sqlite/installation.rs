@@ -76,7 +76,7 @@ impl InstallationRow {
 fn read(connection: &mut SqliteConnection) -> QueryResult<InstallationRow> {
     installation::table
         .select(InstallationRow::as_select())
-        .first(connection)
+        .get_result(connection)
 }
 
 fn replace_setup_link(

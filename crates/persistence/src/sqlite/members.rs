@@ -84,7 +84,7 @@ pub(super) fn live_member(
         .filter(memberships::id.eq(StoredId(id.as_uuid())))
         .filter(memberships::ended_at.is_null())
         .select((memberships::user_id, memberships::role))
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     Ok(row.map(|(user, role)| LiveMember {
         user: UserId::from_uuid(user.0),

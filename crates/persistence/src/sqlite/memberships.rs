@@ -48,7 +48,7 @@ fn find_live(
             OrganizationRow::as_select(),
             MembershipRow::as_select(),
         ))
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     Ok(row.map(member).transpose()?)
 }

@@ -90,7 +90,8 @@ impl Names for SqliteStore {
                 .filter(users::username.eq(username))
                 .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
                 .select(users::id)
-                .first(connection)
+                .distinct()
+                .get_result(connection)
                 .optional()?;
             Ok::<_, Abort<Infallible>>(id.map(|id| UserId::from_uuid(id.0)))
         })

@@ -1,9 +1,7 @@
 //! How SQLite goes about what is asked of a family of keys, of which nearly all may be dead.
 
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex};
 
-use diesel::connection::{Connection, InstrumentationEvent};
 use diesel::prelude::{QueryableByName, RunQueryDsl};
 use diesel::sql_types::Text;
 use keyward_domain::administration::ports::{FamilySize, KeySelection, OrganizationKeyStore};
@@ -15,28 +13,9 @@ use keyward_domain::testing::Builder;
 use uuid::Uuid;
 
 use super::SqliteStore;
+use super::noted_statements::noted;
 use super::scene::scene;
 use super::temporary_directory::TemporaryDirectory;
-
-/// The statements that the store runs from now on.
-async fn noted(store: &SqliteStore) -> Arc<Mutex<Vec<String>>> {
-    let statements = Arc::new(Mutex::new(Vec::new()));
-    let note = || {
-        let statements = Arc::clone(&statements);
-        move |event: InstrumentationEvent<'_>| {
-            if let InstrumentationEvent::StartQuery { query, .. } = event {
-                statements.lock().unwrap().push(query.to_string());
-            }
-        }
-    };
-    assert!(store.is_ready().await.unwrap());
-    for reader in store.readers.idle().iter_mut() {
-        reader.connection.set_instrumentation(note());
-    }
-    let mut writer = store.writer.lock().await;
-    writer.as_mut().unwrap().set_instrumentation(note());
-    statements
-}
 
 #[derive(QueryableByName)]
 struct Step {

@@ -71,7 +71,7 @@ fn start(
     let current: Option<String> = users::table
         .filter(users::id.eq(StoredId(session.user_id.as_uuid())))
         .select(users::password_hash)
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     if current.as_deref() != Some(verified_against.as_str()) {
         return Err(Abort::Refused(StartSessionError::PasswordReplaced));
@@ -102,7 +102,7 @@ fn end_replaced(
     let ended: Option<SessionRow> = sessions::table
         .filter(sessions::digest.eq(digest.as_bytes().as_slice()))
         .select(SessionRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let Some(ended) = ended else { return Ok(()) };
     diesel::delete(sessions::table.filter(sessions::id.eq(ended.id))).execute(connection)?;
@@ -121,7 +121,7 @@ fn find(
         .inner_join(users::table)
         .filter(sessions::digest.eq(digest.as_bytes().as_slice()))
         .select((SessionRow::as_select(), UserRow::as_select()))
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let Some((session, user)) = rows else {
         return Ok(None);
@@ -191,7 +191,7 @@ fn end_others(
         .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
         .filter(sessions::id.eq(StoredId(keep.as_uuid())))
         .select(sessions::id)
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     if kept.is_none() {
         return Ok(0);

@@ -37,7 +37,7 @@ fn take(
     let empty_at: Option<i64> = sign_in_throttle::table
         .find(key)
         .select(sign_in_throttle::empty_at)
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let empty_at = empty_at.map(moment).transpose();
     let empty_at = empty_at.map_err(|error| StorageError::Defect(error.into()))?;

@@ -51,7 +51,7 @@ async fn created_by_form(
         .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
         .filter(api_keys::creation_nonce.eq(nonce.to_bytes().to_vec()))
         .select(api_keys::id)
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     Ok(id.map(ApiKeyId::from_uuid))

@@ -29,7 +29,7 @@ pub(super) async fn edit(
         .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
         .filter(api_keys::id.eq(id.as_uuid()))
         .select(KeyRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     let row = row.ok_or(Abort::Refused(EditKeyError::NotFound))?;

@@ -22,7 +22,7 @@ pub(super) async fn lock_holder(
         .filter(memberships::id.eq(consumer.as_uuid()))
         .select(memberships::ended_at.is_null())
         .for_no_key_update()
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     if is_live != Some(true) {

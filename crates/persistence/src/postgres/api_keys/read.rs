@@ -26,7 +26,7 @@ pub(super) async fn find(
         .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
         .filter(api_keys::id.eq(id.as_uuid()))
         .select(KeyRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     Ok(row.map(ApiKey::try_from).transpose()?)

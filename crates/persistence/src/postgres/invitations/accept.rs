@@ -66,7 +66,7 @@ async fn open_for<E>(
         .filter(invitations::id.eq(id.as_uuid()))
         .filter(invitations::organization_id.eq(membership.organization_id.as_uuid()))
         .select(InvitationRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     let Some(row) = row else {

@@ -49,7 +49,7 @@ async fn created_by_form(
         .filter(invitations::organization_id.eq(organization.as_uuid()))
         .filter(invitations::creation_nonce.eq(nonce.to_bytes().to_vec()))
         .select(invitations::id)
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     Ok(id.map(InvitationId::from_uuid))
@@ -68,7 +68,7 @@ pub(super) async fn revoke(
         .filter(invitations::organization_id.eq(organization.as_uuid()))
         .filter(invitations::id.eq(id.as_uuid()))
         .select(InvitationRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     let row = row.ok_or(Abort::Refused(RevokeInvitationError::NotFound))?;

@@ -62,7 +62,7 @@ async fn moment_of_end(
         .filter(invitations::accepted_at.is_null())
         .filter(invitations::revoked_at.is_null())
         .select(max(invitations::created_at))
-        .first(connection)
+        .get_result(connection)
         .await?;
     Ok(newest.map_or(act_at, |newest| newest.max(act_at)))
 }

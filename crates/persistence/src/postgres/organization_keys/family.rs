@@ -26,7 +26,7 @@ pub(super) async fn family(
         .filter(organization_of_key().eq(organization.as_uuid()))
         .filter(api_keys::id.eq(id.as_uuid()))
         .select(api_keys::consumer_id)
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     let Some(consumer) = consumer else {

@@ -132,7 +132,7 @@ async fn keys_at_stake(
             count_star(),
             sql::<BigInt>("count(DISTINCT api_keys.consumer_id)"),
         ))
-        .first(connection)
+        .get_result(connection)
         .await?;
     let former_members = memberships::table
         .filter(memberships::organization_id.eq(organization.as_uuid()))

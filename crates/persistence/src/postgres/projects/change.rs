@@ -98,7 +98,7 @@ async fn to_be_changed(
         .filter(projects::organization_id.eq(organization.as_uuid()))
         .filter(projects::id.eq(id.as_uuid()))
         .select(ProjectRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .await
         .optional()?;
     let row = row.ok_or(Abort::Refused(ChangeProjectError::NotFound))?;

@@ -49,7 +49,7 @@ fn created_by_form(
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
         .filter(api_keys::creation_nonce.eq(nonce.to_bytes().to_vec()))
         .select(api_keys::id)
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     Ok(id.map(|id| ApiKeyId::from_uuid(id.0)))
 }

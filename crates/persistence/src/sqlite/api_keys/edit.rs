@@ -29,7 +29,7 @@ pub(super) fn edit(
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
         .filter(api_keys::id.eq(StoredId(id.as_uuid())))
         .select(KeyRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let row = row.ok_or(Abort::Refused(EditKeyError::NotFound))?;
     let mut key = ApiKey::try_from(row)?;

@@ -19,7 +19,7 @@ pub(super) fn is_there(
     let is_live: Option<bool> = memberships::table
         .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
         .select(memberships::ended_at.is_null())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     if is_live != Some(true) {
         return Ok(false);

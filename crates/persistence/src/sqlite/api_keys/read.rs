@@ -28,7 +28,7 @@ pub(super) fn find(
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
         .filter(api_keys::id.eq(StoredId(id.as_uuid())))
         .select(KeyRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     Ok(row.map(ApiKey::try_from).transpose()?)
 }

@@ -63,7 +63,7 @@ fn open_for<E>(
         .filter(invitations::id.eq(StoredId(id.as_uuid())))
         .filter(invitations::organization_id.eq(StoredId(membership.organization_id.as_uuid())))
         .select(InvitationRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let Some(row) = row else {
         return Ok(None);

@@ -46,7 +46,7 @@ fn created_by_form(
         .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(invitations::creation_nonce.eq(nonce.to_bytes().to_vec()))
         .select(invitations::id)
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     Ok(id.map(|id| InvitationId::from_uuid(id.0)))
 }
@@ -64,7 +64,7 @@ pub(super) fn revoke(
         .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(invitations::id.eq(StoredId(id.as_uuid())))
         .select(InvitationRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let row = row.ok_or(Abort::Refused(RevokeInvitationError::NotFound))?;
     match Invitation::try_from(row)?.end {

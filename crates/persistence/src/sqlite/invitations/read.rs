@@ -53,7 +53,7 @@ pub(super) fn find(
         .filter(invitations::accepted_at.is_null())
         .filter(invitations::revoked_at.is_null())
         .select((InvitationRow::as_select(), OrganizationRow::as_select()))
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let Some((invitation, organization)) = row else {
         return Ok(None);

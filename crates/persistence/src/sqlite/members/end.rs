@@ -58,7 +58,7 @@ fn moment_of_end(
         .filter(invitations::accepted_at.is_null())
         .filter(invitations::revoked_at.is_null())
         .select(max(invitations::created_at))
-        .first(connection)?;
+        .get_result(connection)?;
     let act_at = act_at.timestamp_millis();
     Ok(newest.map_or(act_at, |newest| newest.max(act_at)))
 }

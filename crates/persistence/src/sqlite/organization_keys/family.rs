@@ -25,7 +25,7 @@ pub(super) fn family(
         .filter(within(organization))
         .filter(api_keys::id.eq(StoredId(id.as_uuid())))
         .select(api_keys::consumer_id)
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let Some(consumer) = consumer else {
         return Ok(KeyFamily::default());

@@ -133,7 +133,7 @@ fn keys_at_stake(
             count_star(),
             sql::<BigInt>("count(DISTINCT api_keys.consumer_id)"),
         ))
-        .first(connection)?;
+        .get_result(connection)?;
     let former_members = memberships::table
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(memberships::ended_at.is_not_null())

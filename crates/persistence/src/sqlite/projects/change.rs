@@ -96,7 +96,7 @@ fn to_be_changed(
         .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(projects::id.eq(StoredId(id.as_uuid())))
         .select(ProjectRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let row = row.ok_or(Abort::Refused(ChangeProjectError::NotFound))?;
     Ok(Project::try_from(row)?)

@@ -1,0 +1,27 @@
+//! What a store asks SQLite, as SQLite gets it.
+
+use std::sync::{Arc, Mutex};
+
+use diesel::connection::{Connection, InstrumentationEvent};
+
+use super::SqliteStore;
+
+/// The statements that the store runs from now on.
+pub(super) async fn noted(store: &SqliteStore) -> Arc<Mutex<Vec<String>>> {
+    let statements = Arc::new(Mutex::new(Vec::new()));
+    let note = || {
+        let statements = Arc::clone(&statements);
+        move |event: InstrumentationEvent<'_>| {
+            if let InstrumentationEvent::StartQuery { query, .. } = event {
+                statements.lock().unwrap().push(query.to_string());
+            }
+        }
+    };
+    assert!(store.is_ready().await.unwrap());
+    for reader in store.readers.idle().iter_mut() {
+        reader.connection.set_instrumentation(note());
+    }
+    let mut writer = store.writer.lock().await;
+    writer.as_mut().unwrap().set_instrumentation(note());
+    statements
+}
