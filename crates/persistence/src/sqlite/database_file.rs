@@ -185,7 +185,8 @@ impl DatabaseFile {
 }
 
 /// `synchronous = FULL` puts every commit on the disk before it is answered; `fullfsync` says so to macOS, too, where
-/// `fsync` alone leaves it in the disk's memory.
+/// `fsync` alone leaves it in the disk's memory. What statements keep for themselves stays in memory: there may be no
+/// directory for temporary files that can be written.
 fn setup_sql(access: Access, busy_timeout: Duration) -> String {
     let query_only = match access {
         Access::Read => "ON",
@@ -193,7 +194,7 @@ fn setup_sql(access: Access, busy_timeout: Duration) -> String {
     };
     format!(
         "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; \
-         PRAGMA query_only = {query_only}",
+         PRAGMA temp_store = MEMORY; PRAGMA query_only = {query_only}",
         busy_timeout.as_millis()
     )
 }
@@ -260,6 +261,8 @@ mod tests {
         busy_timeout: i64,
         #[diesel(sql_type = BigInt)]
         query_only: i64,
+        #[diesel(sql_type = BigInt)]
+        temp_store: i64,
     }
 
     #[test]
@@ -273,11 +276,14 @@ mod tests {
             (another(Access::Read), 1),
         ] {
             let settings: Settings = diesel::sql_query(
-                "SELECT synchronous, foreign_keys, timeout AS busy_timeout, query_only
-                 FROM pragma_synchronous, pragma_foreign_keys, pragma_busy_timeout, pragma_query_only",
+                "SELECT synchronous, foreign_keys, timeout AS busy_timeout, query_only, temp_store
+                 FROM pragma_synchronous, pragma_foreign_keys, pragma_busy_timeout, pragma_query_only,
+                    pragma_temp_store",
             )
             .get_result(&mut connection)
             .unwrap();
+            // 2 is MEMORY.
+            assert_eq!(settings.temp_store, 2);
             // 2 is FULL.
             assert_eq!((settings.synchronous, settings.foreign_keys), (2, 1));
             assert_eq!((settings.busy_timeout, settings.query_only), (1_234, query_only));
