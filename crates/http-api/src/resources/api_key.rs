@@ -92,8 +92,9 @@ impl ApiKeyResource {
 
     /// Revoke an API key
     ///
-    /// For good. Revoking a key that is revoked already succeeds and changes nothing. The keys that were created with
-    /// the key stay valid unless `descendants=revoke` is given; any other query parameter is refused.
+    /// For good. Revoking a key that is revoked already succeeds, and the key keeps its first revocation. The keys that were
+    /// created with the key stay valid unless `descendants=revoke` is given: that revokes all of them that are valid, also
+    /// if the key itself is revoked already. Any other query parameter is refused.
     #[oai(path = "/user/api-keys/:id", method = "delete", operation_id = "deleteApiKey")]
     async fn delete(
         &self,
