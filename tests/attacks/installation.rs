@@ -182,10 +182,13 @@ impl Copies {
         (0..count).map(|_| self.add(like.clone())).collect()
     }
 
-    /// A dead key below another, as the server left it before it closed lines up.
+    /// A dead key below another.
     fn child(&mut self, like: &Map<String, Value>, parent: &str) -> String {
         let mut row = like.clone();
         row.insert("created_by_key_id".to_owned(), json!(parent));
+        // The database finds its place in the line.
+        row.insert("tree_depth".to_owned(), json!(0));
+        row.insert("skip_key_id".to_owned(), Value::Null);
         self.add(row)
     }
 

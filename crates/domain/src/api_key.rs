@@ -38,6 +38,10 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
+    /// The most valid keys that may be in one line, each made by the one before it, directly or through keys that are
+    /// revoked by now.
+    pub const MAX_LINE: u32 = 32;
+
     /// Valid until revoked. Whether it gives access also depends on its consumer: see
     /// [`Credential::is_accepted`](crate::access::Credential::is_accepted).
     #[must_use]

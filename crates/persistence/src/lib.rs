@@ -33,6 +33,7 @@ mod actor;
 mod limit;
 mod lineage;
 mod live_member;
+mod looked;
 mod names;
 pub mod postgres;
 mod progress;

@@ -13,7 +13,7 @@ use keyward_domain::ports::{
 };
 
 use crate::audit_log;
-use crate::key_table::{descendants, find, has_holder, newest_first, put};
+use crate::key_table::{descendants, find, has_holder, newest_first, put, valid_in_line};
 use crate::store::{FileStore, failed};
 use crate::tables::{KEYS, KEYS_BY_DIGEST, USED_FORMS};
 
@@ -41,6 +41,9 @@ impl ApiKeys for FileStore {
             }
             if valid >= limit.0 {
                 return Err(AddKeyError::LimitReached);
+            }
+            if valid_in_line(&keys, consumer, new.key.parent())? >= ApiKey::MAX_LINE {
+                return Err(AddKeyError::TreeTooDeep);
             }
             let mut by_digest = transaction.open_table(KEYS_BY_DIGEST).map_err(failed)?;
             let path = (consumer.as_uuid(), id.as_uuid());

@@ -67,6 +67,24 @@ pub(crate) fn descendants(
     Ok(all)
 }
 
+/// How many keys are valid of this one and all that it came from. A store of many keys would not go through those that
+/// are revoked: they may be any number.
+pub(crate) fn valid_in_line(
+    keys: &impl Keys,
+    consumer: ConsumerId,
+    last: Option<ApiKeyId>,
+) -> Result<u32, StorageError> {
+    let (mut valid, mut next) = (0, last);
+    while let Some(id) = next {
+        let Some(key) = find(keys, consumer, id)? else {
+            break;
+        };
+        valid += u32::from(key.is_valid());
+        next = key.parent();
+    }
+    Ok(valid)
+}
+
 /// Whether the consumer is a live member and, if it acts through a key, that is one of its valid keys.
 pub(crate) fn has_holder(
     transaction: &WriteTransaction,

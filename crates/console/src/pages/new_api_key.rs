@@ -71,7 +71,8 @@ pub(crate) async fn submit(
             page.has_errors = true;
             html(StatusCode::CONFLICT, &page)
         }
-        Err(IssueKeyError::HolderGone) => Err(Refusal::NotFound),
+        // Only a key ends a line of keys, and nobody who is signed in acts through one.
+        Err(IssueKeyError::HolderGone | IssueKeyError::TreeTooDeep) => Err(Refusal::NotFound),
         Err(IssueKeyError::Storage(error)) => Err(error.into()),
     }
 }

@@ -38,6 +38,12 @@ pub enum IssueKeyError {
     /// The holder has as many valid keys as they may.
     #[error("at most {} valid keys are allowed: revoke one first", .0.0)]
     LimitReached(KeyLimit),
+    /// The key that the holder acts through ends a line of as many valid keys as may make each other.
+    #[error(
+        "at most {} valid keys may come from one another: create the key with one that was made earlier, or in the console",
+        ApiKey::MAX_LINE
+    )]
+    TreeTooDeep,
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -81,6 +87,7 @@ impl PersonalKeys {
             Err(AddKeyError::HolderGone) => Err(IssueKeyError::HolderGone),
             Err(AddKeyError::AlreadyCreated(key)) => Err(IssueKeyError::AlreadyCreated(key)),
             Err(AddKeyError::LimitReached) => Err(IssueKeyError::LimitReached(self.limit)),
+            Err(AddKeyError::TreeTooDeep) => Err(IssueKeyError::TreeTooDeep),
             Err(AddKeyError::Storage(error)) => Err(error.into()),
         }
     }

@@ -34,7 +34,12 @@ pub trait ApiKeys: Send + Sync {
     /// 1. the consumer's membership is live and, if the key has a parent, that parent is a valid key of the same
     ///    consumer; else [`AddKeyError::HolderGone`];
     /// 2. no key of this consumer was added with the same [`NewApiKey::nonce`]; else [`AddKeyError::AlreadyCreated`];
-    /// 3. the consumer has fewer valid keys than `limit`; else [`AddKeyError::LimitReached`].
+    /// 3. the consumer has fewer valid keys than `limit`; else [`AddKeyError::LimitReached`];
+    /// 4. of the parent and all that it came from, directly or not, fewer than [`ApiKey::MAX_LINE`] are valid; else
+    ///    [`AddKeyError::TreeTooDeep`].
+    ///
+    /// It MUST NOT take the longer the more of them are revoked: a key that makes its successor and revokes itself may
+    /// go on so for ever. The same holds for [`ApiKeys::valid_descendants`] and [`ApiKeys::revoke`].
     async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError>;
 
     /// One key of the consumer, in whatever state.
@@ -75,8 +80,9 @@ pub trait ApiKeys: Send + Sync {
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError>;
 
-    /// Revokes a key and, if asked, all its descendants, also those below keys that are revoked already. Returns the
-    /// keys that were valid until now.
+    /// Revokes a key and, if asked, all its descendants, also those below keys that are revoked already, and also if the
+    /// key itself is. Returns the keys that were valid until now. Where there are none, a store should answer without
+    /// taking a lock that others wait for.
     ///
     /// If a key acts, MUST check first that it still may, as said above; else [`RevokeKeyError::HolderGone`]. Whoever
     /// acts in person may revoke keys of a membership that has ended.
@@ -211,6 +217,9 @@ pub enum AddKeyError {
     /// The consumer has as many valid keys as it may.
     #[error("the key limit is reached")]
     LimitReached,
+    /// As many valid keys as a line may have are above it already.
+    #[error("the line of valid keys is too long")]
+    TreeTooDeep,
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

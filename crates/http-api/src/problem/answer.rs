@@ -126,6 +126,7 @@ impl Problem {
             | Code::MethodNotAllowed
             | Code::RequestTimeout
             | Code::KeyLimitReached
+            | Code::KeyTreeTooDeep
             | Code::KeyRevoked
             | Code::AlreadyCreated
             | Code::BodyTooLarge

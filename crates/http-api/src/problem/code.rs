@@ -13,6 +13,7 @@ pub(crate) enum Code {
     MethodNotAllowed,
     RequestTimeout,
     KeyLimitReached,
+    KeyTreeTooDeep,
     KeyRevoked,
     AlreadyCreated,
     BodyTooLarge,
@@ -36,7 +37,7 @@ pub(crate) struct Facts {
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::MalformedRequest,
         Self::MalformedQuery,
         Self::CredentialsMissing,
@@ -45,6 +46,7 @@ impl Code {
         Self::MethodNotAllowed,
         Self::RequestTimeout,
         Self::KeyLimitReached,
+        Self::KeyTreeTooDeep,
         Self::KeyRevoked,
         Self::AlreadyCreated,
         Self::BodyTooLarge,
@@ -140,6 +142,14 @@ impl Code {
                 title: "Key limit reached",
                 meaning: "The consumer has as many valid keys as it may.",
                 advice: "Revoke a key that is not needed any more, then create the new one.",
+            },
+            Self::KeyTreeTooDeep => Facts {
+                word: "key_tree_too_deep",
+                status: StatusCode::CONFLICT,
+                title: "Key tree too deep",
+                meaning: "The calling key is the last of 32 valid keys that created one another, and no line of keys may be longer.",
+                advice: "Create the key with one that was created earlier, or in the console. Revoked keys do not count: \
+                         a key may create its successor and then revoke itself as often as it likes.",
             },
             Self::KeyRevoked => Facts {
                 word: "key_revoked",

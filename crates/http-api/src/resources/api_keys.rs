@@ -153,6 +153,7 @@ fn not_issued(error: IssueKeyError) -> Problem {
             Code::KeyLimitReached,
             format!("At most {} valid keys are allowed: revoke one first.", limit.0),
         ),
+        IssueKeyError::TreeTooDeep => Code::KeyTreeTooDeep.into(),
         IssueKeyError::Storage(error) => error.into(),
     }
 }

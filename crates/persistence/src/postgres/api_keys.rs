@@ -82,6 +82,13 @@ impl ApiKeys for PostgresStore {
         descendants: DescendantKeys,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        let acting_key = act.actor.api_key();
+        let looked = self.read(move |connection| {
+            Box::pin(revoke::look(connection, consumer, id, descendants, acting_key))
+        });
+        if let Some(answer) = looked.await?.answer() {
+            return answer;
+        }
         self.change(move |connection| {
             Box::pin(revoke::revoke(connection, consumer, id, reason, descendants, act))
         })

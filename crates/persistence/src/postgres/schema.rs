@@ -23,6 +23,8 @@ diesel::table! {
         revoked_note -> Nullable<Text>,
         organization_id -> Nullable<Uuid>,
         adopted_by_key_id -> Nullable<Uuid>,
+        tree_depth -> Int4,
+        skip_key_id -> Nullable<Uuid>,
     }
 }
 
@@ -79,6 +81,7 @@ diesel::table! {
         role -> Text,
         joined_at -> Timestamptz,
         ended_at -> Nullable<Timestamptz>,
+        changes_empty_at -> Nullable<Timestamptz>,
     }
 }
 

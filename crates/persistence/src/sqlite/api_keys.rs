@@ -80,6 +80,12 @@ impl ApiKeys for SqliteStore {
         descendants: DescendantKeys,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        let acting_key = act.actor.api_key();
+        let looked =
+            self.read(move |connection| revoke::look(connection, consumer, id, descendants, acting_key));
+        if let Some(answer) = looked.await?.answer() {
+            return answer;
+        }
         self.change(move |connection| revoke::revoke(connection, consumer, id, reason, descendants, act))
             .await
     }

@@ -49,7 +49,15 @@ fn passes_dead_keys_over(step: &str) -> bool {
             let looked_through = step
                 .strip_prefix("SCAN ")
                 .and_then(|table| table.split(' ').next());
-            let few = ["line", "below", "json_each", "memberships"];
+            let few = [
+                "line",
+                "climb",
+                "goals",
+                "roots",
+                "below",
+                "json_each",
+                "memberships",
+            ];
             looked_through.is_none_or(|table| few.contains(&table))
         }
     }

@@ -22,6 +22,8 @@ diesel::table! {
         last_used_from -> Nullable<Text>,
         revoked_note -> Nullable<Text>,
         adopted_by_key_id -> Nullable<Binary>,
+        tree_depth -> BigInt,
+        skip_key_id -> Nullable<Binary>,
     }
 }
 
@@ -84,6 +86,7 @@ diesel::table! {
         role -> Text,
         joined_at -> BigInt,
         ended_at -> Nullable<BigInt>,
+        changes_empty_at -> Nullable<BigInt>,
     }
 }
 

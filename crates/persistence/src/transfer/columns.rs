@@ -11,7 +11,7 @@ use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::pg::Pg;
 use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::{BigInt, Binary, Bool, Text, Timestamptz, Uuid as UuidColumn};
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Text, Timestamptz, Uuid as UuidColumn};
 use diesel::sqlite::Sqlite;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use uuid::Uuid;
@@ -47,6 +47,13 @@ pub(crate) struct Words(String);
 #[diesel(sql_type = BigInt)]
 #[serde(transparent)]
 pub(crate) struct Flag(bool);
+
+/// A small number.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Integer)]
+#[diesel(sql_type = BigInt)]
+#[serde(transparent)]
+pub(crate) struct Number(i32);
 
 #[derive(Debug, thiserror::Error)]
 enum Inexact {
@@ -160,7 +167,8 @@ as_in_postgres!(
     Moment: Timestamptz as DateTime<Utc>,
     Bytes: Binary as Vec<u8>,
     Words: Text as String,
-    Flag: Bool as bool
+    Flag: Bool as bool,
+    Number: Integer as i32
 );
 
 // In SQLite, which has only bytes, texts and numbers.
@@ -238,6 +246,20 @@ impl FromSql<BigInt, Sqlite> for Flag {
             1 => Ok(Self(true)),
             _ => Err(Inexact::NotAFlag.into()),
         }
+    }
+}
+
+impl ToSql<BigInt, Sqlite> for Number {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(i64::from(self.0));
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<BigInt, Sqlite> for Number {
+    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
+        let number = <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)?;
+        Ok(Self(number.try_into()?))
     }
 }
 

@@ -6,7 +6,7 @@
 use diesel::prelude::{Insertable, Queryable};
 use serde::{Deserialize, Serialize};
 
-use super::columns::{Bytes, Flag, Id, Moment, Words};
+use super::columns::{Bytes, Flag, Id, Moment, Number, Words};
 use crate::{postgres, sqlite};
 
 macro_rules! records {
@@ -53,6 +53,7 @@ records! {
         role: Words,
         joined_at: Moment,
         ended_at: Option<Moment>,
+        changes_empty_at: Option<Moment>,
     }
 
     Invitation of invitations {
@@ -106,6 +107,8 @@ records! {
         last_used_from: Option<Words>,
         revoked_note: Option<Words>,
         adopted_by_key_id: Option<Id>,
+        tree_depth: Number,
+        skip_key_id: Option<Id>,
     }
 
     AuditEvent of audit_events {

@@ -4,6 +4,7 @@ mod audit_failure;
 mod changes;
 mod clock;
 mod corrupt_rows;
+mod dead_lines;
 mod first_run;
 mod large_families;
 mod leaving;

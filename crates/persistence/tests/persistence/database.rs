@@ -208,6 +208,23 @@ impl Database {
         .await;
     }
 
+    /// Keeps all others from changing a consumer's keys, for as long as it is held.
+    pub(crate) async fn lock_changes_of(&self, consumer: Uuid) -> Lock {
+        match &self.place {
+            Place::Server(database) => {
+                let client = client(database).await;
+                let lock = format!("BEGIN; SELECT FROM memberships WHERE id = '{consumer}' FOR UPDATE");
+                client.batch_execute(&lock).await.expect("a lock");
+                Lock::OfServer { _held: client }
+            }
+            Place::Directory(directory) => {
+                let mut connection = connect(directory);
+                connection.batch_execute("BEGIN IMMEDIATE").expect("a lock");
+                Lock::OfFile { _held: connection }
+            }
+        }
+    }
+
     /// How many rows of a table have been read, by an index or one after the other. Only PostgreSQL counts them, and a
     /// connection says what it counted when it ends: so all are ended.
     pub(crate) async fn rows_read(&self, table: &str) -> usize {
@@ -297,6 +314,12 @@ impl Drop for Database {
             let _ = fs::remove_dir_all(directory);
         }
     }
+}
+
+/// See [`Database::lock_changes_of`].
+pub(crate) enum Lock {
+    OfServer { _held: Client },
+    OfFile { _held: SqliteConnection },
 }
 
 #[derive(QueryableByName)]

@@ -62,6 +62,11 @@ super::suite_macros::suite! { $
             an_unknown_key_has_no_descendants
             another_consumers_key_has_no_descendants
         }
+        line_cases {
+            a_line_has_no_more_valid_keys_than_it_may
+            a_revoked_key_makes_room_in_its_line
+            a_key_that_succeeds_itself_goes_on_for_ever
+        }
         edit_key_cases {
             an_edit_changes_only_what_it_names
             an_edit_writes_its_event

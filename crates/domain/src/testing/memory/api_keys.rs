@@ -32,6 +32,12 @@ impl ApiKeys for MemoryStore {
         if valid >= limit.0 as usize {
             return Err(AddKeyError::LimitReached);
         }
+        let above = std::iter::successors(new.key.parent().and_then(|id| state.key(consumer, id)), |key| {
+            key.next_above().and_then(|id| state.key(consumer, id))
+        });
+        if above.filter(|key| key.is_valid()).count() >= ApiKey::MAX_LINE as usize {
+            return Err(AddKeyError::TreeTooDeep);
+        }
         if state
             .keys
             .iter()
@@ -172,6 +178,11 @@ impl State {
         self.keys
             .iter()
             .filter(move |stored| stored.key.consumer_id == consumer)
+    }
+
+    fn key(&self, consumer: ConsumerId, id: ApiKeyId) -> Option<&ApiKey> {
+        let mut keys = self.keys_of(consumer).map(|stored| &stored.key);
+        keys.find(|key| key.id == id)
     }
 
     fn key_mut(&mut self, consumer: ConsumerId, id: ApiKeyId) -> Option<&mut ApiKey> {

@@ -3,6 +3,7 @@
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::keys::FormNonce;
@@ -10,10 +11,13 @@ use keyward_domain::ports::{AddKeyError, KeyLimit, NewApiKey};
 use uuid::Uuid;
 
 use super::holder::lock_holder;
+use super::lineage::valid_in_line;
 use super::row::NewKeyRow;
 use crate::abort::Abort;
 use crate::postgres::audit_log::write_event;
 use crate::postgres::schema::api_keys;
+
+const MAX_LINE: i64 = ApiKey::MAX_LINE as i64;
 
 pub(super) async fn add(
     connection: &mut AsyncPgConnection,
@@ -31,8 +35,16 @@ pub(super) async fn add(
     {
         return Err(Abort::Refused(AddKeyError::AlreadyCreated(first)));
     }
-    if valid_keys(connection, consumer).await? >= i64::from(limit.0) {
+    let valid = valid_keys(connection, consumer).await?;
+    if valid >= i64::from(limit.0) {
         return Err(Abort::Refused(AddKeyError::LimitReached));
+    }
+    // A line has no more valid keys than the consumer has.
+    if let Some(parent) = new.key.parent()
+        && valid >= MAX_LINE
+        && valid_in_line(connection, consumer, parent).await? >= MAX_LINE
+    {
+        return Err(Abort::Refused(AddKeyError::TreeTooDeep));
     }
     diesel::insert_into(api_keys::table)
         .values(NewKeyRow::new(&new))

@@ -40,3 +40,21 @@ pub(super) async fn lock_holder(
     .get_result(connection)
     .await
 }
+
+/// Likewise whether a consumer may act through this key, at the moment of asking: nothing is locked.
+pub(super) async fn may_act(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    key: ApiKeyId,
+) -> Result<bool, QueryError> {
+    diesel::select(exists(
+        api_keys::table
+            .inner_join(memberships::table)
+            .filter(memberships::ended_at.is_null())
+            .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
+            .filter(api_keys::id.eq(key.as_uuid()))
+            .filter(api_keys::revoked_at.is_null()),
+    ))
+    .get_result(connection)
+    .await
+}

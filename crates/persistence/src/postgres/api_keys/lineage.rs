@@ -1,13 +1,14 @@
 //! Which keys were created from which, directly or not, also through keys that are kept no longer.
 //!
 //! A consumer has few valid keys, but there is no end to those that it creates and revokes. So whatever is asked is worked
-//! out from the valid ones upwards, or has a limit. `UNION` ends each search even if rows pointed at each other in a circle.
+//! out from the valid ones upwards, in steps that pass over most of what is between (`api_keys.skip_key_id`), or has a
+//! limit. Each step leads to a smaller depth, so each search ends, even if rows pointed at each other in a circle.
 
 use std::convert::Infallible;
 
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryableByName, SelectableHelper};
-use diesel::sql_types::{Array, BigInt, Bool, Nullable, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
 use keyward_domain::api_key::ApiKey;
@@ -18,7 +19,7 @@ use uuid::Uuid;
 use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::limit;
-use crate::lineage::{Lineage, Link};
+use crate::lineage::{InLine, upwards};
 use crate::postgres::schema::api_keys;
 
 pub(super) async fn valid_descendants(
@@ -26,12 +27,12 @@ pub(super) async fn valid_descendants(
     consumer: ConsumerId,
     id: ApiKeyId,
 ) -> Result<Vec<ApiKey>, Abort<Infallible>> {
-    let lineage = lineage_of_valid(connection, &[consumer.as_uuid()]).await?;
+    let found = valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()]).await?;
     let rows: Vec<KeyRow> = api_keys::table
         .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
         .filter(api_keys::revoked_at.is_null())
         .filter(api_keys::id.ne(id.as_uuid()))
-        .filter(api_keys::id.eq_any(lineage.valid_from([id.as_uuid()])))
+        .filter(api_keys::id.eq_any(found))
         .order(api_keys::id.desc())
         .select(KeyRow::as_select())
         .load(connection)
@@ -40,40 +41,82 @@ pub(super) async fn valid_descendants(
     Ok(keys?)
 }
 
-/// The valid keys of these consumers and all that they came from; no step leads to another consumer's key.
+/// One climb for each key and depth to look for: to the key of that depth which it came from. The step is the longer one of
+/// two that does not lead past it, and no step leads to another consumer's key.
 ///
-/// `LIMIT 1` changes nothing, and makes PostgreSQL look each of them up, whatever it believes to know about the table:
-/// where it expects many, it would read all keys at every step.
+/// `LIMIT 1` also makes PostgreSQL look both up, whatever it believes to know about the table: where it expects many, it
+/// would read all keys at every step.
+const CLIMB: &str = "
+    SELECT climb.start, climb.goal, above.* FROM climb CROSS JOIN LATERAL (
+        SELECT id, coalesce(adopted_by_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id
+        FROM api_keys
+        WHERE id IN (climb.skip_key_id, climb.next_above) AND consumer_id = climb.consumer_id
+            AND tree_depth >= climb.goal AND tree_depth < climb.tree_depth
+        ORDER BY tree_depth LIMIT 1
+    ) AS above";
+
+/// The valid ones among these keys of these consumers and what came from them, by rising identifier.
 ///
 /// The type of its future is hidden, as of all that others are built of: the compiler looks at futures within futures
 /// again and again, and takes minutes for it.
-pub(in crate::postgres) fn lineage_of_valid<'a>(
+pub(in crate::postgres) fn valid_from<'a>(
     connection: &'a mut AsyncPgConnection,
     consumers: &'a [Uuid],
-) -> BoxFuture<'a, QueryResult<Lineage>> {
-    Box::pin(load_lineage_of_valid(connection, consumers))
+    roots: &'a [Uuid],
+) -> BoxFuture<'a, QueryResult<Vec<Uuid>>> {
+    Box::pin(load_valid_from(connection, consumers, roots))
 }
 
-async fn load_lineage_of_valid(
+async fn load_valid_from(
     connection: &mut AsyncPgConnection,
     consumers: &[Uuid],
-) -> QueryResult<Lineage> {
-    let links: Vec<LinkRow> = diesel::sql_query(
-        "WITH RECURSIVE line AS (
-             SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above, consumer_id, true AS is_valid
-             FROM api_keys WHERE consumer_id = ANY($1) AND revoked_at IS NULL
-             UNION
-             SELECT above.* FROM line CROSS JOIN LATERAL (
-                 SELECT id, coalesce(adopted_by_key_id, created_by_key_id), consumer_id, revoked_at IS NULL
-                 FROM api_keys WHERE id = line.next_above AND consumer_id = line.consumer_id LIMIT 1
-             ) AS above
+    roots: &[Uuid],
+) -> QueryResult<Vec<Uuid>> {
+    let found: Vec<FoundId> = diesel::sql_query(format!(
+        "WITH RECURSIVE goals AS (
+             SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE id = ANY($2) AND consumer_id = ANY($1)
+         ), climb AS (
+             SELECT key.id AS start, goals.tree_depth AS goal, key.id,
+                 coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above,
+                 key.skip_key_id, key.tree_depth, key.consumer_id
+             FROM goals JOIN api_keys key ON key.consumer_id = goals.consumer_id AND key.revoked_at IS NULL
+                 AND key.tree_depth >= goals.tree_depth
+             UNION ALL {CLIMB}
          )
-         SELECT id, next_above, is_valid FROM line",
-    )
+         SELECT DISTINCT start AS id FROM climb WHERE id = ANY($2) ORDER BY start"
+    ))
     .bind::<Array<SqlUuid>, _>(consumers)
+    .bind::<Array<SqlUuid>, _>(roots)
     .load(connection)
     .await?;
-    Ok(Lineage::new(links.into_iter().map(LinkRow::into_link)))
+    Ok(found.into_iter().map(|row| row.id).collect())
+}
+
+/// How many keys of the line that ends with this one are valid.
+pub(super) async fn valid_in_line(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+) -> QueryResult<i64> {
+    let counted: Counted = diesel::sql_query(format!(
+        "WITH RECURSIVE goals AS (
+             SELECT DISTINCT tree_depth FROM api_keys WHERE consumer_id = $1 AND revoked_at IS NULL
+         ), climb AS (
+             SELECT key.id AS start, goals.tree_depth AS goal, key.id,
+                 coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above,
+                 key.skip_key_id, key.tree_depth, key.consumer_id
+             FROM api_keys key JOIN goals ON goals.tree_depth <= key.tree_depth
+             WHERE key.id = $2 AND key.consumer_id = $1
+             UNION ALL {CLIMB}
+         )
+         SELECT count(*) AS count FROM api_keys WHERE consumer_id = $1 AND revoked_at IS NULL
+             AND id IN (SELECT id FROM climb WHERE tree_depth = goal)"
+    ))
+    .bind::<SqlUuid, _>(consumer.as_uuid())
+    .bind::<SqlUuid, _>(id.as_uuid())
+    .get_result(connection)
+    .await?;
+    Ok(counted.count)
 }
 
 /// A consumer's key and what it came from, so many keys at most, the key itself first.
@@ -82,27 +125,55 @@ pub(in crate::postgres) async fn line_above(
     consumer: Uuid,
     id: Uuid,
     at_most: usize,
-) -> QueryResult<Vec<Uuid>> {
-    let links: Vec<LinkRow> = diesel::sql_query(
+) -> QueryResult<Vec<InLine>> {
+    let line: Vec<FoundInLine> = diesel::sql_query(
         "WITH RECURSIVE line AS (
-             SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above, revoked_at IS NULL AS is_valid
+             SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above, tree_depth
              FROM api_keys WHERE id = $1 AND consumer_id = $2
-             UNION
+             UNION ALL
              SELECT above.* FROM line CROSS JOIN LATERAL (
-                 SELECT id, coalesce(adopted_by_key_id, created_by_key_id), revoked_at IS NULL
-                 FROM api_keys WHERE id = line.next_above AND consumer_id = $2 LIMIT 1
+                 SELECT id, coalesce(adopted_by_key_id, created_by_key_id), tree_depth
+                 FROM api_keys WHERE id = line.next_above AND consumer_id = $2 AND tree_depth < line.tree_depth LIMIT 1
              ) AS above
          )
-         SELECT id, next_above, is_valid FROM line LIMIT $3",
+         SELECT id, tree_depth::bigint AS depth FROM line LIMIT $3",
     )
     .bind::<SqlUuid, _>(id)
     .bind::<SqlUuid, _>(consumer)
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)
     .await?;
-    let found = links.len();
-    let lineage = Lineage::new(links.into_iter().map(LinkRow::into_link));
-    Ok(lineage.upwards(id).take(found).collect())
+    Ok(upwards(line.into_iter().map(|row| (row.id, row.depth)).collect()))
+}
+
+/// What is between these keys of a consumer and one of that depth, so many keys at most, the nearest first.
+pub(in crate::postgres) async fn some_between(
+    connection: &mut AsyncPgConnection,
+    consumer: Uuid,
+    keys: &[Uuid],
+    depth: i64,
+    at_most: usize,
+) -> QueryResult<Vec<Uuid>> {
+    let found: Vec<FoundId> = diesel::sql_query(
+        "WITH RECURSIVE line AS (
+             SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above, tree_depth
+             FROM api_keys WHERE id = ANY($1) AND consumer_id = $2
+             UNION
+             SELECT above.* FROM line CROSS JOIN LATERAL (
+                 SELECT id, coalesce(adopted_by_key_id, created_by_key_id), tree_depth FROM api_keys
+                 WHERE id = line.next_above AND consumer_id = $2 AND tree_depth > $3 AND tree_depth < line.tree_depth
+                 LIMIT 1
+             ) AS above
+         )
+         SELECT id FROM line LIMIT $4",
+    )
+    .bind::<Array<SqlUuid>, _>(keys)
+    .bind::<SqlUuid, _>(consumer)
+    .bind::<BigInt, _>(depth)
+    .bind::<BigInt, _>(limit::at_most(at_most))
+    .load(connection)
+    .await?;
+    Ok(found.into_iter().map(|row| row.id).collect())
 }
 
 /// A consumer's key and some of what came from it, so many keys at most. PostgreSQL looks for no more than that.
@@ -132,23 +203,21 @@ pub(in crate::postgres) async fn some_below(
 }
 
 #[derive(QueryableByName)]
-struct LinkRow {
+struct FoundInLine {
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
-    #[diesel(sql_type = Nullable<SqlUuid>)]
-    next_above: Option<Uuid>,
-    #[diesel(sql_type = Bool)]
-    is_valid: bool,
-}
-
-impl LinkRow {
-    const fn into_link(self) -> Link {
-        (self.id, self.next_above, self.is_valid)
-    }
+    #[diesel(sql_type = BigInt)]
+    depth: i64,
 }
 
 #[derive(QueryableByName)]
 struct FoundId {
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
+}
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
 }

@@ -1,8 +1,10 @@
 //! Revoking a key, alone or with its descendants.
 
-use diesel::QueryResult;
+use std::convert::Infallible;
+
 use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::{OptionalExtension, QueryResult};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::{Act, Action, Subject};
@@ -10,10 +12,11 @@ use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
 use uuid::Uuid;
 
-use super::holder::lock_holder;
-use super::lineage::lineage_of_valid;
+use super::holder::{lock_holder, may_act};
+use super::lineage::valid_from;
 use crate::abort::Abort;
 use crate::actor;
+use crate::looked::Looked;
 use crate::postgres::audit_log::write_events;
 use crate::postgres::schema::api_keys;
 
@@ -34,10 +37,7 @@ pub(super) async fn revoke(
     }
     let targets: Vec<Uuid> = match descendants {
         DescendantKeys::Keep => vec![id.as_uuid()],
-        DescendantKeys::Revoke => {
-            let lineage = lineage_of_valid(connection, &[consumer.as_uuid()]).await?;
-            lineage.valid_from([id.as_uuid()])
-        }
+        DescendantKeys::Revoke => valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()]).await?,
     };
     // The first revocation stays as it is.
     let valid: Vec<Uuid> = api_keys::table
@@ -82,6 +82,38 @@ pub(in crate::postgres) async fn revoke_locked(
         .collect();
     write_events(connection, events).await?;
     Ok(revoked)
+}
+
+/// What can be told without a lock: that the key acts no more, that there is no such key, or that nothing valid is left to
+/// revoke. Each stays true for ever, since none is made below a key that is not valid.
+pub(super) async fn look(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+    descendants: DescendantKeys,
+    acting_key: Option<ApiKeyId>,
+) -> Result<Looked, Abort<Infallible>> {
+    if let Some(key) = acting_key
+        && !may_act(connection, consumer, key).await?
+    {
+        return Ok(Looked::HolderGone);
+    }
+    let is_valid: Option<bool> = api_keys::table
+        .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
+        .filter(api_keys::id.eq(id.as_uuid()))
+        .select(api_keys::revoked_at.is_null())
+        .get_result(connection)
+        .await
+        .optional()?;
+    Ok(match (is_valid, descendants) {
+        (None, _) => Looked::NotFound,
+        (Some(true), _) => Looked::SomethingToRevoke,
+        (Some(false), DescendantKeys::Keep) => Looked::NothingToRevoke,
+        (Some(false), DescendantKeys::Revoke) => {
+            let valid = valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()]).await?;
+            Looked::at_valid(valid.len())
+        }
+    })
 }
 
 async fn key_exists(

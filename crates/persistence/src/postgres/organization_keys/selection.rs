@@ -13,7 +13,7 @@ use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::ports::DescendantKeys;
 use uuid::Uuid;
 
-use crate::postgres::api_keys::lineage::lineage_of_valid;
+use crate::postgres::api_keys::lineage::valid_from;
 use crate::postgres::schema::api_keys;
 
 type KeyCondition = Box<dyn BoxableExpression<api_keys::table, Pg, SqlType = Bool>>;
@@ -80,8 +80,8 @@ pub(super) async fn valid_with_descendants(
     ids: &[ApiKeyId],
 ) -> QueryResult<Vec<Uuid>> {
     let consumers = consumers_of_keys(connection, organization, ids).await?;
-    let lineage = lineage_of_valid(connection, &consumers).await?;
-    Ok(lineage.valid_from(ids.iter().map(|id| id.as_uuid())))
+    let roots: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+    valid_from(connection, &consumers, &roots).await
 }
 
 /// Whose new keys a selection may come to have: none are born that were created before a moment that is settled.

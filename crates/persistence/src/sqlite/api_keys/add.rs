@@ -2,17 +2,21 @@
 
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::keys::FormNonce;
 use keyward_domain::ports::{AddKeyError, KeyLimit, NewApiKey};
 
 use super::holder::is_there;
+use super::lineage::valid_in_line;
 use super::row::NewKeyRow;
 use crate::abort::Abort;
 use crate::sqlite::audit_log::write_event;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::api_keys;
+
+const MAX_LINE: i64 = ApiKey::MAX_LINE as i64;
 
 pub(super) fn add(
     connection: &mut SqliteConnection,
@@ -30,8 +34,16 @@ pub(super) fn add(
     {
         return Err(Abort::Refused(AddKeyError::AlreadyCreated(first)));
     }
-    if valid_keys(connection, consumer)? >= i64::from(limit.0) {
+    let valid = valid_keys(connection, consumer)?;
+    if valid >= i64::from(limit.0) {
         return Err(Abort::Refused(AddKeyError::LimitReached));
+    }
+    // A line has no more valid keys than the consumer has.
+    if let Some(parent) = new.key.parent()
+        && valid >= MAX_LINE
+        && valid_in_line(connection, consumer, parent)? >= MAX_LINE
+    {
+        return Err(Abort::Refused(AddKeyError::TreeTooDeep));
     }
     diesel::insert_into(api_keys::table)
         .values(NewKeyRow::new(&new))

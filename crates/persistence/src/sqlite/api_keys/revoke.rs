@@ -1,8 +1,10 @@
 //! Revoking a key, alone or with its descendants.
 
-use diesel::QueryResult;
+use std::convert::Infallible;
+
 use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
+use diesel::{OptionalExtension, QueryResult};
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
@@ -10,9 +12,10 @@ use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
 use uuid::Uuid;
 
 use super::holder::is_there;
-use super::lineage::lineage_of_valid;
+use super::lineage::valid_from;
 use crate::abort::Abort;
 use crate::actor;
+use crate::looked::Looked;
 use crate::sqlite::audit_log::write_events;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::organization_keys::selection::listed;
@@ -34,10 +37,7 @@ pub(super) fn revoke(
     }
     let targets: Vec<Uuid> = match descendants {
         DescendantKeys::Keep => vec![id.as_uuid()],
-        DescendantKeys::Revoke => {
-            let lineage = lineage_of_valid(connection, &[StoredId(consumer.as_uuid())])?;
-            lineage.valid_from([id.as_uuid()])
-        }
+        DescendantKeys::Revoke => valid_from(connection, &[StoredId(consumer.as_uuid())], &[id.as_uuid()])?,
     };
     // The first revocation stays as it is.
     let valid: Vec<StoredId> = api_keys::table
@@ -82,6 +82,36 @@ pub(in crate::sqlite) fn revoke_valid(
         .collect();
     write_events(connection, events)?;
     Ok(revoked)
+}
+
+/// What can be told without the write lock: that the key acts no more, that there is no such key, or that nothing valid is
+/// left to revoke. Each stays true for ever, since none is made below a key that is not valid.
+pub(super) fn look(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+    descendants: DescendantKeys,
+    acting_key: Option<ApiKeyId>,
+) -> Result<Looked, Abort<Infallible>> {
+    if acting_key.is_some() && !is_there(connection, consumer, acting_key)? {
+        return Ok(Looked::HolderGone);
+    }
+    let consumer = StoredId(consumer.as_uuid());
+    let is_valid: Option<bool> = api_keys::table
+        .filter(api_keys::consumer_id.eq(consumer))
+        .filter(api_keys::id.eq(StoredId(id.as_uuid())))
+        .select(api_keys::revoked_at.is_null())
+        .get_result(connection)
+        .optional()?;
+    Ok(match (is_valid, descendants) {
+        (None, _) => Looked::NotFound,
+        (Some(true), _) => Looked::SomethingToRevoke,
+        (Some(false), DescendantKeys::Keep) => Looked::NothingToRevoke,
+        (Some(false), DescendantKeys::Revoke) => {
+            let valid = valid_from(connection, &[consumer], &[id.as_uuid()])?;
+            Looked::at_valid(valid.len())
+        }
+    })
 }
 
 fn key_exists(

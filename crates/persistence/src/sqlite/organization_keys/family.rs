@@ -11,7 +11,7 @@ use super::read::named;
 use super::selection::within;
 use crate::abort::Abort;
 use crate::lineage::shown_of_family;
-use crate::sqlite::api_keys::lineage::{line_above, lineage_of_valid, some_below};
+use crate::sqlite::api_keys::lineage::{line_above, some_below, some_between, valid_from};
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::api_keys;
 
@@ -35,12 +35,14 @@ pub(super) fn family(
     let mut line = line_above(connection, consumer, id.as_uuid(), most_of_line + 1)?;
     let is_cut_above = line.len() > most_of_line;
     line.truncate(most_of_line);
-    let top = line.last().copied().unwrap_or(id.as_uuid());
+    let (top, depth) = line.last().copied().unwrap_or((id.as_uuid(), 0));
     let below = some_below(connection, consumer, top, most + 1)?;
     let is_cut_below = below.len() > most;
     let shown = if is_cut_below {
-        let lineage = lineage_of_valid(connection, &[consumer])?;
-        shown_of_family(&line, &lineage, &below, most)
+        let mut valid = valid_from(connection, &[consumer], &[top])?;
+        valid.truncate(most);
+        let between = some_between(connection, consumer, &valid, depth, most)?;
+        shown_of_family(&line, valid, between, below, most)
     } else {
         below
     };

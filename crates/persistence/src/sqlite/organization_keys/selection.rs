@@ -12,7 +12,7 @@ use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::ports::DescendantKeys;
 use uuid::Uuid;
 
-use crate::sqlite::api_keys::lineage::lineage_of_valid;
+use crate::sqlite::api_keys::lineage::valid_from;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::{api_keys, memberships};
 
@@ -77,15 +77,14 @@ pub(super) fn valid_with_descendants(
     organization: OrganizationId,
     ids: &[ApiKeyId],
 ) -> QueryResult<Vec<Uuid>> {
-    let roots = || ids.iter().map(|id| id.as_uuid());
+    let roots: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
     let consumers: Vec<StoredId> = api_keys::table
         .filter(within(organization))
-        .filter(listed(roots()))
+        .filter(listed(roots.iter().copied()))
         .select(api_keys::consumer_id)
         .distinct()
         .load(connection)?;
-    let lineage = lineage_of_valid(connection, &consumers)?;
-    Ok(lineage.valid_from(roots()))
+    valid_from(connection, &consumers, &roots)
 }
 
 /// The valid keys of the organization that were selected.

@@ -308,26 +308,54 @@ async fn keys_of_the_version_before_get_their_organization() {
     assert_eq!(count(&fixture.client, &here).await, 4_501);
 }
 
-/// The migration that brought retention and all since, newest first.
-fn migrations_since_retention() -> impl Iterator<Item = PathBuf> {
-    let is_older = |migration: &PathBuf| !migration.ends_with("2026-11-21-170000_retention");
-    let migrations = migrations();
-    let older = migrations
-        .iter()
-        .take_while(|migration| is_older(migration))
-        .count();
-    migrations.into_iter().skip(older).rev()
+/// Takes back this migration and all that came after it.
+async fn take_back(fixture: &Fixture, first: &str) {
+    for migration in migrations().iter().rev() {
+        let name = migration.file_name().expect("a folder").to_string_lossy();
+        if &*name >= first {
+            fixture.execute(&text(migration, "down.sql")).await;
+        }
+    }
+    let version = first.replace('-', "");
+    fixture
+        .execute(&format!(
+            "DELETE FROM __diesel_schema_migrations WHERE version >= '{version}'"
+        ))
+        .await;
+}
+
+#[tokio::test]
+async fn keys_of_the_version_before_get_their_place_in_their_line() {
+    let fixture = Fixture::new().await;
+    let first = fixture.key.key.id;
+    // A line of 300 keys, another that leaves it in its middle, and one of which the first key is kept no longer.
+    fixture
+        .execute(&format!(
+            "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                                   created_at)
+             SELECT lpad(to_hex(n), 32, '0')::uuid, consumer_id, sha256(n::text::bytea), hint, name, description,
+                    search_text, CASE n WHEN 1 THEN id WHEN 301 THEN lpad(to_hex(130), 32, '0')::uuid
+                        WHEN 400 THEN gen_random_uuid() ELSE lpad(to_hex(n - 1), 32, '0')::uuid END, created_at
+             FROM generate_series(1, 450) n, api_keys WHERE id = '{first}' ORDER BY n"
+        ))
+        .await;
+    let places =
+        "SELECT string_agg(concat_ws(' ', id, tree_depth, skip_key_id), ',' ORDER BY id) FROM api_keys";
+    let placed = async || {
+        let row = fixture.client.query_one(places, &[]).await.expect("places");
+        row.get::<_, String>(0)
+    };
+    let made_by_the_trigger = placed().await;
+    assert!(made_by_the_trigger.contains(" 300 "), "{made_by_the_trigger}");
+    take_back(&fixture, "2026-11-22-090000").await;
+    fixture.store.migrate().await.expect("brought up to date");
+    assert_eq!(placed().await, made_by_the_trigger);
 }
 
 #[tokio::test]
 async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() {
     let fixture = Fixture::new().await;
-    for migration in migrations_since_retention() {
-        fixture.execute(&text(&migration, "down.sql")).await;
-    }
-    fixture
-        .execute("DELETE FROM __diesel_schema_migrations WHERE version >= '20261121170000'")
-        .await;
+    take_back(&fixture, "2026-11-21-170000").await;
     let parent = fixture.key.key.id;
     let child = "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
                                        created_at)

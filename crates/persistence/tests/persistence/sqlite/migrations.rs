@@ -164,28 +164,57 @@ async fn what_users_of_the_version_before_lack_is_filled_in() {
     assert_eq!(fixture.directory.count(filled_in), 251);
 }
 
-/// The migration that brought retention and all since, newest first.
-fn migrations_since_retention() -> impl Iterator<Item = PathBuf> {
-    let is_older = |migration: &PathBuf| !migration.ends_with("2026-11-21-170000_retention");
-    let migrations = migrations();
-    let older = migrations
-        .iter()
-        .take_while(|migration| is_older(migration))
-        .count();
-    migrations.into_iter().skip(older).rev()
+/// Takes back this migration and all that came after it.
+fn take_back(fixture: &Fixture, first: &str) {
+    for migration in migrations().iter().rev() {
+        let name = migration.file_name().expect("a folder").to_string_lossy();
+        if &*name >= first {
+            let down = fs::read_to_string(migration.join("down.sql")).expect("the way back");
+            fixture.directory.execute(&down);
+        }
+    }
+    let version = first.replace('-', "");
+    fixture.directory.execute(&format!(
+        "DELETE FROM __diesel_schema_migrations WHERE version >= '{version}'"
+    ));
+}
+
+#[tokio::test]
+async fn keys_of_the_version_before_get_their_place_in_their_line() {
+    let fixture = Fixture::new().await;
+    let first = blob(fixture.key.key.id.as_uuid());
+    // A line of 300 keys, another that leaves it in its middle, and one of which the first key is kept no longer.
+    fixture.directory.execute(&format!(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 450)
+         INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                               created_at)
+         SELECT unhex(printf('%032x', n)), consumer_id, randomblob(32), hint, name, description, search_text,
+             CASE n WHEN 1 THEN id WHEN 301 THEN unhex(printf('%032x', 130)) WHEN 400 THEN randomblob(16)
+                 ELSE unhex(printf('%032x', n - 1)) END, created_at
+         FROM numbers, api_keys WHERE id = {first} ORDER BY n"
+    ));
+    let placed = || {
+        fixture.directory.texts(
+            "SELECT hex(id) || ' ' || tree_depth || ' ' || coalesce(hex(skip_key_id), '') AS text FROM api_keys ORDER BY id",
+        )
+    };
+    let made_by_the_trigger = placed();
+    assert!(
+        made_by_the_trigger.iter().any(|place| place.contains(" 300 ")),
+        "{made_by_the_trigger:?}"
+    );
+    take_back(&fixture, "2026-11-22-090000");
+    fixture.store.migrate().await.expect("brought up to date");
+    assert_eq!(placed(), made_by_the_trigger);
 }
 
 #[tokio::test]
 async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() {
     let fixture = Fixture::new().await;
+    take_back(&fixture, "2026-11-21-170000");
     let parent = fixture.key.key.id;
-    for migration in migrations_since_retention() {
-        let down = fs::read_to_string(migration.join("down.sql")).expect("the way back");
-        fixture.directory.execute(&down);
-    }
     fixture.directory.execute(&format!(
-        "DELETE FROM __diesel_schema_migrations WHERE version >= '20261121170000';
-         INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+        "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
                                created_at)
          SELECT randomblob(16), consumer_id, randomblob(32), hint, name, description, search_text, id, created_at
          FROM api_keys WHERE id = {}",

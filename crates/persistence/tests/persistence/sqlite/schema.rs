@@ -114,6 +114,10 @@ async fn rows_that_contradict_themselves_are_refused() {
             "api_keys_adopted_by_key_id_check",
         ),
         (
+            "UPDATE api_keys SET skip_key_id = zeroblob(15)".to_owned(),
+            "api_keys_skip_key_id_check",
+        ),
+        (
             "UPDATE api_keys SET created_by_user_id = NULL".to_owned(),
             "api_keys_origin_check",
         ),
@@ -201,7 +205,7 @@ async fn rows_that_contradict_themselves_are_refused() {
             "UNIQUE constraint failed: installation.only_row",
         ),
         (
-            "INSERT INTO memberships SELECT randomblob(16), organization_id, user_id, role, joined_at, NULL
+            "INSERT INTO memberships SELECT randomblob(16), organization_id, user_id, role, joined_at, NULL, NULL
              FROM memberships",
             "UNIQUE constraint failed: memberships.organization_id, memberships.user_id",
         ),

@@ -1,0 +1,99 @@
+//! What the [key ports](crate::ports::ApiKeys) promise of long lines of keys, each made with the one before it.
+
+use super::super::KeyStores;
+use super::super::scene::{AMPLE, Scene};
+use crate::api_key::ApiKey;
+use crate::audit::Action;
+use crate::id::ApiKeyId;
+use crate::membership::Member;
+use crate::ports::{AddKeyError, DescendantKeys};
+
+/// A line of valid keys, as long as it may be.
+async fn longest_line(scene: &Scene, member: &Member) -> Vec<ApiKey> {
+    let mut line = vec![scene.add_key(member, "first").await];
+    for number in 1..ApiKey::MAX_LINE {
+        let child = scene
+            .add_child(member, &line[line.len() - 1], &format!("key {number}"))
+            .await;
+        line.push(child);
+    }
+    line
+}
+
+async fn descendants(scene: &Scene, member: &Member, id: ApiKeyId) -> Vec<ApiKeyId> {
+    let found = scene.stores.api_keys.valid_descendants(member.membership.id, id);
+    found
+        .await
+        .expect("the store answers")
+        .iter()
+        .map(|key| key.id)
+        .collect()
+}
+
+pub async fn a_line_has_no_more_valid_keys_than_it_may(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let line = longest_line(&scene, &ada).await;
+    let last = &line[line.len() - 1];
+    let too_deep = scene.new_child(&ada, last.id, "too deep");
+    let refused = scene.try_add(&ada, &too_deep, AMPLE).await;
+
+    assert!(matches!(refused, Err(AddKeyError::TreeTooDeep)), "{refused:?}");
+    assert!(!scene.is_stored(&too_deep.key).await);
+    assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &too_deep.key).await, 0);
+    // Elsewhere there is room.
+    scene
+        .add_child(&ada, &line[line.len() - 2], "sibling of the last")
+        .await;
+    scene.add_key(&ada, "another first one").await;
+}
+
+pub async fn a_revoked_key_makes_room_in_its_line(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let line = longest_line(&scene, &ada).await;
+    let last = &line[line.len() - 1];
+    scene.revoke(&ada, &line[7], DescendantKeys::Keep).await;
+
+    let one_more = scene.add_child(&ada, last, "one more").await;
+    let refused = scene
+        .try_add(&ada, &scene.new_child(&ada, one_more.id, "another"), AMPLE)
+        .await;
+    assert!(matches!(refused, Err(AddKeyError::TreeTooDeep)), "{refused:?}");
+    let limit_first = scene
+        .try_add(
+            &ada,
+            &scene.new_child(&ada, one_more.id, "another"),
+            crate::ports::KeyLimit(1),
+        )
+        .await;
+    assert!(
+        matches!(limit_first, Err(AddKeyError::LimitReached)),
+        "{limit_first:?}"
+    );
+}
+
+pub async fn a_key_that_succeeds_itself_goes_on_for_ever(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let first = scene.add_key(&ada, "generation 0").await;
+    let bystander = scene.add_child(&ada, &first, "bystander").await;
+    let (mut last, mut middle) = (first.clone(), first.clone());
+    for generation in 1..=130 {
+        let next = scene
+            .add_child(&ada, &last, &format!("generation {generation}"))
+            .await;
+        scene.revoke(&ada, &last, DescendantKeys::Keep).await;
+        if generation == 60 {
+            middle = last;
+        }
+        last = next;
+    }
+
+    assert_eq!(descendants(&scene, &ada, first.id).await, [last.id, bystander.id]);
+    assert_eq!(descendants(&scene, &ada, middle.id).await, [last.id]);
+    assert_eq!(descendants(&scene, &ada, bystander.id).await, []);
+    assert_eq!(
+        scene.revoke(&ada, &middle, DescendantKeys::Revoke).await,
+        [last.id]
+    );
+    assert_eq!(scene.revoke(&ada, &middle, DescendantKeys::Revoke).await, []);
+    assert_eq!(descendants(&scene, &ada, first.id).await, [bystander.id]);
+}

@@ -1,0 +1,36 @@
+//! What a look at a key says about its revocation, before anything is locked for it.
+
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::ports::RevokeKeyError;
+
+/// What revoking a key would come to.
+pub(crate) enum Looked {
+    /// The key that asks for it acts no more.
+    HolderGone,
+    /// There is no such key.
+    NotFound,
+    /// Neither the key nor anything that came from it is valid.
+    NothingToRevoke,
+    /// Only who holds the lock can tell what.
+    SomethingToRevoke,
+}
+
+impl Looked {
+    pub(crate) const fn at_valid(keys: usize) -> Self {
+        if keys == 0 {
+            Self::NothingToRevoke
+        } else {
+            Self::SomethingToRevoke
+        }
+    }
+
+    /// The answer, if the look was enough.
+    pub(crate) const fn answer(self) -> Option<Result<Vec<ApiKeyId>, RevokeKeyError>> {
+        match self {
+            Self::HolderGone => Some(Err(RevokeKeyError::HolderGone)),
+            Self::NotFound => Some(Err(RevokeKeyError::NotFound)),
+            Self::NothingToRevoke => Some(Ok(Vec::new())),
+            Self::SomethingToRevoke => None,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! A line of more dead keys than anybody has, each made by the one before it, which revoked that one: what a key can do all
+//! day must keep nobody from revoking.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+
+use keyward_domain::administration::ports::{FamilySize, KeySelection, OrganizationKeyStore};
+use keyward_domain::api_key::RevocationReason;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::ports::{ApiKeys, DescendantKeys};
+use uuid::Uuid;
+
+use crate::both::scene::Scene;
+use crate::database::Database;
+
+on_both!(
+    a_line_of_thousands_of_dead_keys_is_not_gone_through,
+    any_key_of_a_line_is_reached_in_few_steps,
+    a_key_that_makes_no_difference_is_revoked_without_the_lock,
+);
+
+const DEAD: usize = 10_000;
+
+fn id(number: usize) -> ApiKeyId {
+    ApiKeyId::from_uuid(Uuid::from_u128(0x7000_8000 << 64 | number as u128))
+}
+
+/// So many dead keys below one, in one line.
+async fn add_dead_line(scene: &Scene, below: ApiKeyId, length: usize) {
+    let database = &scene.database;
+    let first = database.id(below.as_uuid());
+    let digest = database.new_digest();
+    // PostgreSQL looks at a table that has grown by so much by itself, but when it likes to.
+    let look = if database.is_postgres() {
+        "; ANALYZE api_keys"
+    } else {
+        ""
+    };
+    let (series, id, before, number) = if database.is_postgres() {
+        let id =
+            |number: &str| format!("('000000007000800000000000' || lpad(to_hex({number}), 8, '0'))::uuid");
+        let series = format!("generate_series(1, {length}) AS series (number)");
+        (series, id("number"), id("number - 1"), "number")
+    } else {
+        let id = |number: &str| format!("unhex('000000007000800000000000' || printf('%08x', {number}))");
+        (database.series(length), id("number"), id("number - 1"), "number")
+    };
+    database
+        .execute(&format!(
+            "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                                   created_at, revoked_at, revoked_by_kind, revoked_reason)
+             SELECT {id}, consumer_id, {digest}, hint, 'dead', '', 'dead',
+                 CASE WHEN {number} = 1 THEN {first} ELSE {before} END, created_at, created_at,
+                 'administrator', 'administrator'
+             FROM {series}, api_keys WHERE id = {first} ORDER BY number{look}"
+        ))
+        .await;
+}
+
+/// Makes a key valid again, past the store: it is the end of the line.
+async fn revive(scene: &Scene, key: ApiKeyId) {
+    let key = scene.database.id(key.as_uuid());
+    let valid = "revoked_at = NULL, revoked_by_kind = NULL, revoked_reason = NULL";
+    scene
+        .database
+        .execute(&format!("UPDATE api_keys SET {valid} WHERE id = {key}"))
+        .await;
+}
+
+async fn a_line_of_thousands_of_dead_keys_is_not_gone_through(database: Database) {
+    let scene = Scene::new(database).await;
+    add_dead_line(&scene, scene.child, DEAD).await;
+    revive(&scene, id(DEAD)).await;
+    let (top, last) = (scene.key, id(DEAD));
+    let before = if scene.database.is_postgres() {
+        scene.database.rows_read("api_keys").await
+    } else {
+        0
+    };
+
+    let newest = scene.issue_with(last).await;
+    let keys = &scene.use_cases.keys;
+    for (key, expected) in [
+        (id(1), vec![newest, last]),
+        (id(DEAD / 3), vec![newest, last]),
+        (id(DEAD - 1), vec![newest, last]),
+        (top, vec![newest, last, scene.child]),
+        (scene.make.ids.next(), vec![]),
+    ] {
+        let valid = keys
+            .valid_descendants(&scene.bob.as_holder(), key)
+            .await
+            .expect("descendants");
+        let mut valid: Vec<_> = valid.iter().map(|key| key.id).collect();
+        valid.sort_unstable_by_key(|key| expected.iter().position(|other| other == key));
+        assert_eq!(valid, expected);
+    }
+    let organization = scene.ada.organization.id;
+    let owners: &dyn OrganizationKeyStore = &*scene.database.store;
+    let family = owners
+        .family(organization, newest, FamilySize::DEFAULT)
+        .await
+        .expect("a family");
+    assert!(family.has_more);
+    assert!(family.keys.iter().any(|key| key.id == last));
+    let selection = KeySelection::Keys {
+        ids: vec![id(2), id(DEAD / 2)],
+        descendants: DescendantKeys::Revoke,
+    };
+    let at_stake = owners.at_stake(organization, selection.clone()).await;
+    assert_eq!(at_stake.expect("an answer").descendants.keys, 2);
+    // With all that came from a key which is dead itself.
+    assert_eq!(scene.revoke_all(id(DEAD / 2)).await, [last, newest]);
+    assert_eq!(scene.revoke_all(id(DEAD / 2)).await, []);
+    let act = scene.make.act_of(&scene.ada.as_holder());
+    let (at_most, reason) = (NonZeroU32::MAX, RevocationReason::Owner);
+    let revoked = owners
+        .revoke(organization, selection, at_most, reason, None, act)
+        .await;
+    assert_eq!(revoked.expect("revoked keys"), []);
+    assert_eq!(scene.revoke_all(top).await, [top, scene.child]);
+
+    // How SQLite goes about it is told by its plans: see `sqlite/plans.rs` of the sources.
+    if scene.database.is_postgres() {
+        let read = scene.database.rows_read("api_keys").await - before;
+        assert!(read < DEAD / 2, "{read} rows were read");
+    }
+}
+
+async fn any_key_of_a_line_is_reached_in_few_steps(database: Database) {
+    const LENGTH: usize = 3_000;
+    let scene = Scene::new(database).await;
+    add_dead_line(&scene, scene.child, LENGTH).await;
+    let (hex, place) = if scene.database.is_postgres() {
+        ("replace(coalesce(X::text, ''), '-', '')", "tree_depth::text")
+    } else {
+        ("lower(hex(coalesce(X, '')))", "tree_depth")
+    };
+    let [key, above, skip] =
+        ["id", "created_by_key_id", "skip_key_id"].map(|column| hex.replace('X', column));
+    let rows =
+        format!("SELECT {key} || ' ' || {place} || ' ' || {above} || ' ' || {skip} AS text FROM api_keys");
+    let rows = scene.database.texts(&rows).await;
+    let parse = |hex: &str| Uuid::parse_str(hex).ok();
+    let line: HashMap<Uuid, (usize, Option<Uuid>, Option<Uuid>)> = rows
+        .iter()
+        .map(|row| {
+            let fields: Vec<&str> = row.split(' ').collect();
+            let depth = fields[1].parse().expect("a depth");
+            (
+                parse(fields[0]).expect("an identifier"),
+                (depth, parse(fields[2]), parse(fields[3])),
+            )
+        })
+        .collect();
+    let depth = |key: Uuid| line[&key].0;
+    assert_eq!(
+        [scene.key, scene.child, id(1), id(LENGTH)].map(|key| depth(key.as_uuid())),
+        [0, 1, 2, LENGTH + 1]
+    );
+    let mut most = 0;
+    for goal in (1..LENGTH).step_by(7) {
+        let (mut at, mut steps) = (id(LENGTH).as_uuid(), 0);
+        while depth(at) > depth(id(goal).as_uuid()) {
+            let (_, above, skip) = line[&at];
+            let skip = skip.filter(|skip| depth(*skip) >= depth(id(goal).as_uuid()));
+            at = skip.or(above).expect("a key above");
+            steps += 1;
+        }
+        assert_eq!(at, id(goal).as_uuid());
+        most = most.max(steps);
+    }
+    // Twice the logarithm of the length, and a little.
+    assert!(most <= 26, "{most} steps");
+}
+
+async fn a_key_that_makes_no_difference_is_revoked_without_the_lock(database: Database) {
+    let scene = Scene::new(database).await;
+    let dead = scene.issue_with(scene.key).await;
+    scene.revoke_all(dead).await;
+    let unknown: ApiKeyId = scene.make.ids.next();
+    let consumer = scene.bob.membership.id;
+    let lock = scene.database.lock_changes_of(consumer.as_uuid()).await;
+    for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
+        for (key, is_known) in [(dead, true), (unknown, false)] {
+            let act = scene.make.act_of(&scene.bob.as_holder());
+            let reason = RevocationReason::Holder;
+            let revoked =
+                ApiKeys::revoke(&*scene.database.store, consumer, key, reason, descendants, act).await;
+            assert_eq!(revoked.ok(), is_known.then(Vec::new));
+        }
+    }
+    drop(lock);
+}
