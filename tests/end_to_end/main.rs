@@ -24,4 +24,5 @@ mod others;
 mod outage;
 mod projects;
 mod refusals;
+mod restricted_keys;
 mod storage;

@@ -68,6 +68,7 @@ async fn main() {
         keys: installation.keys(),
         names: Arc::new(installation.store.clone()),
         reachable_projects: Arc::new(installation.store.clone()),
+        organizations: installation.organizations(),
         members: installation.members(),
         invitations: installation.invitations(),
         projects: installation.projects(),
@@ -288,6 +289,7 @@ impl Preview {
         let draft = KeyDraft {
             name: KeyName::parse(name).expect("a key name"),
             description: KeyDescription::parse(description).expect("a description"),
+            can_manage_keys: None,
         };
         let keys = self.installation.keys();
         keys.issue(holder, draft, None, RequestSource::default())

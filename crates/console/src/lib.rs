@@ -35,7 +35,9 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use keyward_domain::administration::ports::Names;
-use keyward_domain::administration::{AuditTrail, Invitations, Members, OrganizationKeys, Projects};
+use keyward_domain::administration::{
+    AuditTrail, Invitations, Members, OrganizationKeys, Organizations, Projects,
+};
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{Memberships, ReachableProjects};
 use keyward_domain::sign_in::{Joining, OwnAccount, Setup, SignIn};
@@ -60,6 +62,8 @@ pub struct Console {
     pub names: Arc<dyn Names>,
     /// What a member works on.
     pub reachable_projects: Arc<dyn ReachableProjects>,
+    /// What owners choose for their organization.
+    pub organizations: Organizations,
     /// Members, as owners manage them, and leaving.
     pub members: Members,
     /// Invitations, as owners make them.

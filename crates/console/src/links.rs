@@ -39,6 +39,10 @@ pub(crate) fn leave(organization: &Slug) -> String {
     format!("{}/leave", general(organization))
 }
 
+pub(crate) fn choose_for_new_keys(organization: &Slug) -> String {
+    format!("{}/new-keys", general(organization))
+}
+
 pub(crate) fn members(organization: &Slug) -> String {
     format!("/organizations/{organization}/settings/members")
 }

@@ -16,6 +16,7 @@ pub(crate) mod invitations;
 pub(crate) mod invite;
 mod issued_api_key;
 pub(crate) mod join;
+mod key_right;
 mod key_standing;
 mod key_status;
 mod last_used;

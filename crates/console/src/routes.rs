@@ -52,6 +52,10 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             page(RouteMethod::new().get(general::show)),
         )
         .at(
+            "/organizations/:slug/settings/general/new-keys",
+            action(RouteMethod::new().post(general::choose_for_new_keys)),
+        )
+        .at(
             "/organizations/:slug/settings/api-keys",
             page(RouteMethod::new().get(api_keys::show)),
         )

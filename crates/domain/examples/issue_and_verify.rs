@@ -82,5 +82,6 @@ fn draft(name: &str) -> Result<KeyDraft, Box<dyn Error>> {
     Ok(KeyDraft {
         name: KeyName::parse(name)?,
         description: KeyDescription::parse("")?,
+        can_manage_keys: None,
     })
 }

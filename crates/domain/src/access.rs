@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use crate::api_key::{LastUse, Origin};
 use crate::clock::Clock;
-use crate::holder::{Consumer, Holder};
+use crate::holder::{Consumer, Holder, KeyReach};
 use crate::id::{ApiKeyId, OrganizationId};
 use crate::organization::{OrganizationName, Slug};
 use crate::ports::{Credentials, StorageError};
@@ -51,6 +51,8 @@ pub struct CallingKey {
     pub id: ApiKeyId,
     /// When it was created.
     pub created_at: DateTime<Utc>,
+    /// Whether it may create keys, and see and change the other keys of its consumer.
+    pub can_manage_keys: bool,
 }
 
 /// What every answer may say about the organization of its caller.
@@ -72,6 +74,7 @@ impl Caller {
             consumer: self.consumer.clone(),
             organization_id: self.organization.id,
             acts_through: Origin::Key(self.api_key.id),
+            reach: KeyReach::of_key(self.api_key.id, self.api_key.can_manage_keys),
         }
     }
 }

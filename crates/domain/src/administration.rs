@@ -8,6 +8,7 @@ mod events;
 mod invitations;
 mod members;
 mod organization_keys;
+mod organizations;
 pub mod ports;
 mod projects;
 
@@ -16,4 +17,5 @@ pub use audit_trail::{AuditExport, AuditPage, AuditTrail};
 pub use invitations::{InvitationDraft, Invitations, IssuedInvitation};
 pub use members::Members;
 pub use organization_keys::{OrganizationKeys, RevocationStopped, RevokedKeys, WhyStopped};
+pub use organizations::Organizations;
 pub use projects::Projects;

@@ -29,6 +29,8 @@ pub struct ApiKey {
     /// The nearest of the keys that it came from which is kept, once its parent is not (see
     /// [`retention`](crate::retention)); none if none of them is.
     pub adopted_by: Option<ApiKeyId>,
+    /// Whether it may create keys, and see and change the other keys of its consumer. It never changes.
+    pub can_manage_keys: bool,
     /// When it was created.
     pub created_at: DateTime<Utc>,
     /// Its revocation, which is final.

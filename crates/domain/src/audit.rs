@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
+use crate::api_key::ApiKey;
 use crate::id::{
     ApiKeyId, AuditEventId, IdGenerator, InvitationId, MembershipId, OrganizationId, ProjectId, SessionId,
     UserId,
@@ -159,6 +160,10 @@ words! {
         CreateSetupLink = "setup_link.create",
         /// An organization was created.
         CreateOrganization = "organization.create",
+        /// From then on, new keys may manage keys unless something else is asked for.
+        EnableKeyManagement = "organization.enable_default_key_management",
+        /// From then on, new keys may manage keys only if that is asked for.
+        DisableKeyManagement = "organization.disable_default_key_management",
         /// A user account was created.
         CreateUser = "user.create",
         /// A user became a member.
@@ -199,8 +204,10 @@ words! {
         SignOut = "session.sign_out",
         /// A person ended another of their sessions.
         EndSession = "session.end",
-        /// A key was created.
+        /// A key was created that may manage keys.
         CreateApiKey = "api_key.create",
+        /// A key was created that may not manage keys.
+        CreateRestrictedApiKey = "api_key.create_restricted",
         /// A key's name or description changed.
         EditApiKey = "api_key.edit",
         /// A key was revoked.
@@ -289,6 +296,17 @@ impl Act {
             object: Some(object),
             ..self.event(action, subject)
         }
+    }
+
+    /// The event that tells of a new key, and whether it may manage keys.
+    #[must_use]
+    pub fn creation_of_key(&self, key: &ApiKey) -> AuditEvent {
+        let action = if key.can_manage_keys {
+            Action::CreateApiKey
+        } else {
+            Action::CreateRestrictedApiKey
+        };
+        self.event(action, Subject::ApiKey(key.id))
     }
 
     /// The event that tells of an attempt that was refused.

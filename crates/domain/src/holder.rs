@@ -2,7 +2,7 @@
 
 use crate::api_key::Origin;
 use crate::audit::Actor;
-use crate::id::{ConsumerId, OrganizationId, UserId};
+use crate::id::{ApiKeyId, ConsumerId, OrganizationId, UserId};
 use crate::user::Username;
 
 /// The identity a key acts as: exactly one membership, named by its user.
@@ -20,12 +20,44 @@ pub struct Consumer {
 ///
 /// There are two ways to become one, so a key has exactly two possible origins: a person signed in to the console
 /// ([`Member::as_holder`](crate::membership::Member::as_holder)), or a valid key
-/// ([`Caller::as_holder`](crate::access::Caller::as_holder)). Nobody holds another consumer's keys.
+/// ([`Caller::as_holder`](crate::access::Caller::as_holder)). Nobody holds another consumer's keys, and who acts through a
+/// key that may not manage keys holds that key only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     pub(crate) consumer: Consumer,
     pub(crate) organization_id: OrganizationId,
     pub(crate) acts_through: Origin,
+    pub(crate) reach: KeyReach,
+}
+
+/// Which of a consumer's keys a holder may see and change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyReach {
+    /// All of them, and the holder may create others.
+    All,
+    /// This one, through which the holder acts. Others are as unknown to the holder as keys that do not exist.
+    Only(ApiKeyId),
+}
+
+impl KeyReach {
+    /// What whoever acts through this key reaches.
+    #[must_use]
+    pub const fn of_key(id: ApiKeyId, can_manage_keys: bool) -> Self {
+        if can_manage_keys {
+            Self::All
+        } else {
+            Self::Only(id)
+        }
+    }
+
+    /// Whether this key is among them.
+    #[must_use]
+    pub fn includes(self, id: ApiKeyId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(key) => key == id,
+        }
+    }
 }
 
 impl Holder {
@@ -45,6 +77,12 @@ impl Holder {
     #[must_use]
     pub const fn acts_through(&self) -> Origin {
         self.acts_through
+    }
+
+    /// Which of the consumer's keys the holder may see and change. Only who reaches all of them may create keys.
+    #[must_use]
+    pub const fn reach(&self) -> KeyReach {
+        self.reach
     }
 
     /// The holder as the audit log names it.

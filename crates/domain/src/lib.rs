@@ -40,6 +40,7 @@
 //! let draft = KeyDraft {
 //!     name: KeyName::parse("deploy bot")?,
 //!     description: KeyDescription::parse("")?,
+//!     can_manage_keys: None,
 //! };
 //! let issued = installation
 //!     .keys()

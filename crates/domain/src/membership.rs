@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use crate::api_key::Origin;
 use crate::audit::Actor;
 use crate::authority::Authority;
-use crate::holder::{Consumer, Holder};
+use crate::holder::{Consumer, Holder, KeyReach};
 use crate::id::{MembershipId, OrganizationId, UserId};
 use crate::organization::Organization;
 use crate::user::User;
@@ -91,6 +91,7 @@ impl Member {
             },
             organization_id: self.organization.id,
             acts_through: Origin::Console(self.user.id),
+            reach: KeyReach::All,
         }
     }
 

@@ -19,6 +19,8 @@ pub struct Organization {
     pub name: OrganizationName,
     /// When it was created.
     pub created_at: DateTime<Utc>,
+    /// Whether keys created from now on may manage keys unless something else is asked for.
+    pub new_keys_manage_keys: bool,
 }
 
 text_type! {

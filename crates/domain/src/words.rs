@@ -41,6 +41,14 @@ mod tests {
         for (action, word) in [
             (Action::CreateSetupLink, "setup_link.create"),
             (Action::CreateOrganization, "organization.create"),
+            (
+                Action::EnableKeyManagement,
+                "organization.enable_default_key_management",
+            ),
+            (
+                Action::DisableKeyManagement,
+                "organization.disable_default_key_management",
+            ),
             (Action::CreateUser, "user.create"),
             (Action::CreateMembership, "membership.create"),
             (Action::MakeOwner, "membership.make_owner"),
@@ -62,6 +70,7 @@ mod tests {
             (Action::SignOut, "session.sign_out"),
             (Action::EndSession, "session.end"),
             (Action::CreateApiKey, "api_key.create"),
+            (Action::CreateRestrictedApiKey, "api_key.create_restricted"),
             (Action::EditApiKey, "api_key.edit"),
             (Action::RevokeApiKey, "api_key.revoke"),
             (Action::RemoveAuditEvents, "audit_log.remove_old"),

@@ -35,6 +35,7 @@ mod memberships;
 mod migrations;
 mod names;
 mod organization_keys;
+mod organizations;
 mod organizations_of_keys;
 mod people;
 mod privileges;

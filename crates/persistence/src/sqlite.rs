@@ -36,6 +36,7 @@ mod names;
 mod noted_statements;
 mod open_error;
 mod organization_keys;
+mod organizations;
 mod people;
 #[cfg(test)]
 mod plans;

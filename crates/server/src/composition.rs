@@ -5,7 +5,9 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_console::{Console, PublicUrl};
 use keyward_domain::access::Authenticate;
-use keyward_domain::administration::{AuditTrail, Invitations, Members, OrganizationKeys, Projects};
+use keyward_domain::administration::{
+    AuditTrail, Invitations, Members, OrganizationKeys, Organizations, Projects,
+};
 use keyward_domain::clock::Clock;
 use keyward_domain::id::{AuditEventId, IdGenerator};
 use keyward_domain::keys::PersonalKeys;
@@ -127,6 +129,7 @@ impl Composition {
             keys: self.keys(limit),
             names: self.store.clone(),
             reachable_projects: self.store.clone(),
+            organizations: self.organizations(),
             members: self.members(),
             invitations: self.invitations(),
             projects: self.projects(),
@@ -192,6 +195,12 @@ impl Composition {
             hasher: Arc::clone(&self.hasher),
         };
         OwnAccount::new(ports, clock, ids)
+    }
+
+    /// What owners choose for their organizations.
+    pub(crate) fn organizations(&self) -> Organizations {
+        let (clock, ids) = self.clock_and_ids();
+        Organizations::new(self.store.clone(), clock, ids)
     }
 
     /// Members.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
-    InvitationStore, MemberStore, Names, OrganizationKeyStore, ProjectStore,
+    InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
 };
 use keyward_domain::ports::{
     ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects, StorageError,
@@ -29,6 +29,7 @@ pub(crate) trait Store:
     + SessionStore
     + SignInThrottle
     + InstallationStore
+    + OrganizationStore
     + MemberStore
     + InvitationStore
     + OpenInvitations

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use keyward_domain::api_key::{ApiKey, KeyEdit, Revocation, RevocationReason};
 use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
+use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{
@@ -13,18 +14,21 @@ use keyward_domain::ports::{
 };
 
 use crate::audit_log;
-use crate::key_table::{descendants, find, has_holder, newest_first, put, valid_in_line};
+use crate::directory::chosen_for_new_keys;
+use crate::key_table::{descendants, find, holder_reach, newest_first, put, valid_in_line};
 use crate::store::{FileStore, failed};
 use crate::tables::{KEYS, KEYS_BY_DIGEST, USED_FORMS};
 
 #[async_trait]
 impl ApiKeys for FileStore {
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError> {
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError> {
         self.change(move |transaction| {
             let (consumer, id) = (new.key.consumer_id, new.key.id);
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
-            if !has_holder(transaction, &keys, consumer, new.key.parent())? {
-                return Err(AddKeyError::HolderGone);
+            match holder_reach(transaction, &keys, consumer, new.key.parent())? {
+                Some(KeyReach::All) => {}
+                Some(KeyReach::Only(_)) => return Err(AddKeyError::MayNotManageKeys),
+                None => return Err(AddKeyError::HolderGone),
             }
             // Whatever is written here goes if one of the next checks refuses.
             if let Some(nonce) = new.nonce {
@@ -51,9 +55,13 @@ impl ApiKeys for FileStore {
             if taken.is_some() || find(&keys, consumer, id)?.is_some() {
                 return Err(StorageError::Defect("two keys share an identifier or a digest".into()).into());
             }
-            put(&mut keys, &new.key)?;
-            audit_log::write(transaction, &event)?;
-            Ok(())
+            let mut key = new.key;
+            if new.organization_decides {
+                key.can_manage_keys = chosen_for_new_keys(transaction, consumer)?;
+            }
+            put(&mut keys, &key)?;
+            audit_log::write(transaction, &act.creation_of_key(&key))?;
+            Ok(key)
         })
         .await
     }
@@ -113,8 +121,10 @@ impl ApiKeys for FileStore {
     ) -> Result<ApiKey, EditKeyError> {
         self.change(move |transaction| {
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
-            if !has_holder(transaction, &keys, consumer, event.actor.api_key())? {
-                return Err(EditKeyError::HolderGone);
+            let reach = holder_reach(transaction, &keys, consumer, event.actor.api_key())?
+                .ok_or(EditKeyError::HolderGone)?;
+            if !reach.includes(id) {
+                return Err(EditKeyError::NotFound);
             }
             let mut key = find(&keys, consumer, id)?.ok_or(EditKeyError::NotFound)?;
             if !key.is_valid() {
@@ -141,8 +151,12 @@ impl ApiKeys for FileStore {
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
             let acting_key = act.actor.api_key();
             // Whoever acts in person may clear up after a membership has ended.
-            if acting_key.is_some() && !has_holder(transaction, &keys, consumer, acting_key)? {
-                return Err(RevokeKeyError::HolderGone);
+            if acting_key.is_some() {
+                let reach = holder_reach(transaction, &keys, consumer, acting_key)?
+                    .ok_or(RevokeKeyError::HolderGone)?;
+                if !reach.includes(id) {
+                    return Err(RevokeKeyError::NotFound);
+                }
             }
             let mut targets = vec![find(&keys, consumer, id)?.ok_or(RevokeKeyError::NotFound)?];
             if descendant_keys == DescendantKeys::Revoke {

@@ -35,6 +35,7 @@ impl Credentials for FileStore {
                     api_key: CallingKey {
                         id: key.id,
                         created_at: key.created_at,
+                        can_manage_keys: key.can_manage_keys,
                     },
                     consumer: Consumer {
                         id: consumer,

@@ -1,12 +1,12 @@
 //! The team's own people, and the organizations that they work for. How they sign in is nothing to Keyward.
 
 use chrono::{DateTime, Utc};
-use keyward_domain::id::{MembershipId, OrganizationId, UserId};
+use keyward_domain::id::{ConsumerId, MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::{Membership, Role};
 use keyward_domain::organization::{Organization, OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
 use keyward_domain::user::{DisplayName, User, Username};
-use redb::{OwnedAccessGuard, ReadTransaction, TableDefinition, TableHandle, Value};
+use redb::{OwnedAccessGuard, ReadTransaction, ReadableTable, TableDefinition, TableHandle, Value, WriteTransaction};
 use uuid::Uuid;
 
 use crate::columns::Row;
@@ -25,7 +25,8 @@ impl FileStore {
             if by_slug.insert(slug, id).map_err(failed)?.is_some() {
                 return Err(StorageError::Defect("two organizations share a slug".into()));
             }
-            let row = (slug, new.name.as_str(), new.created_at.timestamp_millis());
+            let created_at = new.created_at.timestamp_millis();
+            let row = (slug, new.name.as_str(), created_at, new.new_keys_manage_keys);
             let mut organizations = transaction.open_table(ORGANIZATIONS).map_err(failed)?;
             organizations.insert(id, row).map_err(failed)?;
             Ok(())
@@ -99,13 +100,32 @@ pub(crate) fn organization(
     id: OrganizationId,
 ) -> Result<Organization, StorageError> {
     let (row, stored) = get(transaction, &ORGANIZATIONS, id.as_uuid())?;
-    let (slug, name, created_at) = stored.value();
+    let (slug, name, created_at, new_keys_manage_keys) = stored.value();
     Ok(Organization {
         id,
         slug: row.valid("slug", Slug::parse(slug))?,
         name: row.valid("name", OrganizationName::parse(name))?,
         created_at: row.moment("created_at", created_at)?,
+        new_keys_manage_keys,
     })
+}
+
+/// What the consumer's organization has chosen for new keys, in the transaction that adds one.
+pub(crate) fn chosen_for_new_keys(
+    transaction: &WriteTransaction,
+    consumer: ConsumerId,
+) -> Result<bool, StorageError> {
+    let memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
+    let membership = memberships.get(consumer.as_uuid()).map_err(failed)?;
+    let (organization, ..) = membership
+        .ok_or_else(|| missing(MEMBERSHIPS.name(), consumer.as_uuid()))?
+        .value();
+    let organizations = transaction.open_table(ORGANIZATIONS).map_err(failed)?;
+    let stored = organizations.get(organization).map_err(failed)?;
+    let (.., new_keys_manage_keys) = stored
+        .ok_or_else(|| missing(ORGANIZATIONS.name(), organization))?
+        .value();
+    Ok(new_keys_manage_keys)
 }
 
 pub(crate) fn user(transaction: &ReadTransaction, id: UserId) -> Result<User, StorageError> {

@@ -4,6 +4,7 @@ use keyward_domain::api_key::{
     ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationNote, RevocationReason,
 };
 use keyward_domain::audit::Actor;
+use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::token::TokenHint;
@@ -85,13 +86,14 @@ pub(crate) fn valid_in_line(
     Ok(valid)
 }
 
-/// Whether the consumer is a live member and, if it acts through a key, that is one of its valid keys.
-pub(crate) fn has_holder(
+/// Which keys the consumer reaches; nothing unless it is a live member and, if it acts through a key, that is one of its
+/// valid keys.
+pub(crate) fn holder_reach(
     transaction: &WriteTransaction,
     keys: &impl Keys,
     consumer: ConsumerId,
     acting_key: Option<ApiKeyId>,
-) -> Result<bool, StorageError> {
+) -> Result<Option<KeyReach>, StorageError> {
     let memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
     let membership = memberships.get(consumer.as_uuid()).map_err(failed)?;
     let is_live = membership.is_some_and(|membership| {
@@ -99,8 +101,11 @@ pub(crate) fn has_holder(
         ended_at.is_none()
     });
     match acting_key {
-        Some(key) if is_live => Ok(find(keys, consumer, key)?.is_some_and(|key| key.is_valid())),
-        Some(_) | None => Ok(is_live),
+        Some(id) if is_live => {
+            let key = find(keys, consumer, id)?.filter(ApiKey::is_valid);
+            Ok(key.map(|key| KeyReach::of_key(id, key.can_manage_keys)))
+        }
+        Some(_) | None => Ok(is_live.then_some(KeyReach::All)),
     }
 }
 
@@ -121,6 +126,7 @@ pub(crate) fn put(keys: &mut Table<'_, Path, KeyRow<'static>>, key: &ApiKey) -> 
         key.hint.as_str(),
         key.name.as_str(),
         key.description.as_str(),
+        key.can_manage_keys,
         actor_reference(origin),
         key.created_at.timestamp_millis(),
         revocation,
@@ -131,7 +137,7 @@ pub(crate) fn put(keys: &mut Table<'_, Path, KeyRow<'static>>, key: &ApiKey) -> 
 }
 
 fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<ApiKey, StorageError> {
-    let (hint, name, description, origin, created_at, revocation) = stored;
+    let (hint, name, description, can_manage_keys, origin, created_at, revocation) = stored;
     let row = Row {
         table: "api_keys",
         id: id.as_uuid(),
@@ -158,6 +164,7 @@ fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<Api
         origin: row.known("origin", origin)?,
         // Nothing is removed here: the port for it is for those who want it, too.
         adopted_by: None,
+        can_manage_keys,
         created_at: row.moment("created_at", created_at)?,
         revocation: revocation.transpose()?,
         // When keys are used is not kept here: the port for it is for those who want it.

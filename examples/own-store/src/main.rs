@@ -30,6 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         slug: Slug::from_name(&name),
         name,
         created_at: clock.now(),
+        new_keys_manage_keys: true,
     };
     let grace = User {
         id: ids.next(),
@@ -116,6 +117,7 @@ fn draft(name: &str) -> Result<KeyDraft, Box<dyn Error>> {
     Ok(KeyDraft {
         name: KeyName::parse(name)?,
         description: KeyDescription::parse("")?,
+        can_manage_keys: None,
     })
 }
 

@@ -8,8 +8,8 @@ type Table<K, V> = TableDefinition<'static, K, V>;
 /// What kind of thing, and which one, where there are several.
 pub(crate) type Reference<'a> = (&'a str, Option<Uuid>);
 
-/// Slug, name, creation.
-pub(crate) const ORGANIZATIONS: Table<Uuid, (&str, &str, i64)> = Table::new("organizations");
+/// Slug, name, creation, whether new keys manage keys.
+pub(crate) const ORGANIZATIONS: Table<Uuid, (&str, &str, i64, bool)> = Table::new("organizations");
 pub(crate) const ORGANIZATIONS_BY_SLUG: Table<&str, Uuid> = Table::new("organizations_by_slug");
 
 /// Username, display name, creation.
@@ -20,11 +20,12 @@ pub(crate) const MEMBERSHIPS: Table<Uuid, (Uuid, Uuid, &str, i64, Option<i64>)> 
 /// Person and membership.
 pub(crate) const MEMBERSHIPS_OF_PEOPLE: Table<(Uuid, Uuid), ()> = Table::new("memberships_of_people");
 
-/// Hint, name, description, origin, creation, revocation.
+/// Hint, name, description, whether it manages keys, origin, creation, revocation.
 pub(crate) type KeyRow<'a> = (
     &'a str,
     &'a str,
     &'a str,
+    bool,
     Reference<'a>,
     i64,
     Option<RevocationRow<'a>>,

@@ -46,7 +46,7 @@ keyward = with_key(os.environ["KEYWARD_API_KEY"])
 created = [
     answered(
         CreatedApiKey,
-        create_api_key.sync(client=keyward, body=CreateApiKeyRequest(name, "by Python")),
+        create_api_key.sync(client=keyward, body=CreateApiKeyRequest(name, "by Python", can_manage_keys=name != "Nightly")),
     )
     for name in ["Nightly", "Weekly", "每年"]
 ]
@@ -54,7 +54,11 @@ nightly = created[0]
 assert nightly.key.startswith("kwp_") and len(nightly.key) == 42
 
 user = answered(User, get_user.sync(client=with_key(nightly.key)))
-assert user.api_key.id == nightly.id
+assert user.api_key.id == nightly.id and user.api_key.can_manage_keys is False
+ungranted = answered(
+    Problem, create_api_key.sync(client=with_key(nightly.key), body=CreateApiKeyRequest("Hourly"))
+)
+assert ungranted.code == "key_may_not_manage_keys"
 
 listed: list[ApiKey] = []
 cursor: str | Unset = UNSET
@@ -92,8 +96,7 @@ assert unreached.code == "not_found"
 for key in created:
     assert delete_api_key.sync_detailed(key.id, client=keyward).status_code is HTTPStatus.NO_CONTENT
 revoked = answered(ApiKey, get_api_key.sync(nightly.id, client=keyward))
-assert revoked.status is ApiKeyStatus.REVOKED
-assert revoked.revoked_reason == os.environ.get("REVOKED_REASON", "holder")
+assert revoked.status is ApiKeyStatus.REVOKED and revoked.revoked_reason == "holder"
 assert not isinstance(revoked.revoked_at, Unset) and revoked.revoked_at >= revoked.created_at
 
 refused = answered(Problem, get_user.sync(client=with_key(nightly.key)))

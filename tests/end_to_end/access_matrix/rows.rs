@@ -181,12 +181,14 @@ pub(super) const CONSOLE: &[Row] = &[
     get("/organizations/:slug", Nothing, INSIDERS),
     get("/organizations/:slug/settings", Nothing, INSIDERS),
     get("/organizations/:slug/settings/general", Nothing, INSIDERS),
+    post("/organizations/:slug/settings/general/new-keys", Nothing, &[("manage_keys", "no")], OWNERS),
 
     // A member's own keys.
     get("/organizations/:slug/settings/api-keys", Nothing, INSIDERS),
     get("/organizations/:slug/settings/api-keys/new", Nothing, INSIDERS),
     post("/organizations/:slug/settings/api-keys/new", Nothing,
-        &[("nonce", "{nonce}"), ("name", "from a form"), ("description", "")], INSIDERS),
+        &[("nonce", "{nonce}"), ("name", "from a form"), ("description", ""), ("manage_keys", "yes")],
+        INSIDERS),
     get("/organizations/:slug/settings/api-keys/:id/edit", OwnKey, THE_MEMBER),
     post("/organizations/:slug/settings/api-keys/:id/edit", OwnKey,
         &[("name", "edited"), ("description", "")], THE_MEMBER),

@@ -96,6 +96,12 @@ async fn axe_finds_nothing_while_owners_take_turns() {
     let olga = "--organization engines --username olga";
     let create = format!("admin create-user {olga} --role owner --password-stdin");
     keyward.command(&create, OWNER_PASSWORD).await;
+    tour.go_and_look("what new keys get", "/organizations/engines/settings/general")
+        .await;
+    tour.click("[name=manage_keys][value=no]").await;
+    tour.browser.press("Save").await;
+    tour.browser.element("[data-notice]").await;
+    tour.look("chosen what new keys get").await;
     tour.go_and_look("an owner may leave", "/organizations/engines/settings/general")
         .await;
     tour.go_and_look("leave", "/organizations/engines/settings/general/leave")

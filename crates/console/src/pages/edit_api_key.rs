@@ -32,6 +32,7 @@ struct EditApiKeyPage {
     /// What the key is called now.
     key_name: String,
     hint: String,
+    can_manage_keys: bool,
     /// A revoked key stays as it was: there is no form then.
     revoked: Option<Moment>,
     name: Field,
@@ -102,6 +103,7 @@ impl EditApiKeyPage {
             address: links::edit_api_key(slug, key.id),
             key_name: key.name.to_string(),
             hint: key.hint.to_string(),
+            can_manage_keys: key.can_manage_keys,
             revoked: key.revocation.as_ref().map(|revocation| Moment(revocation.at)),
             name: Field::with_value(key.name.as_str()),
             description: Field::with_value(key.description.as_str()),

@@ -19,6 +19,7 @@ pub(super) struct KeyRow {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) hint: String,
+    pub(super) can_manage_keys: bool,
     pub(super) holder: HolderName,
     pub(super) created: Moment,
     /// The key that created it, if a key did and not its holder in the console.
@@ -70,6 +71,7 @@ impl KeyRow {
             name: key.name.to_string(),
             description: key.description.to_string(),
             hint: key.hint.to_string(),
+            can_manage_keys: key.can_manage_keys,
             holder: HolderName {
                 display_name: holder.user.display_name.to_string(),
                 username: holder.user.username.to_string(),

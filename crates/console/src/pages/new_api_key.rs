@@ -14,6 +14,7 @@ use crate::forms::{Fields, Form};
 use crate::pages::api_keys::after_repeated_form;
 use crate::pages::field::{Field, focus_first_error};
 use crate::pages::issued_api_key::IssuedApiKeyPage;
+use crate::pages::key_right;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
@@ -29,6 +30,8 @@ struct NewApiKeyPage {
     nonce: FormNonce,
     name: Field,
     description: Field,
+    /// What is chosen; at first, what the organization has chosen for new keys.
+    can_manage_keys: bool,
     /// The holder has as many valid keys as they may.
     limit_reached: Option<KeyLimit>,
     has_errors: bool,
@@ -52,7 +55,7 @@ pub(crate) async fn submit(
     let nonce = FormNonce::parse(form.required("nonce")?)
         .map_err(|_| Refusal::BadForm("The form's own mark is damaged."))?;
     let mut page = NewApiKeyPage::filled_in(&insider, nonce, &form)?;
-    let Some(draft) = page.draft() else {
+    let Some(draft) = page.draft(key_right::chosen_in(&form)?) else {
         page.has_errors = true;
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     };
@@ -71,8 +74,10 @@ pub(crate) async fn submit(
             page.has_errors = true;
             html(StatusCode::CONFLICT, &page)
         }
-        // Only a key ends a line of keys, and nobody who is signed in acts through one.
-        Err(IssueKeyError::HolderGone | IssueKeyError::TreeTooDeep) => Err(Refusal::NotFound),
+        // Both end only what a key creates: a person may always manage their keys, and begins each line of keys.
+        Err(IssueKeyError::HolderGone | IssueKeyError::MayNotManageKeys | IssueKeyError::TreeTooDeep) => {
+            Err(Refusal::NotFound)
+        }
         Err(IssueKeyError::Storage(error)) => Err(error.into()),
     }
 }
@@ -85,21 +90,24 @@ impl NewApiKeyPage {
             nonce,
             name: Field::default(),
             description: Field::default(),
+            can_manage_keys: insider.member.organization.new_keys_manage_keys,
             limit_reached: None,
             has_errors: false,
         }
     }
 
     fn filled_in(insider: &Insider, nonce: FormNonce, form: &Fields) -> Result<Self, Refusal> {
+        let page = Self::new(insider, nonce);
         Ok(Self {
+            can_manage_keys: key_right::chosen_in(form)?.unwrap_or(page.can_manage_keys),
             name: Field::with_value(form.required("name")?),
             description: Field::with_value(form.required("description")?),
-            ..Self::new(insider, nonce)
+            ..page
         })
     }
 
     /// What is asked for; if something is wrong with it, the fields say so.
-    fn draft(&mut self) -> Option<KeyDraft> {
+    fn draft(&mut self, can_manage_keys: Option<bool>) -> Option<KeyDraft> {
         let name = KeyName::parse(&self.name.value);
         let name = self.name.check("Name", name);
         let description = KeyDescription::parse(&self.description.value);
@@ -108,6 +116,7 @@ impl NewApiKeyPage {
         Some(KeyDraft {
             name: name?,
             description: description?,
+            can_manage_keys,
         })
     }
 }

@@ -17,6 +17,7 @@ mod field_rules;
 mod headers;
 mod invitations;
 mod joining;
+mod key_rights;
 mod leaving;
 mod list_words;
 mod log;

@@ -58,6 +58,7 @@ impl Running {
             keys: installation.keys(),
             names: Arc::new(installation.store.clone()),
             reachable_projects: Arc::new(installation.store.clone()),
+            organizations: installation.organizations(),
             members: installation.members(),
             invitations: installation.invitations(),
             projects: installation.projects(),

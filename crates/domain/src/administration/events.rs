@@ -1,7 +1,7 @@
 //! The events of changes of which the store alone knows what they are, or what else they end.
 
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
-use crate::id::{InvitationId, MembershipId, UserId};
+use crate::id::{InvitationId, MembershipId, OrganizationId, UserId};
 use crate::membership::Role;
 
 impl Act {
@@ -13,6 +13,17 @@ impl Act {
             Role::Member => Action::MakeMember,
         };
         self.event(action, Subject::Membership(id))
+    }
+
+    /// The event that tells of what an organization has chosen for new keys.
+    #[must_use]
+    pub fn choice_for_new_keys(&self, id: OrganizationId, manage_keys: bool) -> AuditEvent {
+        let action = if manage_keys {
+            Action::EnableKeyManagement
+        } else {
+            Action::DisableKeyManagement
+        };
+        self.event(action, Subject::Organization(id))
     }
 
     /// The event that tells that somebody's membership ended: they left, or somebody else removed them.

@@ -13,6 +13,7 @@ mod invitations;
 mod members;
 mod names;
 mod organization_keys;
+mod organizations;
 mod projects;
 mod settled_moment;
 
@@ -23,6 +24,7 @@ pub use organization_keys::{
     AtStake, FamilySize, HeldKey, HeldKeyUse, HolderFilter, KeyFamily, KeyHolder, KeySelection, KeysAtStake,
     OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
 };
+pub use organizations::{ChangeOrganizationError, OrganizationStore};
 pub use projects::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
     ProjectOverview, ProjectStatus, ProjectStore,
@@ -33,5 +35,6 @@ pub use settled_moment::{MomentNotSettled, SettledMoment};
 #[cfg(feature = "testing")]
 pub use {
     invitations::MockInvitationStore, members::MockMemberStore, names::MockNames,
-    organization_keys::MockOrganizationKeyStore, projects::MockProjectStore,
+    organization_keys::MockOrganizationKeyStore, organizations::MockOrganizationStore,
+    projects::MockProjectStore,
 };

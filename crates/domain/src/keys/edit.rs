@@ -12,8 +12,8 @@ impl PersonalKeys {
     ///
     /// # Errors
     /// [`EditKeyError::HolderGone`] if the holder's membership ended or their key was revoked since they proved who they
-    /// are; [`EditKeyError::NotFound`] also for another consumer's key; [`EditKeyError::Revoked`] even if nothing would
-    /// change.
+    /// are; [`EditKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
+    /// [`EditKeyError::Revoked`] even if nothing would change.
     pub async fn edit(
         &self,
         holder: &Holder,
@@ -21,6 +21,9 @@ impl PersonalKeys {
         edit: KeyEdit,
         source: RequestSource,
     ) -> Result<ApiKey, EditKeyError> {
+        if !holder.reach().includes(id) {
+            return Err(EditKeyError::NotFound);
+        }
         let event = self
             .act(holder, source)
             .event(Action::EditApiKey, Subject::ApiKey(id));

@@ -1,8 +1,8 @@
 //! Issuing a key.
 
 use crate::api_key::{ApiKey, KeyDescription, KeyName};
-use crate::audit::{Action, RequestSource, Subject};
-use crate::holder::Holder;
+use crate::audit::RequestSource;
+use crate::holder::{Holder, KeyReach};
 use crate::id::ApiKeyId;
 use crate::keys::{FormNonce, PersonalKeys};
 use crate::ports::{AddKeyError, KeyLimit, NewApiKey, StorageError};
@@ -15,6 +15,8 @@ pub struct KeyDraft {
     pub name: KeyName,
     /// What it is for.
     pub description: KeyDescription,
+    /// Whether it may manage keys; if absent, as the organization has chosen for new keys.
+    pub can_manage_keys: Option<bool>,
 }
 
 /// A new key and, this once, its token.
@@ -32,6 +34,9 @@ pub enum IssueKeyError {
     /// Between proving who they are and now, the holder's membership ended or their key was revoked.
     #[error("the holder may not create keys any more")]
     HolderGone,
+    /// The holder acts through a key that may not manage keys.
+    #[error("this key may not create keys")]
+    MayNotManageKeys,
     /// This form has created this key before; its token is not shown again.
     #[error("this form has created key {0} already")]
     AlreadyCreated(ApiKeyId),
@@ -51,7 +56,7 @@ pub enum IssueKeyError {
 
 impl PersonalKeys {
     /// Issues a key to the holder. Its origin is how the holder acts: in person, or through a key that becomes its
-    /// parent.
+    /// parent. A key that may not manage keys issues none.
     ///
     /// # Errors
     /// See [`IssueKeyError`]; then no key exists, but for [`IssueKeyError::AlreadyCreated`].
@@ -62,6 +67,9 @@ impl PersonalKeys {
         nonce: Option<FormNonce>,
         source: RequestSource,
     ) -> Result<IssuedKey, IssueKeyError> {
+        if holder.reach() != KeyReach::All {
+            return Err(IssueKeyError::MayNotManageKeys);
+        }
         let act = self.act(holder, source);
         let token = Token::generate(&*self.random);
         let key = ApiKey {
@@ -72,19 +80,21 @@ impl PersonalKeys {
             description: draft.description,
             origin: holder.acts_through(),
             adopted_by: None,
+            can_manage_keys: draft.can_manage_keys.unwrap_or(true),
             created_at: act.at,
             revocation: None,
             last_use: None,
         };
-        let event = act.event(Action::CreateApiKey, Subject::ApiKey(key.id));
         let new = NewApiKey {
-            key: key.clone(),
+            key,
+            organization_decides: draft.can_manage_keys.is_none(),
             digest: token.digest(),
             nonce,
         };
-        match self.keys.add(new, self.limit, event).await {
-            Ok(()) => Ok(IssuedKey { key, token }),
+        match self.keys.add(new, self.limit, act).await {
+            Ok(key) => Ok(IssuedKey { key, token }),
             Err(AddKeyError::HolderGone) => Err(IssueKeyError::HolderGone),
+            Err(AddKeyError::MayNotManageKeys) => Err(IssueKeyError::MayNotManageKeys),
             Err(AddKeyError::AlreadyCreated(key)) => Err(IssueKeyError::AlreadyCreated(key)),
             Err(AddKeyError::LimitReached) => Err(IssueKeyError::LimitReached(self.limit)),
             Err(AddKeyError::TreeTooDeep) => Err(IssueKeyError::TreeTooDeep),

@@ -1,7 +1,7 @@
 //! Reading keys: one, or a page of them.
 
 use crate::api_key::ApiKey;
-use crate::holder::Holder;
+use crate::holder::{Holder, KeyReach};
 use crate::id::ApiKeyId;
 use crate::keys::PersonalKeys;
 use crate::page::{Page, PageRequest};
@@ -30,23 +30,28 @@ impl PersonalKeys {
     /// One of the holder's keys, in whatever state.
     ///
     /// # Errors
-    /// [`ReadKeyError::NotFound`] also for another consumer's key.
+    /// [`ReadKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach).
     pub async fn read(&self, holder: &Holder, id: ApiKeyId) -> Result<ApiKey, ReadKeyError> {
+        if !holder.reach().includes(id) {
+            return Err(ReadKeyError::NotFound);
+        }
         self.keys
             .find(holder.consumer().id, id)
             .await?
             .ok_or(ReadKeyError::NotFound)
     }
 
-    /// Those of these keys that are the holder's, in whatever state and order, each once.
+    /// Those of these keys that the holder reaches, in whatever state and order, each once.
     ///
     /// # Errors
     /// Only if the store fails.
     pub async fn read_many(&self, holder: &Holder, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, ListKeysError> {
-        Ok(self.keys.find_many(holder.consumer().id, ids).await?)
+        let mut ids = ids.to_vec();
+        ids.retain(|id| holder.reach().includes(*id));
+        Ok(self.keys.find_many(holder.consumer().id, &ids).await?)
     }
 
-    /// A page of the holder's keys, newest first.
+    /// A page of the keys that the holder reaches, newest first.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -56,7 +61,14 @@ impl PersonalKeys {
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<ApiKey, ApiKeyId>, ListKeysError> {
-        Ok(self.keys.list(holder.consumer().id, filter, page).await?)
+        match holder.reach() {
+            KeyReach::All => Ok(self.keys.list(holder.consumer().id, filter, page).await?),
+            KeyReach::Only(id) => {
+                let mut items = Vec::from_iter(self.keys.find(holder.consumer().id, id).await?);
+                items.retain(|key| filter.accepts(key) && page.after.is_none_or(|after| key.id < after));
+                Ok(Page { items, next: None })
+            }
+        }
     }
 
     /// The valid keys that were created from one of the holder's keys, directly or not, newest first.
@@ -68,6 +80,10 @@ impl PersonalKeys {
         holder: &Holder,
         id: ApiKeyId,
     ) -> Result<Vec<ApiKey>, ListKeysError> {
-        Ok(self.keys.valid_descendants(holder.consumer().id, id).await?)
+        match holder.reach() {
+            KeyReach::All => Ok(self.keys.valid_descendants(holder.consumer().id, id).await?),
+            // Nothing came from a key that may not manage keys.
+            KeyReach::Only(_) => Ok(Vec::new()),
+        }
     }
 }

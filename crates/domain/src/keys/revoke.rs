@@ -2,7 +2,7 @@
 
 use crate::api_key::RevocationReason;
 use crate::audit::RequestSource;
-use crate::holder::Holder;
+use crate::holder::{Holder, KeyReach};
 use crate::id::ApiKeyId;
 use crate::keys::PersonalKeys;
 use crate::ports::{DescendantKeys, RevokeKeyError};
@@ -13,7 +13,7 @@ impl PersonalKeys {
     ///
     /// # Errors
     /// [`RevokeKeyError::HolderGone`] if the key that the holder acts through is accepted no more;
-    /// [`RevokeKeyError::NotFound`] also for another consumer's key.
+    /// [`RevokeKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach).
     pub async fn revoke(
         &self,
         holder: &Holder,
@@ -21,6 +21,12 @@ impl PersonalKeys {
         descendants: DescendantKeys,
         source: RequestSource,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        let descendants = match holder.reach() {
+            KeyReach::All => descendants,
+            // Nothing came from a key that may not manage keys.
+            KeyReach::Only(key) if key == id => DescendantKeys::Keep,
+            KeyReach::Only(_) => return Err(RevokeKeyError::NotFound),
+        };
         let act = self.act(holder, source);
         self.keys
             .revoke(

@@ -22,17 +22,25 @@ use crate::words::words;
 /// makes, and so that no revocation comes between, a store MUST check before all else that the membership is live and
 /// that key a valid key of the same consumer; else it refuses with `HolderGone`.
 ///
+/// A key that may not manage keys ([`ApiKey::can_manage_keys`]) creates none, and may edit and revoke only itself. In the
+/// same transaction, right after that, a store MUST check this, too: to such a key, every other key does not exist.
+///
 /// Methods that change something MUST do so, and write the given audit events, in one transaction: both or neither.
 /// They MUST finish that transaction even if the caller stops waiting.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait ApiKeys: Send + Sync {
-    /// Adds a valid key.
+    /// Adds a valid key, and returns it as it is stored.
+    ///
+    /// If [`NewApiKey::organization_decides`], MUST store as [`ApiKey::can_manage_keys`] what the consumer's organization
+    /// has chosen for new keys, as read in this transaction. MUST write the event `act.creation_of_key(&key)`, with the
+    /// key as it is stored.
     ///
     /// In the same transaction as the insert, and so that no concurrent addition or revocation of this consumer comes
     /// between, it MUST check in this order:
     /// 1. the consumer's membership is live and, if the key has a parent, that parent is a valid key of the same
-    ///    consumer; else [`AddKeyError::HolderGone`];
+    ///    consumer, else [`AddKeyError::HolderGone`]; that parent may manage keys, else
+    ///    [`AddKeyError::MayNotManageKeys`];
     /// 2. no key of this consumer was added with the same [`NewApiKey::nonce`]; else [`AddKeyError::AlreadyCreated`];
     /// 3. the consumer has fewer valid keys than `limit`; else [`AddKeyError::LimitReached`];
     /// 4. of the parent and all that it came from, directly or not, fewer than [`ApiKey::MAX_LINE`] are valid; else
@@ -40,7 +48,7 @@ pub trait ApiKeys: Send + Sync {
     ///
     /// It MUST NOT take the longer the more of them are revoked: a key that makes its successor and revokes itself may
     /// go on so for ever. The same holds for [`ApiKeys::valid_descendants`] and [`ApiKeys::revoke`].
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError>;
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError>;
 
     /// One key of the consumer, in whatever state.
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError>;
@@ -69,7 +77,7 @@ pub trait ApiKeys: Send + Sync {
     /// MUST check in this order, in the same transaction:
     /// 1. the consumer's membership is live and, if a key acts, that is a valid key of the same consumer; else
     ///    [`EditKeyError::HolderGone`];
-    /// 2. the key exists, and is valid; else [`EditKeyError::NotFound`] or [`EditKeyError::Revoked`].
+    /// 2. the key exists, within the reach of who acts, and is valid; else [`EditKeyError::NotFound`] or [`EditKeyError::Revoked`].
     ///
     /// MUST NOT write the event if the edit changes nothing. Two concurrent edits MUST NOT undo each other's fields.
     async fn edit(
@@ -84,8 +92,9 @@ pub trait ApiKeys: Send + Sync {
     /// key itself is. Returns the keys that were valid until now. Where there are none, a store should answer without
     /// taking a lock that others wait for.
     ///
-    /// If a key acts, MUST check first that it still may, as said above; else [`RevokeKeyError::HolderGone`]. Whoever
-    /// acts in person may revoke keys of a membership that has ended.
+    /// If a key acts, MUST check first that it still may, as said above; else [`RevokeKeyError::HolderGone`], or
+    /// [`RevokeKeyError::NotFound`] for a key out of its reach. Whoever acts in person may revoke keys of a membership that
+    /// has ended.
     ///
     /// The revocation's moment and actor are those of the act. A key that is revoked already keeps its first
     /// revocation. For each returned key, and no other, MUST write the event
@@ -107,6 +116,9 @@ pub trait ApiKeys: Send + Sync {
 pub struct NewApiKey {
     /// The key.
     pub key: ApiKey,
+    /// Whether [`ApiKey::can_manage_keys`] is what the organization has chosen for new keys, whatever the key says:
+    /// nobody asked for either.
+    pub organization_decides: bool,
     /// Its token's digest; unique among all keys.
     pub digest: TokenDigest,
     /// The single use of the console form that asks for it; none through the API.
@@ -211,6 +223,9 @@ pub enum AddKeyError {
     /// The membership has ended, or the parent is not valid any more.
     #[error("the holder is gone")]
     HolderGone,
+    /// The parent may not manage keys.
+    #[error("the parent may not manage keys")]
+    MayNotManageKeys,
     /// The same form has created this key before.
     #[error("the form has created key {0} already")]
     AlreadyCreated(ApiKeyId),

@@ -136,6 +136,7 @@ impl Accounts {
             slug: Slug::from_name(&name),
             name,
             created_at: act.at,
+            new_keys_manage_keys: true,
         };
         let act = act.within(organization.id);
         let (id, user) = (self.ids.next(), owner.user.id);

@@ -194,6 +194,7 @@ impl Setup {
             slug: Slug::from_name(&name),
             name,
             created_at,
+            new_keys_manage_keys: true,
         }
     }
 

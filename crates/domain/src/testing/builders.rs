@@ -48,6 +48,7 @@ impl Builder {
             slug: Slug::from_name(&name),
             name,
             created_at: self.clock.now(),
+            new_keys_manage_keys: true,
         }
     }
 
@@ -80,7 +81,7 @@ impl Builder {
         }
     }
 
-    /// A valid key of the holder, to be added to a store, and its token.
+    /// A valid key of the holder that may manage keys, to be added to a store, and its token.
     #[must_use]
     pub fn new_key(&self, holder: &Holder, name: &str) -> (NewApiKey, Token) {
         let token = Token::generate(&*self.random);
@@ -92,6 +93,7 @@ impl Builder {
             description: KeyDescription::parse("").expect("a description"),
             origin: holder.acts_through(),
             adopted_by: None,
+            can_manage_keys: true,
             created_at: self.clock.now(),
             revocation: None,
             last_use: None,
@@ -99,6 +101,7 @@ impl Builder {
         (
             NewApiKey {
                 key,
+                organization_decides: false,
                 digest: token.digest(),
                 nonce: None,
             },

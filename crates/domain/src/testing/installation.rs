@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::access::{Authenticate, Caller};
 use crate::administration::AuditTrail;
 use crate::administration::OrganizationKeys;
-use crate::administration::{Invitations, Members, Projects};
+use crate::administration::{Invitations, Members, Organizations, Projects};
 use crate::api_key::{KeyDescription, KeyName};
 use crate::audit::RequestSource;
 use crate::clock::Clock;
@@ -70,11 +70,21 @@ impl TestInstallation {
         }
     }
 
-    /// Issues a key.
+    /// Issues a key that may manage keys.
     pub async fn issue(&self, holder: &Holder, name: &str) -> IssuedKey {
+        self.issue_with(holder, name, Some(true)).await
+    }
+
+    /// Issues a key that may not manage keys.
+    pub async fn issue_restricted(&self, holder: &Holder, name: &str) -> IssuedKey {
+        self.issue_with(holder, name, Some(false)).await
+    }
+
+    async fn issue_with(&self, holder: &Holder, name: &str, can_manage_keys: Option<bool>) -> IssuedKey {
         let draft = KeyDraft {
             name: KeyName::parse(name).expect("a key name"),
             description: KeyDescription::parse("").expect("a description"),
+            can_manage_keys,
         };
         self.keys()
             .issue(holder, draft, None, RequestSource::default())
@@ -170,6 +180,13 @@ impl TestInstallation {
     pub fn members(&self) -> Members {
         let store = Arc::new(self.store.clone());
         Members::new(store, self.clock(), Arc::clone(&self.builder.ids))
+    }
+
+    /// What organizations have chosen for themselves.
+    #[must_use]
+    pub fn organizations(&self) -> Organizations {
+        let store = Arc::new(self.store.clone());
+        Organizations::new(store, self.clock(), Arc::clone(&self.builder.ids))
     }
 
     /// Projects.

@@ -13,6 +13,7 @@ mod members;
 mod memberships;
 mod names;
 mod organization_keys;
+mod organizations;
 mod projects;
 mod retention;
 mod sessions;

@@ -1,6 +1,6 @@
 //! A store with one fault, of the kinds that adapters really have.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -33,6 +33,7 @@ pub(crate) enum Fault {
     ChecksTheLimitFirst,
     WritesBackTheWholeKey,
     LetsRevokedKeysAct,
+    LetsEveryKeyManageKeys,
     ChecksWhoActsBeforeTheTransaction,
     LooksForDescendantsBeforeTheTransaction,
     TakesPercentSignsForWildcards,
@@ -44,6 +45,7 @@ pub(crate) enum Fault {
 pub(crate) struct BrokenStore {
     fault: Fault,
     sound: MemoryStore,
+    restricted: Mutex<HashSet<ApiKeyId>>,
     consumers: Mutex<HashMap<ApiKeyId, ConsumerId>>,
     credentials: Mutex<Vec<(TokenDigest, Credential)>>,
     buckets: Mutex<HashMap<[u8; 32], DateTime<Utc>>>,
@@ -55,6 +57,7 @@ impl BrokenStore {
         let broken = Arc::new(Self {
             fault,
             sound: sound.clone(),
+            restricted: Mutex::default(),
             consumers: Mutex::default(),
             credentials: Mutex::default(),
             buckets: Mutex::default(),
@@ -97,6 +100,15 @@ impl BrokenStore {
         }
     }
 
+    /// The key as it was asked for, where the fault is to keep that and not to follow it.
+    fn as_told(&self, key: ApiKey) -> ApiKey {
+        let can_manage_keys = key.can_manage_keys && !lock(&self.restricted).contains(&key.id);
+        ApiKey {
+            can_manage_keys,
+            ..key
+        }
+    }
+
     async fn count_valid(&self, consumer: ConsumerId) -> Result<usize, StorageError> {
         let request = PageRequest {
             size: PageSize::DEFAULT,
@@ -110,8 +122,13 @@ impl BrokenStore {
 
 #[async_trait]
 impl ApiKeys for BrokenStore {
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError> {
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError> {
+        let mut new = new;
         let consumer = new.key.consumer_id;
+        if self.fault == Fault::LetsEveryKeyManageKeys && !new.key.can_manage_keys {
+            lock(&self.restricted).insert(new.key.id);
+            new.key.can_manage_keys = true;
+        }
         lock(&self.consumers).insert(new.key.id, consumer);
         if matches!(
             self.fault,
@@ -122,14 +139,15 @@ impl ApiKeys for BrokenStore {
         }
         if self.fault == Fault::CountsKeysBeforeTheTransaction {
             tokio::task::yield_now().await;
-            return self.sound.add(new, KeyLimit(u32::MAX), event).await;
+            return self.sound.add(new, KeyLimit(u32::MAX), act).await;
         }
-        self.sound.add(new, limit, event).await
+        Ok(self.as_told(self.sound.add(new, limit, act).await?))
     }
 
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
         let consumer = self.owner(consumer, id, Fault::FindsAnyConsumersKey);
-        ApiKeys::find(&self.sound, consumer, id).await
+        let found = ApiKeys::find(&self.sound, consumer, id).await?;
+        Ok(found.map(|key| self.as_told(key)))
     }
 
     async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
@@ -190,7 +208,7 @@ impl ApiKeys for BrokenStore {
         if self.fault == Fault::TellsOfEditsThatChangeNothing && after == before {
             self.sound.record(event).await?;
         }
-        Ok(after)
+        Ok(self.as_told(after))
     }
 
     async fn revoke(

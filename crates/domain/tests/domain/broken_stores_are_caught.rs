@@ -134,6 +134,18 @@ async fn a_revoked_key_that_acts_is_caught() {
 }
 
 #[tokio::test]
+async fn a_key_that_manages_keys_without_the_right_is_caught() {
+    let fault = Fault::LetsEveryKeyManageKeys;
+    assert_caught(fault, key_cases::a_key_that_may_not_manage_keys_creates_none).await;
+    assert_caught(fault, key_cases::a_key_that_may_not_manage_keys_edits_only_itself).await;
+    assert_caught(
+        fault,
+        key_cases::a_key_that_may_not_manage_keys_revokes_only_itself,
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn a_key_that_acts_after_its_concurrent_revocation_is_caught() {
     assert_caught(
         Fault::ChecksWhoActsBeforeTheTransaction,

@@ -24,6 +24,7 @@ fn draft(name: &str) -> KeyDraft {
     KeyDraft {
         name: KeyName::parse(name).expect("a name"),
         description: KeyDescription::parse("what for").expect("a description"),
+        can_manage_keys: None,
     }
 }
 
@@ -222,6 +223,9 @@ async fn each_refusal_of_the_store_reaches_the_caller_as_it_is() {
     let refused = issue_with(&make, &member, || AddKeyError::HolderGone).await;
     assert!(matches!(refused, IssueKeyError::HolderGone), "{refused:?}");
     assert_eq!(refused.to_string(), "the holder may not create keys any more");
+
+    let refused = issue_with(&make, &member, || AddKeyError::MayNotManageKeys).await;
+    assert!(matches!(refused, IssueKeyError::MayNotManageKeys), "{refused:?}");
 
     let refused = issue_with(&make, &member, move || AddKeyError::AlreadyCreated(first)).await;
     assert!(

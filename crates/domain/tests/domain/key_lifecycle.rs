@@ -177,6 +177,7 @@ impl World {
         let draft = KeyDraft {
             name: KeyName::parse(&name).expect("a name"),
             description: keyward_domain::api_key::KeyDescription::parse("").expect("a description"),
+            can_manage_keys: None,
         };
         let keys = self.installation.keys();
         match keys.issue(&holder, draft, None, RequestSource::default()).await {
@@ -198,7 +199,11 @@ impl World {
                 assert_eq!(limit, LIMIT);
                 assert_eq!(self.valid_keys(person), LIMIT.0 as usize);
             }
-            Err(error @ (IssueKeyError::AlreadyCreated(_) | IssueKeyError::Storage(_))) => {
+            Err(
+                error @ (IssueKeyError::MayNotManageKeys
+                | IssueKeyError::AlreadyCreated(_)
+                | IssueKeyError::Storage(_)),
+            ) => {
                 panic!("{error}")
             }
         }

@@ -382,6 +382,7 @@ async fn what_holders_do_with_their_keys_is_told_of_the_person_or_of_the_key() {
     let draft = || KeyDraft {
         name: KeyName::parse("second").expect("a name"),
         description: KeyDescription::parse("").expect("a description"),
+        can_manage_keys: None,
     };
     let edit = || KeyEdit {
         name: Some(KeyName::parse("renamed").expect("a name")),

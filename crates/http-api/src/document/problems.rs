@@ -59,7 +59,9 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
             | Code::OutcomeUnknown => true,
             Code::RequestTimeout | Code::UnsupportedMediaType | Code::InvalidFields => has("requestBody"),
             Code::NotFound => path.contains('{'),
-            Code::KeyLimitReached | Code::KeyTreeTooDeep => id == Some("createApiKey"),
+            Code::KeyMayNotManageKeys | Code::KeyLimitReached | Code::KeyTreeTooDeep => {
+                id == Some("createApiKey")
+            }
             Code::KeyRevoked => id == Some("updateApiKey"),
             // A method that is not in the document has no operation; and no operation takes a form's nonce.
             Code::MethodNotAllowed | Code::AlreadyCreated => false,

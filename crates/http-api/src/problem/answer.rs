@@ -122,6 +122,7 @@ impl Problem {
             }
             Code::MalformedRequest
             | Code::MalformedQuery
+            | Code::KeyMayNotManageKeys
             | Code::NotFound
             | Code::MethodNotAllowed
             | Code::RequestTimeout

@@ -9,6 +9,7 @@ pub(crate) enum Code {
     MalformedQuery,
     CredentialsMissing,
     InvalidToken,
+    KeyMayNotManageKeys,
     NotFound,
     MethodNotAllowed,
     RequestTimeout,
@@ -37,11 +38,12 @@ pub(crate) struct Facts {
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::MalformedRequest,
         Self::MalformedQuery,
         Self::CredentialsMissing,
         Self::InvalidToken,
+        Self::KeyMayNotManageKeys,
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::RequestTimeout,
@@ -114,13 +116,22 @@ impl Code {
                 advice: "Check that the whole key was copied; `keyward token check` tells a mistyped one. Otherwise \
                          create a new key in the console. Sending the same request again will not help.",
             },
+            Self::KeyMayNotManageKeys => Facts {
+                word: "key_may_not_manage_keys",
+                status: StatusCode::FORBIDDEN,
+                title: "Key may not manage keys",
+                meaning: "The API key was created without the right to manage keys, so it cannot create keys.",
+                advice: "Create the key in the console, or with a key that may manage keys: one whose \
+                         `canManageKeys` is `true`. What a key may do never changes.",
+            },
             Self::NotFound => Facts {
                 word: "not_found",
                 status: StatusCode::NOT_FOUND,
                 title: "Not found",
                 meaning: "There is nothing at this address.",
-                advice: "Check the path, which begins with `/api/v1`, and the identifier. Only the keys of the calling key's own consumer can be \
-                         reached, and the projects that its user is a member of and that are not archived.",
+                advice: "Check the path, which begins with `/api/v1`, and the identifier. A key that may not manage keys \
+                         reaches only itself, others the keys of their own consumer; and all reach the projects that \
+                         their user is a member of and that are not archived.",
             },
             Self::MethodNotAllowed => Facts {
                 word: "method_not_allowed",

@@ -57,6 +57,15 @@ impl Fields {
         }
     }
 
+    /// A `true` or `false` that may be absent, or `null`. `None` if it is there and has an error.
+    pub(crate) fn flag(&mut self, name: &str) -> Option<Option<bool>> {
+        match self.unread.shift_remove(name) {
+            None | Some(Value::Null) => Some(None),
+            Some(Value::Bool(flag)) => Some(Some(flag)),
+            Some(_) => self.refuse(name, "must be `true` or `false`".to_owned()),
+        }
+    }
+
     /// What was read, unless some field has an error or was not asked for.
     ///
     /// # Errors

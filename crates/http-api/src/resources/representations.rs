@@ -30,6 +30,9 @@ pub(crate) struct ApiKeyItem {
     description: String,
     /// Whether it still works.
     status: ApiKeyStatus,
+    /// Whether it may create keys, and see and change the other keys of its consumer. A key without this right reaches
+    /// only itself. It never changes.
+    can_manage_keys: bool,
     /// When it was created.
     #[oai(serialize_with = "moment")]
     created_at: DateTime<Utc>,
@@ -77,6 +80,7 @@ impl ApiKeyItem {
             name: key.name.to_string(),
             description: key.description.to_string(),
             status,
+            can_manage_keys: key.can_manage_keys,
             created_at: key.created_at,
             created_by_key_id: key.parent().map(|parent| parent.to_string()),
             last_used_at: key.last_use.map(|last| last.at),
@@ -129,6 +133,9 @@ pub(crate) struct CreatedApiKey {
     consumer_id: String,
     /// The username of that consumer.
     consumer_username: String,
+    /// Whether it may create keys, and see and change the other keys of its consumer. A key without this right reaches
+    /// only itself. It never changes.
+    can_manage_keys: bool,
 }
 
 impl CreatedApiKey {
@@ -143,6 +150,7 @@ impl CreatedApiKey {
             created_at: issued.key.created_at,
             consumer_id: issued.key.consumer_id.to_string(),
             consumer_username: consumer.username.to_string(),
+            can_manage_keys: issued.key.can_manage_keys,
         }
     }
 }
@@ -181,6 +189,9 @@ pub(crate) struct OrganizationSummary {
 pub(crate) struct CallingApiKey {
     /// Identifies the key.
     id: String,
+    /// Whether it may create keys, and see and change the other keys of its consumer. A key without this right reaches
+    /// only itself. It never changes.
+    can_manage_keys: bool,
     /// When it was created.
     #[oai(serialize_with = "moment")]
     created_at: DateTime<Utc>,
@@ -199,6 +210,7 @@ impl From<&Caller> for UserItem {
             },
             api_key: CallingApiKey {
                 id: caller.api_key.id.to_string(),
+                can_manage_keys: caller.api_key.can_manage_keys,
                 created_at: caller.api_key.created_at,
             },
         }
@@ -213,6 +225,7 @@ impl Example for ApiKeyItem {
             name: examples::NAME.to_owned(),
             description: examples::DESCRIPTION.to_owned(),
             status: ApiKeyStatus::Valid,
+            can_manage_keys: false,
             created_at: examples::moment(),
             created_by_key_id: Some(examples::PARENT_ID.to_owned()),
             last_used_at: Some(examples::moment()),
@@ -245,6 +258,7 @@ impl Example for CreatedApiKey {
             created_at: examples::moment(),
             consumer_id: examples::CONSUMER_ID.to_owned(),
             consumer_username: "ada".to_owned(),
+            can_manage_keys: false,
         }
     }
 }
@@ -262,6 +276,7 @@ impl Example for UserItem {
             },
             api_key: CallingApiKey {
                 id: examples::PARENT_ID.to_owned(),
+                can_manage_keys: true,
                 created_at: examples::moment(),
             },
         }

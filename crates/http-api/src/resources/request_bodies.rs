@@ -9,7 +9,12 @@ use crate::request::{Fields, ReadFields};
 
 /// A key to be created.
 #[derive(Object)]
-#[oai(rename = "CreateApiKeyRequest", skip_serializing_if_is_none, example)]
+#[oai(
+    rename = "CreateApiKeyRequest",
+    rename_all = "camelCase",
+    skip_serializing_if_is_none,
+    example
+)]
 pub(crate) struct CreateApiKeyRequest {
     /// A name for people, in any script: one line of 1 to 100 code points after normalization (NFC) and trimming. It
     /// need not be unique. Something of it must be visible. Control characters, what reorders the text around it or is
@@ -19,6 +24,10 @@ pub(crate) struct CreateApiKeyRequest {
     /// What the key is for: up to 500 code points after normalization (NFC) and trimming, CRLF counting as one; line
     /// feeds are allowed. Empty if absent or `null`.
     description: Option<String>,
+    /// Whether the new key may create keys, and see and change the other keys of its consumer. Without this right it
+    /// reaches only itself. It never changes afterwards. If absent or `null`, as the organization has chosen for new
+    /// keys: `true` unless an owner changed that.
+    can_manage_keys: Option<bool>,
 }
 
 impl ReadFields for CreateApiKeyRequest {
@@ -27,9 +36,11 @@ impl ReadFields for CreateApiKeyRequest {
     fn read(fields: &mut Fields) -> Option<KeyDraft> {
         let name = fields.required("name", KeyName::parse);
         let description = fields.or_empty("description", KeyDescription::parse);
+        let can_manage_keys = fields.flag("canManageKeys");
         Some(KeyDraft {
             name: name?,
             description: description?,
+            can_manage_keys: can_manage_keys?,
         })
     }
 }
@@ -63,6 +74,7 @@ impl Example for CreateApiKeyRequest {
         Self {
             name: "Nightly backup".to_owned(),
             description: Some("Copies the build artifacts to the archive.".to_owned()),
+            can_manage_keys: Some(false),
         }
     }
 }

@@ -26,6 +26,7 @@ async fn a_new_key_comes_with_its_token_and_works() {
         "createdAt",
         "consumerId",
         "consumerUsername",
+        "canManageKeys",
     ];
     assert_eq!(members, expected);
     assert_eq!(created["name"], "Nightly backup");
@@ -33,6 +34,7 @@ async fn a_new_key_comes_with_its_token_and_works() {
     assert_eq!(created["createdAt"], "2026-01-01T00:00:00.000Z");
     assert_eq!(created["consumerId"], scene.ada.member.membership.id.to_string());
     assert_eq!(created["consumerUsername"], "ada");
+    assert_eq!(created["canManageKeys"], true);
     assert_eq!(created["key"], created["fullKey"]);
     let token = created["key"].as_str().unwrap();
     assert!(Token::parse(token).is_ok());

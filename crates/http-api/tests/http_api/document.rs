@@ -325,8 +325,11 @@ async fn every_documented_field_of_a_body_is_accepted() {
         assert_eq!(schema["additionalProperties"], false);
         let properties = schema["properties"].as_object().unwrap();
         let body: Value = properties
-            .keys()
-            .map(|name| (name.clone(), Value::from("x")))
+            .iter()
+            .map(|(name, schema)| match schema["type"].as_str() {
+                Some("boolean") => (name.clone(), Value::from(true)),
+                _ => (name.clone(), Value::from("x")),
+            })
             .collect();
         let request = scene
             .api

@@ -133,6 +133,7 @@ pub(crate) fn conforms(value: &Value, schema: &'static Value, place: &str) {
             assert!(limit("minimum").unwrap_or(i64::MIN) <= number, "{place}: {value}");
             assert!(number <= limit("maximum").unwrap_or(i64::MAX), "{place}: {value}");
         }
+        "boolean" => assert!(value.is_boolean(), "{place}: {value}"),
         "array" => {
             for item in value.as_array().expect(place) {
                 conforms(item, &schema["items"], place);

@@ -21,7 +21,11 @@ async fn a_key_can_ask_whom_it_acts_as() {
                 "slug": "analytical-engines",
                 "name": "Analytical Engines",
             },
-            "apiKey": {"id": scene.ada.key_id, "createdAt": "2026-01-01T00:00:00.000Z"},
+            "apiKey": {
+                "id": scene.ada.key_id,
+                "canManageKeys": true,
+                "createdAt": "2026-01-01T00:00:00.000Z",
+            },
         })
     );
     assert_eq!(answer.header("content-type"), Some("application/json"));

@@ -23,6 +23,7 @@ mod list_api_keys;
 mod list_projects;
 mod pages;
 mod reference;
+mod restricted_keys;
 mod scene;
 mod storage_failures;
 mod update_api_key;

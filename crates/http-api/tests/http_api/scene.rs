@@ -77,6 +77,7 @@ impl Scene {
         let draft = KeyDraft {
             name: KeyName::parse(name).unwrap(),
             description: KeyDescription::parse(description).unwrap(),
+            can_manage_keys: None,
         };
         let holder = self.ada.member.as_holder();
         let keys = self.installation.keys();

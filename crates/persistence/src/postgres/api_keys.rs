@@ -28,8 +28,8 @@ use super::store::PostgresStore;
 
 #[async_trait]
 impl ApiKeys for PostgresStore {
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError> {
-        self.change(move |connection| Box::pin(add::add(connection, new, limit, event)))
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError> {
+        self.change(move |connection| Box::pin(add::add(connection, new, limit, act)))
             .await
     }
 

@@ -46,6 +46,7 @@ async fn find(
         .select((
             api_keys::id,
             api_keys::created_at,
+            api_keys::can_manage_keys,
             api_keys::revoked_at,
             memberships::id,
             memberships::ended_at,
@@ -65,6 +66,7 @@ async fn find(
 struct CredentialRow {
     key_id: Uuid,
     key_created_at: DateTime<Utc>,
+    can_manage_keys: bool,
     revoked_at: Option<DateTime<Utc>>,
     membership_id: Uuid,
     membership_ended_at: Option<DateTime<Utc>>,
@@ -86,6 +88,7 @@ impl TryFrom<CredentialRow> for Credential {
                 api_key: CallingKey {
                     id: ApiKeyId::from_uuid(row.key_id),
                     created_at: row.key_created_at,
+                    can_manage_keys: row.can_manage_keys,
                 },
                 consumer: Consumer {
                     id: MembershipId::from_uuid(row.membership_id),

@@ -21,6 +21,7 @@ pub(super) struct OrganizationRow {
     slug: String,
     name: String,
     created_at: DateTime<Utc>,
+    new_keys_manage_keys: bool,
 }
 
 impl From<Organization> for OrganizationRow {
@@ -30,6 +31,7 @@ impl From<Organization> for OrganizationRow {
             slug: organization.slug.to_string(),
             name: organization.name.to_string(),
             created_at: organization.created_at,
+            new_keys_manage_keys: organization.new_keys_manage_keys,
         }
     }
 }
@@ -44,6 +46,7 @@ impl TryFrom<OrganizationRow> for Organization {
             slug: stored.read("slug", Slug::parse(&row.slug))?,
             name: stored.read("name", OrganizationName::parse(&row.name))?,
             created_at: row.created_at,
+            new_keys_manage_keys: row.new_keys_manage_keys,
         })
     }
 }

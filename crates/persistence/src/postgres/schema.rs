@@ -25,6 +25,7 @@ diesel::table! {
         adopted_by_key_id -> Nullable<Uuid>,
         tree_depth -> Int4,
         skip_key_id -> Nullable<Uuid>,
+        can_manage_keys -> Bool,
     }
 }
 
@@ -91,6 +92,7 @@ diesel::table! {
         slug -> Text,
         name -> Text,
         created_at -> Timestamptz,
+        new_keys_manage_keys -> Bool,
     }
 }
 

@@ -26,8 +26,8 @@ use super::store::SqliteStore;
 
 #[async_trait]
 impl ApiKeys for SqliteStore {
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError> {
-        self.change(move |connection| add::add(connection, new, limit, event))
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError> {
+        self.change(move |connection| add::add(connection, new, limit, act))
             .await
     }
 

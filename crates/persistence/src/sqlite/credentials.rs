@@ -43,6 +43,7 @@ fn find(
         .select((
             api_keys::id,
             api_keys::created_at,
+            api_keys::can_manage_keys,
             api_keys::revoked_at,
             memberships::id,
             memberships::ended_at,
@@ -61,6 +62,7 @@ fn find(
 struct CredentialRow {
     key_id: StoredId,
     key_created_at: i64,
+    can_manage_keys: i64,
     revoked_at: Option<i64>,
     membership_id: StoredId,
     membership_ended_at: Option<i64>,
@@ -84,6 +86,7 @@ impl TryFrom<CredentialRow> for Credential {
                 api_key: CallingKey {
                     id: ApiKeyId::from_uuid(row.key_id.0),
                     created_at: key.read("created_at", moment(row.key_created_at))?,
+                    can_manage_keys: row.can_manage_keys == 1,
                 },
                 consumer: Consumer {
                     id: MembershipId::from_uuid(row.membership_id.0),

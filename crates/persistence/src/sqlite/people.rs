@@ -21,6 +21,7 @@ pub(super) struct OrganizationRow {
     slug: String,
     name: String,
     created_at: i64,
+    new_keys_manage_keys: i64,
 }
 
 impl From<Organization> for OrganizationRow {
@@ -30,6 +31,7 @@ impl From<Organization> for OrganizationRow {
             slug: organization.slug.to_string(),
             name: organization.name.to_string(),
             created_at: organization.created_at.timestamp_millis(),
+            new_keys_manage_keys: i64::from(organization.new_keys_manage_keys),
         }
     }
 }
@@ -44,6 +46,7 @@ impl TryFrom<OrganizationRow> for Organization {
             slug: stored.read("slug", Slug::parse(&row.slug))?,
             name: stored.read("name", OrganizationName::parse(&row.name))?,
             created_at: stored.read("created_at", moment(row.created_at))?,
+            new_keys_manage_keys: row.new_keys_manage_keys == 1,
         })
     }
 }

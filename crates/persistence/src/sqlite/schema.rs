@@ -24,6 +24,7 @@ diesel::table! {
         adopted_by_key_id -> Nullable<Binary>,
         tree_depth -> BigInt,
         skip_key_id -> Nullable<Binary>,
+        can_manage_keys -> BigInt,
     }
 }
 
@@ -96,6 +97,7 @@ diesel::table! {
         slug -> Text,
         name -> Text,
         created_at -> BigInt,
+        new_keys_manage_keys -> BigInt,
     }
 }
 

@@ -35,6 +35,7 @@ records! {
         slug: Words,
         name: Words,
         created_at: Moment,
+        new_keys_manage_keys: Flag,
     }
 
     User of users {
@@ -109,6 +110,7 @@ records! {
         adopted_by_key_id: Option<Id>,
         tree_depth: Number,
         skip_key_id: Option<Id>,
+        can_manage_keys: Flag,
     }
 
     AuditEvent of audit_events {

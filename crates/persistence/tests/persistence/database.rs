@@ -10,7 +10,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
 use diesel::sql_types::Text;
 use keyward_domain::administration::ports::{
-    InvitationStore, MemberStore, Names, OrganizationKeyStore, ProjectStore,
+    InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
 };
 use keyward_domain::ports::{ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
 use keyward_domain::retention::ports::RetentionStore;
@@ -56,6 +56,7 @@ pub(crate) trait Store:
     + Names
     + OpenInvitations
     + OrganizationKeyStore
+    + OrganizationStore
     + ProjectStore
     + ReachableProjects
     + RetentionStore

@@ -104,10 +104,7 @@ pub(super) async fn fill(sources: &Sources, store: Arc<dyn Store>) -> Result<Acc
     telling.note_uses(last_uses()).await?;
     acme.clock.move_to(now);
     let owner = By::Person(organization::OWNER.username);
-    let token = telling
-        .issue(owner, TERMINAL.name, TERMINAL.description)
-        .await?
-        .token;
+    let token = telling.issue(owner, &TERMINAL).await?.token;
 
     let museum = past(museum::FOUNDED);
     let slug = museum.found(museum::NAME, museum::OWNER).await?;

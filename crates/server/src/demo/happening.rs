@@ -17,6 +17,7 @@ pub(super) struct Person {
 pub(super) struct Key {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
+    pub(super) can_manage_keys: bool,
 }
 
 /// Who acts: somebody in the console, by username, or a key through the API, by name.
@@ -46,7 +47,7 @@ pub(super) enum Happening {
     TakesBack(&'static str),
     /// No two keys have one name, so that it stands for the key from then on.
     Creates(By, Key),
-    /// So many keys at once, whose names are this word and a [number](numbered).
+    /// So many keys at once that may not manage keys, whose names are this word and a [number](numbered).
     CreatesMany(By, &'static str, u32),
     /// A key gets another description.
     Describes(By, &'static str, &'static str),
@@ -98,7 +99,19 @@ pub(super) const fn person(username: &'static str, display_name: &'static str) -
 }
 
 pub(super) const fn key(name: &'static str, description: &'static str) -> Key {
-    Key { name, description }
+    Key {
+        name,
+        description,
+        can_manage_keys: true,
+    }
+}
+
+/// A key that may not manage keys.
+pub(super) const fn restricted_key(name: &'static str, description: &'static str) -> Key {
+    Key {
+        can_manage_keys: false,
+        ..key(name, description)
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::happening::Happening::{
     AdministratorRevokes, Creates, CreatesMany, Describes, Joins, Leaks, OwnerRevokes, Revokes,
     RevokesWithDescendants,
 };
-use super::happening::{By, History, Key, at, key, person};
+use super::happening::{By, History, Key, at, key, person, restricted_key};
 
 /// The limit is 100: a few more, and one of them has to go first.
 pub(super) const ROBOTS: u32 = 96;
@@ -46,7 +46,7 @@ pub(super) const HISTORY: &History = &[
         at(295, 11, 3),
         Creates(
             GRACE,
-            key("Warehouse dashboard", "The screen beside the coffee machine."),
+            restricted_key("Warehouse dashboard", "The screen beside the coffee machine."),
         ),
     ),
     (
@@ -55,7 +55,10 @@ pub(super) const HISTORY: &History = &[
     ),
     (
         at(279, 9, 41),
-        Creates(By::Key("Load test, contractor"), key("Load test, Frankfurt", "")),
+        Creates(
+            By::Key("Load test, contractor"),
+            restricted_key("Load test, Frankfurt", ""),
+        ),
     ),
     (
         at(279, 9, 44),
@@ -287,7 +290,7 @@ pub(super) const HISTORY: &History = &[
         at(5, 9, 58),
         Creates(
             By::Key("Preview environments"),
-            key("Preview environment of #5150", "Goes when the pull request does."),
+            restricted_key("Preview environment of #5150", "Goes when the pull request does."),
         ),
     ),
     (
@@ -298,7 +301,7 @@ pub(super) const HISTORY: &History = &[
         at(1, 8, 5),
         Creates(
             By::Key("Deploy pipeline"),
-            key(
+            restricted_key(
                 "Canary of the fleet controller",
                 "Watches the first ten robots of each release.",
             ),

@@ -73,7 +73,7 @@ impl<'a> Telling<'a> {
             Happening::MakesMember(username) => self.change_role(username, Role::Member).await,
             Happening::Invites(invitee) => self.invite(invitee).await.map(drop),
             Happening::TakesBack(invitee) => self.take_back(invitee).await,
-            Happening::Creates(by, ref key) => self.create(by, key.name, key.description).await,
+            Happening::Creates(by, ref key) => self.create(by, key).await,
             Happening::CreatesMany(by, word, count) => self.create_many(by, word, count).await,
             Happening::Describes(by, name, description) => self.describe(by, name, description).await,
             Happening::Revokes(by, name) => self.revoke(by, name, DescendantKeys::Keep).await,

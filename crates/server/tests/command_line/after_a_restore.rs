@@ -21,7 +21,8 @@ const fn took_something_away(action: Action) -> bool {
         | Action::ChangePassword
         | Action::SignOut
         | Action::EndSession
-        | Action::RevokeApiKey => true,
+        | Action::RevokeApiKey
+        | Action::DisableKeyManagement => true,
         // A setup link works before there is anything to restore, and what went for its age goes again by itself.
         Action::CreateSetupLink
         | Action::RemoveAuditEvents
@@ -35,7 +36,9 @@ const fn took_something_away(action: Action) -> bool {
         | Action::RestoreProject
         | Action::AddProjectMember
         | Action::SignIn
+        | Action::EnableKeyManagement
         | Action::CreateApiKey
+        | Action::CreateRestrictedApiKey
         | Action::EditApiKey => false,
     }
 }

@@ -21,6 +21,7 @@ pub(super) struct Row {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) hint: String,
+    pub(super) can_manage_keys: bool,
     pub(super) created: Moment,
     pub(super) created_by: Creator,
     pub(super) last_used: Option<LastUsed>,
@@ -156,6 +157,7 @@ fn row(
         name: key.name.to_string(),
         description: key.description.to_string(),
         hint: key.hint.to_string(),
+        can_manage_keys: key.can_manage_keys,
         created: Moment(key.created_at),
         created_by: match key.origin {
             Origin::Console(_) => Creator::Holder,

@@ -189,6 +189,12 @@ impl Words {
         match action {
             Action::CreateSetupLink => Self::alone("made a new setup link"),
             Action::CreateOrganization => Self::about("created the organization"),
+            Action::EnableKeyManagement => {
+                Self::alone("made new API keys come with the right to manage keys")
+            }
+            Action::DisableKeyManagement => {
+                Self::alone("made new API keys come without the right to manage keys")
+            }
             Action::CreateUser => Self::about("created the account of"),
             Action::CreateMembership => Self::about("began the membership of"),
             Action::MakeOwner => Self::about_and("made", "an owner"),
@@ -210,6 +216,9 @@ impl Words {
             Action::SignOut => Self::alone("signed out"),
             Action::EndSession => Self::about("ended the"),
             Action::CreateApiKey => Self::about("created the API key"),
+            Action::CreateRestrictedApiKey => {
+                Self::about_and("created the API key", "without the right to manage keys")
+            }
             Action::EditApiKey => Self::about("edited the API key"),
             Action::RevokeApiKey => Self::about("revoked the API key"),
             Action::RemoveAuditEvents => Self::alone("removed old audit events"),
@@ -221,6 +230,8 @@ impl Words {
 pub(super) const fn choice(action: Action) -> Option<&'static str> {
     match action {
         Action::CreateOrganization => Some("Organization created"),
+        Action::EnableKeyManagement => Some("New keys made to manage keys"),
+        Action::DisableKeyManagement => Some("New keys made not to manage keys"),
         Action::CreateUser => Some("Account created"),
         Action::CreateMembership => Some("Membership began"),
         Action::MakeOwner => Some("Member made owner"),
@@ -237,6 +248,7 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         Action::AddProjectMember => Some("Member added to project"),
         Action::RemoveProjectMember => Some("Member taken out of project"),
         Action::CreateApiKey => Some("API key created"),
+        Action::CreateRestrictedApiKey => Some("API key created, not managing keys"),
         Action::EditApiKey => Some("API key edited"),
         Action::RevokeApiKey => Some("API key revoked"),
         Action::CreateSetupLink

@@ -72,6 +72,7 @@ impl Scene {
                 "",
                 &[("token", users), ("as", "user"), ("username", "dave")],
             ),
+            form(owner, &settings("general/new-keys"), "", &[("manage_keys", "no")]),
             form(
                 member,
                 &settings("api-keys/new"),

@@ -99,6 +99,8 @@ pub struct HeldKey {
     pub origin: Origin,
     /// See [`ApiKey::next_above`].
     pub next_above: Option<ApiKeyId>,
+    /// See [`ApiKey::can_manage_keys`].
+    pub can_manage_keys: bool,
     /// When it was created.
     pub created_at: DateTime<Utc>,
     /// Its revocation, which is final.
@@ -133,6 +135,7 @@ impl HeldKey {
     pub fn new(key: ApiKey, holder: KeyHolder) -> Self {
         Self {
             next_above: key.next_above(),
+            can_manage_keys: key.can_manage_keys,
             id: key.id,
             hint: key.hint,
             name: key.name,

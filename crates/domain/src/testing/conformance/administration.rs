@@ -13,6 +13,7 @@ pub(super) mod last_use_cases;
 pub(super) mod list_member_cases;
 pub(super) mod list_project_cases;
 pub(super) mod name_cases;
+pub(super) mod new_key_choice_cases;
 pub(super) mod organization_key_cases;
 pub(super) mod project_member_cases;
 pub(super) mod reachable_project_cases;

@@ -8,6 +8,7 @@ pub(super) mod credential_cases;
 pub(super) mod descendant_cases;
 pub(super) mod edit_key_cases;
 pub(super) mod find_key_cases;
+pub(super) mod key_right_cases;
 pub(super) mod line_cases;
 pub(super) mod list_key_cases;
 pub(super) mod membership_cases;

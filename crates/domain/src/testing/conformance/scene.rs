@@ -6,7 +6,7 @@ use super::KeyStores;
 use crate::api_key::{ApiKey, Origin, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
-use crate::holder::Holder;
+use crate::holder::{Holder, KeyReach};
 use crate::id::{ApiKeyId, NewId, OrganizationId};
 use crate::keys::FormNonce;
 use crate::membership::{Member, Role};
@@ -154,14 +154,10 @@ impl<S: AsRef<KeyStores>> Scene<S> {
     pub(super) fn new_child(&self, member: &Member, parent: ApiKeyId, name: &str) -> NewApiKey {
         let holder = Holder {
             acts_through: Origin::Key(parent),
+            reach: KeyReach::All,
             ..member.as_holder()
         };
         self.make.new_key(&holder, name).0
-    }
-
-    pub(super) fn creation(&self, member: &Member, new: &NewApiKey) -> AuditEvent {
-        self.act(member)
-            .event(Action::CreateApiKey, Subject::ApiKey(new.key.id))
     }
 
     /// Tries to add a key, with its event.
@@ -170,20 +166,26 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         member: &Member,
         new: &NewApiKey,
         limit: KeyLimit,
-    ) -> Result<(), AddKeyError> {
-        let event = self.creation(member, new);
-        self.keys().api_keys.add(new.clone(), limit, event).await
+    ) -> Result<ApiKey, AddKeyError> {
+        let act = self.act(member);
+        self.keys().api_keys.add(new.clone(), limit, act).await
     }
 
     /// Adds a key as it is given.
     pub(super) async fn store(&self, member: &Member, new: &NewApiKey) -> ApiKey {
-        self.try_add(member, new, AMPLE).await.expect("the key is added");
-        new.key.clone()
+        self.try_add(member, new, AMPLE).await.expect("the key is added")
     }
 
     /// Adds a key that the member creates in the console.
     pub(super) async fn add_key(&self, member: &Member, name: &str) -> ApiKey {
         self.store(member, &self.new_key(member, name)).await
+    }
+
+    /// Adds a key that may not manage keys.
+    pub(super) async fn add_restricted(&self, member: &Member, name: &str) -> ApiKey {
+        let mut new = self.new_key(member, name);
+        new.key.can_manage_keys = false;
+        self.store(member, &new).await
     }
 
     /// Adds a key that another key creates through the API.

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::Spawn;
-use crate::administration::ports::{InvitationStore, MemberStore, Names, OrganizationKeyStore, ProjectStore};
+use crate::administration::ports::{
+    InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
+};
 use crate::id::MembershipId;
 use crate::membership::Membership;
 use crate::organization::Organization;
@@ -72,6 +74,8 @@ pub struct Stores {
     pub throttle: Arc<dyn SignInThrottle>,
     /// The installation.
     pub installation: Arc<dyn InstallationStore>,
+    /// What organizations have chosen for themselves.
+    pub organizations: Arc<dyn OrganizationStore>,
     /// Members.
     pub members: Arc<dyn MemberStore>,
     /// Invitations.
@@ -105,6 +109,7 @@ impl Stores {
             + SessionStore
             + SignInThrottle
             + InstallationStore
+            + OrganizationStore
             + MemberStore
             + InvitationStore
             + OpenInvitations
@@ -122,6 +127,7 @@ impl Stores {
             sessions: Arc::clone(&store) as _,
             throttle: Arc::clone(&store) as _,
             installation: Arc::clone(&store) as _,
+            organizations: Arc::clone(&store) as _,
             members: Arc::clone(&store) as _,
             invitations: Arc::clone(&store) as _,
             open_invitations: Arc::clone(&store) as _,

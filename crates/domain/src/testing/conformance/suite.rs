@@ -26,6 +26,15 @@ super::suite_macros::suite! { $
             a_repeated_form_is_told_before_the_limit
             no_two_keys_share_a_token
         }
+        key_right_cases {
+            a_key_keeps_whether_it_may_manage_keys
+            a_credential_tells_whether_its_key_may_manage_keys
+            the_event_of_a_new_key_tells_whether_it_may_manage_keys
+            a_key_that_may_not_manage_keys_creates_none
+            a_key_that_may_not_manage_keys_edits_only_itself
+            a_key_that_may_not_manage_keys_revokes_only_itself
+            a_key_is_as_its_organization_has_chosen_if_nobody_asks
+        }
         find_key_cases {
             an_unknown_key_is_not_found
             another_consumers_key_is_not_found
@@ -365,6 +374,14 @@ super::suite_macros::suite! { $
             what_ended_elsewhere_or_for_somebody_else_stops_no_invitation
             an_invitation_from_before_is_told_as_dead_even_to_a_member
             nobody_outlives_their_removal_by_joining_at_the_same_time
+        }
+        new_key_choice_cases {
+            a_choice_for_new_keys_holds_for_keys_from_then_on
+            a_choice_for_new_keys_is_told_once
+            new_keys_are_chosen_for_by_live_owners_and_administrators_only
+            a_choice_for_new_keys_stays_within_its_organization
+            a_choice_for_new_keys_whose_event_cannot_be_written_is_not_made
+            a_choice_for_new_keys_is_made_in_full_even_if_the_caller_stops_waiting
         }
         name_cases {
             everything_of_the_organization_has_its_name

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::{MemoryStore, State, StoredKey};
 use crate::api_key::{ApiKey, KeyEdit, Revocation, RevocationReason};
 use crate::audit::{Act, Action, AuditEvent, Subject};
+use crate::holder::KeyReach;
 use crate::id::{ApiKeyId, ConsumerId};
 use crate::page::{Page, PageRequest};
 use crate::ports::{
@@ -14,11 +15,13 @@ use crate::ports::{
 
 #[async_trait]
 impl ApiKeys for MemoryStore {
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, event: AuditEvent) -> Result<(), AddKeyError> {
+    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError> {
         let mut state = self.state()?;
         let consumer = new.key.consumer_id;
-        if !state.has_holder(consumer, new.key.parent()) {
-            return Err(AddKeyError::HolderGone);
+        match state.holder_reach(consumer, new.key.parent()) {
+            Some(KeyReach::All) => {}
+            Some(KeyReach::Only(_)) => return Err(AddKeyError::MayNotManageKeys),
+            None => return Err(AddKeyError::HolderGone),
         }
         if let Some(nonce) = new.nonce
             && let Some(first) = state.keys_of(consumer).find(|stored| stored.nonce == Some(nonce))
@@ -45,13 +48,20 @@ impl ApiKeys for MemoryStore {
         {
             return Err(StorageError::Defect("two keys share an identifier or a digest".into()).into());
         }
-        state.write(vec![event])?;
+        let mut key = new.key;
+        if new.organization_decides {
+            key.can_manage_keys = state
+                .membership(consumer)
+                .and_then(|membership| state.organization(membership.organization_id))
+                .is_none_or(|organization| organization.new_keys_manage_keys);
+        }
+        state.write(vec![act.creation_of_key(&key)])?;
         state.keys.push(StoredKey {
-            key: new.key,
+            key: key.clone(),
             digest: new.digest,
             nonce: new.nonce,
         });
-        Ok(())
+        Ok(key)
     }
 
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
@@ -111,8 +121,11 @@ impl ApiKeys for MemoryStore {
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
         let mut state = self.state()?;
-        if !state.has_holder(consumer, event.actor.api_key()) {
-            return Err(EditKeyError::HolderGone);
+        let reach = state
+            .holder_reach(consumer, event.actor.api_key())
+            .ok_or(EditKeyError::HolderGone)?;
+        if !reach.includes(id) {
+            return Err(EditKeyError::NotFound);
         }
         let key = state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)?;
         if !key.is_valid() {
@@ -135,9 +148,14 @@ impl ApiKeys for MemoryStore {
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
         let mut state = self.state()?;
-        let acting_key = act.actor.api_key();
-        if acting_key.is_some() && !state.has_holder(consumer, acting_key) {
-            return Err(RevokeKeyError::HolderGone);
+        let reach = match act.actor.api_key() {
+            Some(key) => state
+                .holder_reach(consumer, Some(key))
+                .ok_or(RevokeKeyError::HolderGone)?,
+            None => KeyReach::All,
+        };
+        if !reach.includes(id) {
+            return Err(RevokeKeyError::NotFound);
         }
         state.key_mut(consumer, id).ok_or(RevokeKeyError::NotFound)?;
         let mut targets = vec![id];
@@ -162,16 +180,17 @@ impl ApiKeys for MemoryStore {
 }
 
 impl State {
-    /// Whether the consumer is a live member and, if it acts through a key, that is one of its valid keys.
-    fn has_holder(&self, consumer: ConsumerId, acting_key: Option<ApiKeyId>) -> bool {
-        let member_is_live = self
-            .membership(consumer)
-            .is_some_and(|membership| membership.is_live());
-        let is_valid = |key| {
-            self.keys_of(consumer)
-                .any(|stored| stored.key.id == key && stored.key.is_valid())
+    /// Which keys the consumer reaches; nothing unless it is a live member and, if it acts through a key, that is one of
+    /// its valid keys.
+    fn holder_reach(&self, consumer: ConsumerId, acting_key: Option<ApiKeyId>) -> Option<KeyReach> {
+        self.membership(consumer)
+            .filter(|membership| membership.is_live())?;
+        let Some(id) = acting_key else {
+            return Some(KeyReach::All);
         };
-        member_is_live && acting_key.is_none_or(is_valid)
+        let mut keys = self.keys_of(consumer).map(|stored| &stored.key);
+        let key = keys.find(|key| key.id == id && key.is_valid())?;
+        Some(KeyReach::of_key(id, key.can_manage_keys))
     }
 
     fn keys_of(&self, consumer: ConsumerId) -> impl Iterator<Item = &StoredKey> {

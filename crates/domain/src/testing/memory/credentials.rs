@@ -22,6 +22,7 @@ impl Credentials for MemoryStore {
                     api_key: CallingKey {
                         id: key.id,
                         created_at: key.created_at,
+                        can_manage_keys: key.can_manage_keys,
                     },
                     consumer: Consumer {
                         id: membership.id,

@@ -4,7 +4,8 @@ use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::api_key::ApiKey;
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
+use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::keys::FormNonce;
 use keyward_domain::ports::{AddKeyError, KeyLimit, NewApiKey};
@@ -15,7 +16,7 @@ use super::lineage::valid_in_line;
 use super::row::NewKeyRow;
 use crate::abort::Abort;
 use crate::postgres::audit_log::write_event;
-use crate::postgres::schema::api_keys;
+use crate::postgres::schema::{api_keys, memberships, organizations};
 
 const MAX_LINE: i64 = ApiKey::MAX_LINE as i64;
 
@@ -23,12 +24,14 @@ pub(super) async fn add(
     connection: &mut AsyncPgConnection,
     new: NewApiKey,
     limit: KeyLimit,
-    event: AuditEvent,
-) -> Result<(), Abort<AddKeyError>> {
+    act: Act,
+) -> Result<ApiKey, Abort<AddKeyError>> {
     let consumer = new.key.consumer_id;
     // What the checks below see stays true until the end: nobody else adds or revokes a key of this consumer.
-    if !lock_holder(connection, consumer, new.key.parent()).await? {
-        return Err(Abort::Refused(AddKeyError::HolderGone));
+    match lock_holder(connection, consumer, new.key.parent()).await? {
+        Some(KeyReach::All) => {}
+        Some(KeyReach::Only(_)) => return Err(Abort::Refused(AddKeyError::MayNotManageKeys)),
+        None => return Err(Abort::Refused(AddKeyError::HolderGone)),
     }
     if let Some(nonce) = new.nonce
         && let Some(first) = created_by_form(connection, consumer, nonce).await?
@@ -46,12 +49,29 @@ pub(super) async fn add(
     {
         return Err(Abort::Refused(AddKeyError::TreeTooDeep));
     }
+    let mut new = new;
+    if new.organization_decides {
+        new.key.can_manage_keys = chosen_for_new_keys(connection, consumer).await?;
+    }
     diesel::insert_into(api_keys::table)
         .values(NewKeyRow::new(&new))
         .execute(connection)
         .await?;
-    write_event(connection, event).await?;
-    Ok(())
+    write_event(connection, act.creation_of_key(&new.key)).await?;
+    Ok(new.key)
+}
+
+/// What the consumer's organization has chosen for new keys, as of now.
+async fn chosen_for_new_keys(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+) -> Result<bool, diesel::result::Error> {
+    memberships::table
+        .inner_join(organizations::table)
+        .filter(memberships::id.eq(consumer.as_uuid()))
+        .select(organizations::new_keys_manage_keys)
+        .get_result(connection)
+        .await
 }
 
 async fn created_by_form(

@@ -22,8 +22,10 @@ pub(super) async fn edit(
     event: AuditEvent,
 ) -> Result<ApiKey, Abort<EditKeyError>> {
     // Concurrent edits and revocations wait, so what is written back below undoes none of them.
-    if !lock_holder(connection, consumer, event.actor.api_key()).await? {
-        return Err(Abort::Refused(EditKeyError::HolderGone));
+    let reach = lock_holder(connection, consumer, event.actor.api_key()).await?;
+    let reach = reach.ok_or(Abort::Refused(EditKeyError::HolderGone))?;
+    if !reach.includes(id) {
+        return Err(Abort::Refused(EditKeyError::NotFound));
     }
     let row: Option<KeyRow> = api_keys::table
         .filter(api_keys::consumer_id.eq(consumer.as_uuid()))

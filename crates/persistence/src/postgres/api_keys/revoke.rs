@@ -12,7 +12,7 @@ use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
 use uuid::Uuid;
 
-use super::holder::{lock_holder, may_act};
+use super::holder::{lock_holder, reach_of_key};
 use super::lineage::valid_from;
 use crate::abort::Abort;
 use crate::actor;
@@ -31,9 +31,12 @@ pub(super) async fn revoke(
     // No child is born to any of these keys, and no other revocation comes between, until this one is committed. A
     // membership that has ended is no obstacle to whoever acts in person: its keys can still be revoked.
     let acting_key = act.actor.api_key();
-    let is_there = lock_holder(connection, consumer, acting_key).await?;
-    if acting_key.is_some() && !is_there {
-        return Err(Abort::Refused(RevokeKeyError::HolderGone));
+    let reach = lock_holder(connection, consumer, acting_key).await?;
+    if acting_key.is_some() {
+        let reach = reach.ok_or(Abort::Refused(RevokeKeyError::HolderGone))?;
+        if !reach.includes(id) {
+            return Err(Abort::Refused(RevokeKeyError::NotFound));
+        }
     }
     let targets: Vec<Uuid> = match descendants {
         DescendantKeys::Keep => vec![id.as_uuid()],
@@ -93,10 +96,12 @@ pub(super) async fn look(
     descendants: DescendantKeys,
     acting_key: Option<ApiKeyId>,
 ) -> Result<Looked, Abort<Infallible>> {
-    if let Some(key) = acting_key
-        && !may_act(connection, consumer, key).await?
-    {
-        return Ok(Looked::HolderGone);
+    if let Some(key) = acting_key {
+        match reach_of_key(connection, consumer, key).await? {
+            Some(reach) if reach.includes(id) => {}
+            Some(_) => return Ok(Looked::NotFound),
+            None => return Ok(Looked::HolderGone),
+        }
     }
     let is_valid: Option<bool> = api_keys::table
         .filter(api_keys::consumer_id.eq(consumer.as_uuid()))

@@ -36,6 +36,7 @@ pub(in crate::postgres) struct KeyRow {
     last_used_from: Option<String>,
     revoked_note: Option<String>,
     adopted_by_key_id: Option<Uuid>,
+    can_manage_keys: bool,
 }
 
 impl TryFrom<KeyRow> for ApiKey {
@@ -51,6 +52,7 @@ impl TryFrom<KeyRow> for ApiKey {
             description: stored.read("description", KeyDescription::parse(&row.description))?,
             origin: origin(&stored, &row)?,
             adopted_by: row.adopted_by_key_id.map(ApiKeyId::from_uuid),
+            can_manage_keys: row.can_manage_keys,
             created_at: row.created_at,
             revocation: revocation(&stored, &row)?,
             last_use: last_use(&stored, &row)?,
@@ -116,11 +118,18 @@ pub(super) struct NewKeyRow<'a> {
     created_by_key_id: Option<Uuid>,
     creation_nonce: Option<Vec<u8>>,
     created_at: DateTime<Utc>,
+    can_manage_keys: bool,
 }
 
 impl<'a> NewKeyRow<'a> {
     pub(super) fn new(new: &'a NewApiKey) -> Self {
-        let NewApiKey { key, digest, nonce } = new;
+        // What the organization decides is decided by now.
+        let NewApiKey {
+            key,
+            organization_decides: _,
+            digest,
+            nonce,
+        } = new;
         let (created_by_user_id, created_by_key_id) = match key.origin {
             Origin::Console(user) => (Some(user.as_uuid()), None),
             Origin::Key(parent) => (None, Some(parent.as_uuid())),
@@ -137,6 +146,7 @@ impl<'a> NewKeyRow<'a> {
             created_by_key_id,
             creation_nonce: nonce.map(|nonce| nonce.to_bytes().to_vec()),
             created_at: key.created_at,
+            can_manage_keys: key.can_manage_keys,
         }
     }
 }

@@ -3,18 +3,19 @@
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
 use keyward_domain::api_key::ApiKey;
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
+use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::keys::FormNonce;
 use keyward_domain::ports::{AddKeyError, KeyLimit, NewApiKey};
 
-use super::holder::is_there;
+use super::holder::reach_of_holder;
 use super::lineage::valid_in_line;
 use super::row::NewKeyRow;
 use crate::abort::Abort;
 use crate::sqlite::audit_log::write_event;
 use crate::sqlite::columns::StoredId;
-use crate::sqlite::schema::api_keys;
+use crate::sqlite::schema::{api_keys, memberships, organizations};
 
 const MAX_LINE: i64 = ApiKey::MAX_LINE as i64;
 
@@ -22,12 +23,14 @@ pub(super) fn add(
     connection: &mut SqliteConnection,
     new: NewApiKey,
     limit: KeyLimit,
-    event: AuditEvent,
-) -> Result<(), Abort<AddKeyError>> {
+    act: Act,
+) -> Result<ApiKey, Abort<AddKeyError>> {
     let consumer = new.key.consumer_id;
     // What the checks below see stays true until the end: nobody else writes.
-    if !is_there(connection, consumer, new.key.parent())? {
-        return Err(Abort::Refused(AddKeyError::HolderGone));
+    match reach_of_holder(connection, consumer, new.key.parent())? {
+        Some(KeyReach::All) => {}
+        Some(KeyReach::Only(_)) => return Err(Abort::Refused(AddKeyError::MayNotManageKeys)),
+        None => return Err(Abort::Refused(AddKeyError::HolderGone)),
     }
     if let Some(nonce) = new.nonce
         && let Some(first) = created_by_form(connection, consumer, nonce)?
@@ -45,11 +48,28 @@ pub(super) fn add(
     {
         return Err(Abort::Refused(AddKeyError::TreeTooDeep));
     }
+    let mut new = new;
+    if new.organization_decides {
+        new.key.can_manage_keys = chosen_for_new_keys(connection, consumer)?;
+    }
     diesel::insert_into(api_keys::table)
         .values(NewKeyRow::new(&new))
         .execute(connection)?;
-    write_event(connection, event)?;
-    Ok(())
+    write_event(connection, act.creation_of_key(&new.key))?;
+    Ok(new.key)
+}
+
+/// What the consumer's organization has chosen for new keys.
+fn chosen_for_new_keys(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+) -> Result<bool, diesel::result::Error> {
+    let chosen: i64 = memberships::table
+        .inner_join(organizations::table)
+        .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
+        .select(organizations::new_keys_manage_keys)
+        .get_result(connection)?;
+    Ok(chosen == 1)
 }
 
 fn created_by_form(

@@ -7,7 +7,7 @@ use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::EditKeyError;
 
-use super::holder::is_there;
+use super::holder::reach_of_holder;
 use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::sqlite::audit_log::write_event;
@@ -22,8 +22,10 @@ pub(super) fn edit(
     event: AuditEvent,
 ) -> Result<ApiKey, Abort<EditKeyError>> {
     // Nobody else writes meanwhile, so what is written back below undoes nothing.
-    if !is_there(connection, consumer, event.actor.api_key())? {
-        return Err(Abort::Refused(EditKeyError::HolderGone));
+    let reach = reach_of_holder(connection, consumer, event.actor.api_key())?;
+    let reach = reach.ok_or(Abort::Refused(EditKeyError::HolderGone))?;
+    if !reach.includes(id) {
+        return Err(Abort::Refused(EditKeyError::NotFound));
     }
     let row: Option<KeyRow> = api_keys::table
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))

@@ -11,7 +11,7 @@ use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
 use uuid::Uuid;
 
-use super::holder::is_there;
+use super::holder::reach_of_holder;
 use super::lineage::valid_from;
 use crate::abort::Abort;
 use crate::actor;
@@ -31,9 +31,12 @@ pub(super) fn revoke(
 ) -> Result<Vec<ApiKeyId>, Abort<RevokeKeyError>> {
     // A membership that has ended is no obstacle to whoever acts in person: its keys can still be revoked.
     let acting_key = act.actor.api_key();
-    let holder_is_there = is_there(connection, consumer, acting_key)?;
-    if acting_key.is_some() && !holder_is_there {
-        return Err(Abort::Refused(RevokeKeyError::HolderGone));
+    let reach = reach_of_holder(connection, consumer, acting_key)?;
+    if acting_key.is_some() {
+        let reach = reach.ok_or(Abort::Refused(RevokeKeyError::HolderGone))?;
+        if !reach.includes(id) {
+            return Err(Abort::Refused(RevokeKeyError::NotFound));
+        }
     }
     let targets: Vec<Uuid> = match descendants {
         DescendantKeys::Keep => vec![id.as_uuid()],
@@ -93,8 +96,12 @@ pub(super) fn look(
     descendants: DescendantKeys,
     acting_key: Option<ApiKeyId>,
 ) -> Result<Looked, Abort<Infallible>> {
-    if acting_key.is_some() && !is_there(connection, consumer, acting_key)? {
-        return Ok(Looked::HolderGone);
+    if acting_key.is_some() {
+        match reach_of_holder(connection, consumer, acting_key)? {
+            Some(reach) if reach.includes(id) => {}
+            Some(_) => return Ok(Looked::NotFound),
+            None => return Ok(Looked::HolderGone),
+        }
     }
     let consumer = StoredId(consumer.as_uuid());
     let is_valid: Option<bool> = api_keys::table

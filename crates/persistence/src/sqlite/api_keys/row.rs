@@ -35,6 +35,7 @@ pub(in crate::sqlite) struct KeyRow {
     last_used_from: Option<String>,
     revoked_note: Option<String>,
     adopted_by_key_id: Option<StoredId>,
+    can_manage_keys: i64,
 }
 
 impl TryFrom<KeyRow> for ApiKey {
@@ -50,6 +51,7 @@ impl TryFrom<KeyRow> for ApiKey {
             description: stored.read("description", KeyDescription::parse(&row.description))?,
             origin: origin(&stored, &row)?,
             adopted_by: row.adopted_by_key_id.map(|id| ApiKeyId::from_uuid(id.0)),
+            can_manage_keys: row.can_manage_keys == 1,
             created_at: stored.read("created_at", moment(row.created_at))?,
             revocation: revocation(&stored, &row)?,
             last_use: last_use(&stored, &row)?,
@@ -115,11 +117,18 @@ pub(super) struct NewKeyRow<'a> {
     created_by_key_id: Option<StoredId>,
     creation_nonce: Option<Vec<u8>>,
     created_at: i64,
+    can_manage_keys: i64,
 }
 
 impl<'a> NewKeyRow<'a> {
     pub(super) fn new(new: &'a NewApiKey) -> Self {
-        let NewApiKey { key, digest, nonce } = new;
+        // What the organization decides is decided by now.
+        let NewApiKey {
+            key,
+            organization_decides: _,
+            digest,
+            nonce,
+        } = new;
         let (created_by_user_id, created_by_key_id) = match key.origin {
             Origin::Console(user) => (Some(StoredId(user.as_uuid())), None),
             Origin::Key(parent) => (None, Some(StoredId(parent.as_uuid()))),
@@ -136,6 +145,7 @@ impl<'a> NewKeyRow<'a> {
             created_by_key_id,
             creation_nonce: nonce.map(|nonce| nonce.to_bytes().to_vec()),
             created_at: key.created_at.timestamp_millis(),
+            can_manage_keys: i64::from(key.can_manage_keys),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Every change that the audit log tells of, and by which ways it comes about.
 
 use chrono::TimeDelta;
+use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::KeySelection;
 use keyward_domain::api_key::{KeyEdit, KeyName, RevocationNote};
 use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
 use keyward_domain::clock::Clock;
+use keyward_domain::keys::KeyDraft;
 use keyward_domain::membership::Role;
 use keyward_domain::organization::OrganizationName;
 use keyward_domain::ports::DescendantKeys;
@@ -48,6 +50,9 @@ pub(crate) enum Change {
     EndSession,
     EndOtherSessions,
     CreateKey,
+    CreateRestrictedKey,
+    EnableKeyManagement,
+    DisableKeyManagement,
     EditKey,
     RevokeKey,
     RevokeKeyWithDescendants,
@@ -105,6 +110,9 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
         ),
         Action::SignOut => (&[], &[Change::SignOut, Change::SignInInstead]),
         Action::EndSession => (&[], &[Change::EndSession, Change::EndOtherSessions]),
+        Action::EnableKeyManagement => (&[], &[Change::EnableKeyManagement]),
+        Action::DisableKeyManagement => (&[], &[Change::DisableKeyManagement]),
+        Action::CreateRestrictedApiKey => (&[], &[Change::CreateRestrictedKey]),
         Action::CreateApiKey => (&[], &[Change::CreateKey]),
         Action::EditApiKey => (&[], &[Change::EditKey]),
         Action::RevokeApiKey => (
@@ -129,7 +137,7 @@ impl Scene {
         let (sign_in, own_account) = (&self.use_cases.sign_in, &self.use_cases.own_account);
         let (members, invitations) = (&self.use_cases.members, &self.use_cases.invitations);
         let (joining, projects) = (&self.use_cases.joining, &self.use_cases.projects);
-        let keys = &self.use_cases.keys;
+        let (keys, organizations) = (&self.use_cases.keys, &self.use_cases.organizations);
         let (bob, carol) = (self.bob.membership.id, self.carol.membership.id);
         match change {
             Change::CreateOrganization => {
@@ -222,6 +230,24 @@ impl Scene {
             }
             Change::CreateKey => {
                 keys.issue(&holder, key_draft("third"), None, source).await?;
+            }
+            Change::CreateRestrictedKey => {
+                let draft = KeyDraft {
+                    can_manage_keys: Some(false),
+                    ..key_draft("third")
+                };
+                keys.issue(&holder, draft, None, source).await?;
+            }
+            Change::EnableKeyManagement => {
+                let elsewhere = Authority::of_administrator(self.elsewhere.id);
+                organizations
+                    .choose_for_new_keys(&elsewhere, true, source)
+                    .await?;
+            }
+            Change::DisableKeyManagement => {
+                organizations
+                    .choose_for_new_keys(&authority, false, source)
+                    .await?;
             }
             Change::EditKey => {
                 let edit = KeyEdit {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use keyward_domain::access::Authenticate;
 use keyward_domain::administration::{
-    Authority, InvitationDraft, Invitations, IssuedInvitation, Members, OrganizationKeys, Projects,
+    Authority, InvitationDraft, Invitations, IssuedInvitation, Members, OrganizationKeys, Organizations,
+    Projects,
 };
 use keyward_domain::api_key::{KeyDescription, KeyName, Origin};
-use keyward_domain::audit::{Action, RequestSource, Subject};
+use keyward_domain::audit::RequestSource;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::invitation::Invitee;
@@ -42,6 +43,7 @@ pub(crate) struct UseCases {
     pub(crate) members: Members,
     pub(crate) invitations: Invitations,
     pub(crate) projects: Projects,
+    pub(crate) organizations: Organizations,
     pub(crate) keys: PersonalKeys,
     pub(crate) organization_keys: OrganizationKeys,
 }
@@ -80,13 +82,15 @@ impl UseCases {
             members: Members::new(store(), clock(), ids()),
             invitations: Invitations::new(store(), clock(), random(), ids()),
             projects: Projects::new(store(), clock(), ids()),
+            organizations: Organizations::new(store(), clock(), ids()),
             keys: PersonalKeys::new(store(), clock(), random(), ids(), KeyLimit::default()),
             organization_keys: OrganizationKeys::new(store(), clock(), ids()),
         }
     }
 }
 
-/// Ada and Carol are owners, Bob is a member and in one of the projects, and Dave is in another organization. Bob has
+/// Ada and Carol are owners, Bob is a member and in one of the projects, and Dave is in another organization, of Ada's,
+/// where new keys may not manage keys. Bob has
 /// a key and a key made with it; Ada is signed in twice, and both owners have invited somebody.
 pub(crate) struct Scene {
     pub(crate) database: Database,
@@ -125,6 +129,12 @@ impl Scene {
             .create_organization(elsewhere, &ada.user.username)
             .await;
         let elsewhere = elsewhere.expect("another organization");
+        let of_elsewhere = member(&database, "ada", &elsewhere).await.as_authority();
+        let chosen = use_cases
+            .organizations
+            .choose_for_new_keys(&of_elsewhere.expect("its owner"), false, RequestSource::default())
+            .await;
+        chosen.expect("new keys that may not manage keys");
         let dave = add_user(&use_cases, &elsewhere, "dave", Role::Member).await;
         let bob = member(&database, "bob", &organization).await;
         let key = issue(&use_cases, &bob.as_holder(), "deploy").await;
@@ -179,11 +189,8 @@ impl Scene {
         let (mut new, _) = self.make.new_key(&self.bob.as_holder(), "grandchild");
         new.key.origin = Origin::Key(parent);
         let id = new.key.id;
-        let event = self
-            .make
-            .act_of(&self.bob.as_holder())
-            .event(Action::CreateApiKey, Subject::ApiKey(id));
-        let added = ApiKeys::add(&*self.database.store, new, KeyLimit::default(), event).await;
+        let act = self.make.act_of(&self.bob.as_holder());
+        let added = ApiKeys::add(&*self.database.store, new, KeyLimit::default(), act).await;
         added.expect("a key");
         id
     }
@@ -275,6 +282,7 @@ pub(crate) async fn add_project(use_cases: &UseCases, authority: &Authority, nam
 /// What somebody says about a new key.
 pub(crate) fn key_draft(name: &str) -> KeyDraft {
     KeyDraft {
+        can_manage_keys: None,
         name: KeyName::parse(name).expect("a name"),
         description: KeyDescription::parse("").expect("a description"),
     }

@@ -52,10 +52,12 @@ impl Arrange for BySql {
             slug,
             name,
             created_at,
+            new_keys_manage_keys,
         } = organization;
         let name = name.as_str().replace('\'', "''");
         self.execute(format!(
-            "INSERT INTO organizations (id, slug, name, created_at) VALUES ('{id}', '{slug}', '{name}', '{created_at}')"
+            "INSERT INTO organizations (id, slug, name, created_at, new_keys_manage_keys)
+             VALUES ('{id}', '{slug}', '{name}', '{created_at}', {new_keys_manage_keys})"
         ))
         .await;
     }

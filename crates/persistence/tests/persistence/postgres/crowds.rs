@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::{BoxFuture, join_all};
 use keyward_domain::administration::ports::{EndMembershipError, MemberStore};
 use keyward_domain::api_key::RevocationReason;
-use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::audit::Actor;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::{AddKeyError, ApiKeys, DescendantKeys, KeyLimit, RevokeKeyError};
 use keyward_persistence::postgres::PostgresStore;
@@ -63,10 +63,8 @@ async fn of_64_keys_at_limit_minus_one_exactly_one_is_added() {
     let changes = (0..64)
         .map(|number| {
             let new = fixture.new_key(&format!("key {number}"), None);
-            let event = fixture
-                .act()
-                .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
-            change(move |store| async move { ApiKeys::add(&store, new, limit, event).await })
+            let act = fixture.act();
+            change(move |store| async move { ApiKeys::add(&store, new, limit, act).await })
         })
         .collect();
     let results = at_once(&fixture, changes).await;
@@ -110,12 +108,10 @@ async fn no_key_is_born_to_a_parent_that_is_being_revoked() {
     let mut changes: Vec<Change<()>> = (0..40)
         .map(|number| {
             let new = fixture.new_child(id, &format!("child {number}"));
-            let event = fixture
-                .act()
-                .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
+            let act = fixture.act();
             change(move |store| async move {
-                match ApiKeys::add(&store, new, KeyLimit(1_000), event).await {
-                    Ok(()) | Err(AddKeyError::HolderGone) => {}
+                match ApiKeys::add(&store, new, KeyLimit(1_000), act).await {
+                    Ok(_) | Err(AddKeyError::HolderGone) => {}
                     other => panic!("{other:?}"),
                 }
             })

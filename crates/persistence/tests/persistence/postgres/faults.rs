@@ -299,10 +299,8 @@ async fn what_is_answered_is_on_disk_even_where_the_database_would_not_wait_for_
             .await;
         let store = store(PostgresConfig::from_url(fixture.database.url()).expect("a URL"));
         let new = fixture.new_key(default, None);
-        let event = fixture
-            .act()
-            .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
-        store.add_key(new, event).await.expect("a key is added");
+        let act = fixture.act();
+        store.add_key(new, act).await.expect("a key is added");
         assert_eq!(
             count(&fixture.client, &format!("seen WHERE setting = '{seen}'")).await,
             1,

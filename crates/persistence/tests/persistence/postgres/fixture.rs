@@ -117,10 +117,7 @@ impl Fixture {
     }
 
     pub(crate) async fn add(&self, new: NewApiKey) -> Result<(), AddKeyError> {
-        let event = self
-            .act()
-            .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
-        self.store.add_key(new, event).await
+        self.store.add_key(new, self.act()).await
     }
 
     pub(crate) async fn execute(&self, statements: &str) {
@@ -130,20 +127,12 @@ impl Fixture {
 
 /// Several ports have a method of this name.
 pub(crate) trait AddKey {
-    async fn add_key(
-        &self,
-        new: NewApiKey,
-        event: keyward_domain::audit::AuditEvent,
-    ) -> Result<(), AddKeyError>;
+    async fn add_key(&self, new: NewApiKey, act: Act) -> Result<(), AddKeyError>;
 }
 
 impl AddKey for PostgresStore {
-    async fn add_key(
-        &self,
-        new: NewApiKey,
-        event: keyward_domain::audit::AuditEvent,
-    ) -> Result<(), AddKeyError> {
-        ApiKeys::add(self, new, AMPLE, event).await
+    async fn add_key(&self, new: NewApiKey, act: Act) -> Result<(), AddKeyError> {
+        ApiKeys::add(self, new, AMPLE, act).await.map(drop)
     }
 }
 

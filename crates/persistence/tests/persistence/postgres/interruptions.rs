@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use keyward_domain::api_key::RevocationReason;
-use keyward_domain::audit::{Action, Subject};
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, Credentials, DescendantKeys, RevokeKeyError, StorageError,
 };
@@ -50,12 +49,10 @@ async fn a_change_commits_though_its_caller_left_in_the_middle_of_it() {
         .expect("a lock");
 
     let new = fixture.new_key("abandoned", None);
-    let event = fixture
-        .act()
-        .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
+    let act = fixture.act();
     let store = fixture.store.clone();
     let (id, key) = (new.key.id, new);
-    let caller = tokio::spawn(async move { store.add_key(key, event).await });
+    let caller = tokio::spawn(async move { store.add_key(key, act).await });
     eventually("the change waits for the lock", async || {
         waiting(&fixture.client).await == 1
     })
@@ -137,11 +134,9 @@ async fn a_change_whose_connection_is_killed_before_the_commit_did_not_happen() 
         .await
         .expect("a lock");
     let new = fixture.new_key("cut off", None);
-    let event = fixture
-        .act()
-        .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
+    let act = fixture.act();
     let (store, id) = (fixture.store.clone(), new.key.id);
-    let change = tokio::spawn(async move { store.add_key(new, event).await });
+    let change = tokio::spawn(async move { store.add_key(new, act).await });
     eventually("the change waits for the log", async || {
         waiting(&fixture.client).await == 1
     })
@@ -176,11 +171,9 @@ async fn a_connection_killed_during_the_commit_leaves_the_outcome_unknown() {
     let fixture = Fixture::new().await;
     fixture.execute(&slow_commit(60)).await;
     let new = fixture.new_key("who knows", None);
-    let event = fixture
-        .act()
-        .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
+    let act = fixture.act();
     let store = fixture.store.clone();
-    let change = tokio::spawn(async move { store.add_key(new, event).await });
+    let change = tokio::spawn(async move { store.add_key(new, act).await });
     let committing = "pg_stat_activity WHERE datname = current_database() AND query = 'COMMIT' \
                       AND wait_event = 'PgSleep'";
     eventually("the change commits", async || {

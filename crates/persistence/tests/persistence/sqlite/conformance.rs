@@ -37,11 +37,13 @@ impl Arrange for BySql {
             slug,
             name,
             created_at,
+            new_keys_manage_keys,
         } = organization;
         let (id, created_at) = (blob(id.as_uuid()), created_at.timestamp_millis());
         let name = name.as_str().replace('\'', "''");
         self.0.execute(&format!(
-            "INSERT INTO organizations (id, slug, name, created_at) VALUES ({id}, '{slug}', '{name}', {created_at})"
+            "INSERT INTO organizations (id, slug, name, created_at, new_keys_manage_keys)
+             VALUES ({id}, '{slug}', '{name}', {created_at}, {new_keys_manage_keys})"
         ));
     }
 

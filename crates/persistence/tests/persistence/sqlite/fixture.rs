@@ -205,8 +205,7 @@ impl Fixture {
 
 /// Adds a key with its event.
 pub(crate) async fn add(store: &SqliteStore, act: Act, new: NewApiKey) -> Result<(), AddKeyError> {
-    let event = act.event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
-    ApiKeys::add(store, new, AMPLE, event).await
+    ApiKeys::add(store, new, AMPLE, act).await.map(drop)
 }
 
 pub(crate) async fn set_up(store: &SqliteStore, make: &Builder) -> Member {

@@ -1,6 +1,5 @@
 //! Several processes on one file, as when somebody uses the command line while the server runs.
 
-use keyward_domain::audit::{Action, Subject};
 use keyward_domain::ports::{AddKeyError, ApiKeys, Credentials, KeyLimit};
 use keyward_domain::testing::Builder;
 use keyward_persistence::sqlite::SqliteStore;
@@ -37,11 +36,9 @@ async fn processes_that_write_at_once_keep_the_limit_together() {
         wait_for_the_others();
         loop {
             let (new, _) = make.new_key(&holder, "one of many");
-            let event = make
-                .act_of(&holder)
-                .event(Action::CreateApiKey, Subject::ApiKey(new.key.id));
-            match ApiKeys::add(&store, new, LIMIT, event).await {
-                Ok(()) => say("added"),
+            let act = make.act_of(&holder);
+            match ApiKeys::add(&store, new, LIMIT, act).await {
+                Ok(_) => say("added"),
                 Err(AddKeyError::LimitReached) => return,
                 Err(other) => panic!("{other:?}"),
             }

@@ -14,38 +14,28 @@ use keyward_domain::ports::{DescendantKeys, KeyLimit, KeyUse, LastUses};
 
 use super::Telling;
 use crate::demo::fill::FillError;
-use crate::demo::happening::{By, numbered};
+use crate::demo::happening::{By, Key, numbered};
 use crate::demo::last_uses::LastUseOf;
 
 impl Telling<'_> {
-    pub(in crate::demo) async fn issue(
-        &self,
-        by: By,
-        name: &str,
-        description: &str,
-    ) -> Result<IssuedKey, FillError> {
+    pub(in crate::demo) async fn issue(&self, by: By, key: &Key) -> Result<IssuedKey, FillError> {
         let holder = self.holder(by).await?;
-        self.issue_to(&holder, by, name, description).await
+        let draft = KeyDraft {
+            name: KeyName::parse(key.name)?,
+            description: KeyDescription::parse(key.description)?,
+            can_manage_keys: Some(key.can_manage_keys),
+        };
+        self.issue_to(&holder, by, draft).await
     }
 
-    async fn issue_to(
-        &self,
-        holder: &Holder,
-        by: By,
-        name: &str,
-        description: &str,
-    ) -> Result<IssuedKey, FillError> {
-        let draft = KeyDraft {
-            name: KeyName::parse(name)?,
-            description: KeyDescription::parse(description)?,
-        };
+    async fn issue_to(&self, holder: &Holder, by: By, draft: KeyDraft) -> Result<IssuedKey, FillError> {
         let keys = self.past.use_cases.keys(KeyLimit::default());
         Ok(keys.issue(holder, draft, None, self.source(by.name())).await?)
     }
 
-    pub(super) async fn create(&mut self, by: By, name: &str, description: &str) -> Result<(), FillError> {
-        let issued = self.issue(by, name, description).await?;
-        self.keys.insert(name.to_owned(), issued);
+    pub(super) async fn create(&mut self, by: By, key: &Key) -> Result<(), FillError> {
+        let issued = self.issue(by, key).await?;
+        self.keys.insert(key.name.to_owned(), issued);
         Ok(())
     }
 
@@ -53,7 +43,12 @@ impl Telling<'_> {
         let holder = self.holder(by).await?;
         for number in 1..=count {
             let name = numbered(word, number);
-            let issued = self.issue_to(&holder, by, &name, "").await?;
+            let draft = KeyDraft {
+                name: KeyName::parse(&name)?,
+                description: KeyDescription::parse("")?,
+                can_manage_keys: Some(false),
+            };
+            let issued = self.issue_to(&holder, by, draft).await?;
             self.keys.insert(name, issued);
         }
         Ok(())

@@ -345,7 +345,7 @@ pub async fn no_child_outlives_the_revocation_of_its_family_by_an_owner(stores: 
         let (scene, bob, child) = (scene.clone(), bob.clone(), child.clone());
         tasks.push(Box::pin(async move {
             match scene.try_add(&bob, &child, AMPLE).await {
-                Ok(()) | Err(AddKeyError::HolderGone) => {}
+                Ok(_) | Err(AddKeyError::HolderGone) => {}
                 Err(error) => panic!("{error:?}"),
             }
         }));

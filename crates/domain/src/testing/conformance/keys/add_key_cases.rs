@@ -5,8 +5,8 @@ use chrono::TimeDelta;
 use super::super::KeyStores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::{AMPLE, Scene};
-use crate::api_key::{KeyDescription, KeyName};
-use crate::audit::{Action, Subject};
+use crate::api_key::{ApiKey, KeyDescription, KeyName};
+use crate::audit::{Action, AuditEvent, Subject};
 use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
 
 pub async fn a_key_reads_back_as_it_was_added(stores: KeyStores) {
@@ -36,13 +36,9 @@ pub async fn the_longest_texts_fit(stores: KeyStores) {
 pub async fn adding_a_key_writes_its_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
-    let event = scene.creation(&ada, &new);
-    scene
-        .stores
-        .api_keys
-        .add(new.clone(), AMPLE, event.clone())
-        .await
-        .expect("the key is added");
+    let act = scene.act(&ada);
+    let added = scene.stores.api_keys.add(new.clone(), AMPLE, act.clone()).await;
+    assert_eq!(added.expect("the key is added"), new.key);
 
     let events = scene
         .events_about(
@@ -51,14 +47,21 @@ pub async fn adding_a_key_writes_its_event(stores: KeyStores) {
             Subject::ApiKey(new.key.id),
         )
         .await;
-    assert_eq!(events, [event]);
+    let [event] = events.as_slice() else {
+        panic!("one event, not {events:?}")
+    };
+    let expected = AuditEvent {
+        id: event.id,
+        ..act.creation_of_key(&new.key)
+    };
+    assert_eq!(*event, expected);
 }
 
 pub async fn a_key_whose_event_cannot_be_written_is_not_added(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
-    let event = scene.unwritable(scene.creation(&ada, &new)).await;
-    let added = scene.stores.api_keys.add(new.clone(), AMPLE, event).await;
+    let act = scene.unwritable_act(scene.act(&ada)).await;
+    let added = scene.stores.api_keys.add(new.clone(), AMPLE, act).await;
 
     assert!(matches!(added, Err(AddKeyError::Storage(_))), "{added:?}");
     assert!(!scene.is_stored(&new.key).await);
@@ -67,8 +70,8 @@ pub async fn a_key_whose_event_cannot_be_written_is_not_added(stores: KeyStores)
 pub async fn a_key_is_added_in_full_even_if_the_caller_stops_waiting(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
-    let event = scene.creation(&ada, &new);
-    abandon(scene.stores.api_keys.add(new.clone(), AMPLE, event)).await;
+    let act = scene.act(&ada);
+    abandon(scene.stores.api_keys.add(new.clone(), AMPLE, act)).await;
 
     eventually("the abandoned key is added", async || {
         scene.is_stored(&new.key).await
@@ -314,7 +317,7 @@ async fn assert_gone(scene: &Scene, member: &crate::membership::Member, new: &Ne
     );
 }
 
-fn assert_already_created(refused: &Result<(), AddKeyError>, first: &NewApiKey) {
+fn assert_already_created(refused: &Result<ApiKey, AddKeyError>, first: &NewApiKey) {
     assert!(
         matches!(refused, Err(AddKeyError::AlreadyCreated(id)) if *id == first.key.id),
         "{refused:?}"

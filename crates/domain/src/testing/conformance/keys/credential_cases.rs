@@ -98,6 +98,7 @@ fn credential(member: &Member, new: &NewApiKey) -> Credential {
             api_key: CallingKey {
                 id: new.key.id,
                 created_at: new.key.created_at,
+                can_manage_keys: new.key.can_manage_keys,
             },
             consumer: member.as_holder().consumer().clone(),
             organization: CallerOrganization {

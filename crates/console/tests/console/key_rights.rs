@@ -1,0 +1,212 @@
+//! Whether keys may manage keys: the choice at creation, the organization's choice, and where it is shown.
+
+use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::ports::KeyFilter;
+
+use crate::browser::{Answer, Browser};
+use crate::running::{LIST, NEW, Running};
+
+const GENERAL: &str = "/organizations/acme/settings/general";
+const CHOICE: &str = "/organizations/acme/settings/general/new-keys";
+const AUDIT_LOG: &str = "/organizations/acme/settings/audit-log";
+
+async fn create(browser: &Browser, name: &str, manage_keys: Option<&str>) -> Answer {
+    let nonce = browser.get(NEW).await.field("nonce").to_owned();
+    let mut fields = vec![("nonce", nonce.as_str()), ("name", name), ("description", "")];
+    fields.extend(manage_keys.map(|chosen| ("manage_keys", chosen)));
+    browser.post(NEW, &fields).await
+}
+
+/// Whether the newest key of the member may manage keys.
+async fn newest_may_manage_keys(running: &Running, member: &Member) -> bool {
+    let page = PageRequest {
+        size: PageSize::ONE,
+        after: None,
+    };
+    let keys = running.installation.keys();
+    let found = keys.list(&member.as_holder(), KeyFilter::default(), page).await;
+    found.unwrap().items[0].can_manage_keys
+}
+
+async fn choose(running: &Running, owner: &Member, manage_keys: bool) {
+    let authority = owner.as_authority().unwrap();
+    let source = RequestSource::default();
+    let organizations = running.installation.organizations();
+    let chosen = organizations
+        .choose_for_new_keys(&authority, manage_keys, source)
+        .await;
+    chosen.unwrap();
+}
+
+/// Which of the two is chosen in the form of this page.
+fn checked(page: &Answer) -> &'static str {
+    let is_checked = |value: &&str| page.shows(&format!("name=\"manage_keys\" value=\"{value}\" checked"));
+    let checked: Vec<&str> = ["yes", "no"].into_iter().filter(is_checked).collect();
+    assert_eq!(checked.len(), 1, "one of two is chosen: {}", page.body);
+    checked[0]
+}
+
+#[tokio::test]
+async fn whoever_creates_a_key_chooses_whether_it_may_manage_keys() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for (chosen, expected) in [(Some("yes"), true), (Some("no"), false), (None, true)] {
+        assert_eq!(create(&browser, "Deploy", chosen).await.status, 200);
+        assert_eq!(
+            newest_may_manage_keys(&running, &ada).await,
+            expected,
+            "{chosen:?}"
+        );
+    }
+    let refused = create(&browser, "Deploy", Some("perhaps")).await;
+    assert_eq!(refused.status, 400);
+}
+
+#[tokio::test]
+async fn the_form_begins_with_the_organizations_choice_and_keeps_the_viewers() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    assert_eq!(checked(&browser.get(NEW).await), "yes");
+    let refilled = create(&browser, "", Some("no")).await;
+    assert_eq!((refilled.status, checked(&refilled)), (422, "no"));
+
+    choose(&running, &ada, false).await;
+    assert_eq!(checked(&browser.get(NEW).await), "no");
+    create(&browser, "Deploy", None).await;
+    assert!(!newest_may_manage_keys(&running, &ada).await);
+    create(&browser, "Deploy", Some("yes")).await;
+    assert!(newest_may_manage_keys(&running, &ada).await);
+    let refilled = create(&browser, "", Some("yes")).await;
+    assert_eq!((refilled.status, checked(&refilled)), (422, "yes"));
+}
+
+#[tokio::test]
+async fn an_owner_chooses_for_new_keys_on_the_general_page() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    assert_eq!(checked(&browser.get(GENERAL).await), "yes");
+    for (chosen, action, says) in [
+        (
+            "no",
+            Action::DisableKeyManagement,
+            "From now on, new keys may not manage keys",
+        ),
+        (
+            "yes",
+            Action::EnableKeyManagement,
+            "From now on, new keys may manage keys",
+        ),
+    ] {
+        let answer = browser.post(CHOICE, &[("manage_keys", chosen)]).await;
+        assert_eq!(answer.status, 303);
+        let page = browser.follow(&answer).await;
+        assert!(page.text().contains(says), "{}", page.text());
+        assert_eq!(checked(&page), chosen);
+        let event = running.installation.store.events().pop().unwrap();
+        assert_eq!(event.action, action);
+        assert_eq!(event.actor, Actor::User(ada.user.id));
+        assert_eq!(event.subject, Subject::Organization(ada.organization.id));
+    }
+    for fields in [&[][..], &[("manage_keys", "perhaps")]] {
+        assert_eq!(browser.post(CHOICE, fields).await.status, 400);
+    }
+}
+
+#[tokio::test]
+async fn a_member_reads_the_choice_and_cannot_change_it() {
+    let (running, ada) = Running::with_ada().await;
+    running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let member = running.signed_in("grace").await;
+    for (chosen, says) in [
+        (
+            true,
+            "New API keysMay manage keys, unless whoever creates one says otherwise",
+        ),
+        (
+            false,
+            "New API keysMay not manage keys, unless whoever creates one asks for it",
+        ),
+    ] {
+        choose(&running, &ada, chosen).await;
+        for page in [GENERAL.to_owned(), format!("{GENERAL}?new-keys=chosen")] {
+            let page = member.get(&page).await;
+            assert!(page.text().contains(says), "{}", page.text());
+            assert!(!page.shows("manage_keys") && !page.shows("From now on"));
+        }
+    }
+    let events = running.installation.store.events();
+    assert_eq!(member.post(CHOICE, &[("manage_keys", "yes")]).await.status, 404);
+    assert_eq!(running.installation.store.events(), events);
+}
+
+#[tokio::test]
+async fn every_page_about_a_key_tells_whether_it_may_manage_keys() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let installation = &running.installation;
+    let manager = installation.issue(&ada.as_holder(), "Manager").await;
+    let through_manager = installation.caller(&manager).await.as_holder();
+    let restricted = installation.issue_restricted(&through_manager, "Deploy").await;
+    for (issued, other, says) in [
+        (&manager, &restricted, "May manage keys"),
+        (&restricted, &manager, "May not manage keys"),
+    ] {
+        let (name, id) = (issued.key.name.as_str(), issued.key.id);
+        for list in [LIST.to_owned(), format!("{LIST}/all")] {
+            let page = browser.get(&list).await;
+            let (_, row) = page.body.split_once(&format!("<bdi>{name}</bdi>")).unwrap();
+            assert!(row.split_once("</th>").unwrap().0.contains(says), "{list}");
+        }
+        let page = browser.get(&format!("{LIST}/all/{id}")).await;
+        assert!(page.text().contains(&format!("Rights{says}")), "{}", page.text());
+        let family = page.body.split_once("<ul class=\"family\">").unwrap().1;
+        for key in [issued, other] {
+            let words = if key.key.can_manage_keys {
+                "· may manage keys"
+            } else {
+                "· may not manage keys"
+            };
+            let (_, node) = family
+                .split_once(&format!("<bdi>{}</bdi>", key.key.name))
+                .unwrap();
+            assert!(node.split_once("</div>").unwrap().0.contains(words));
+        }
+        let form = browser.get(&format!("{LIST}/{id}/edit")).await;
+        let says = says.to_lowercase();
+        assert!(
+            form.text()
+                .contains(&format!("The key {says}, and that stays so."))
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_audit_log_tells_what_a_new_key_may_do_and_what_was_chosen() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    running.installation.issue(&ada.as_holder(), "Manager").await;
+    running
+        .installation
+        .issue_restricted(&ada.as_holder(), "Deploy")
+        .await;
+    choose(&running, &ada, false).await;
+    choose(&running, &ada, true).await;
+    let page = browser.get(AUDIT_LOG).await;
+    for says in [
+        "created the API key Manager",
+        "created the API key Deploy without the right to manage keys",
+        "made new API keys come without the right to manage keys",
+        "made new API keys come with the right to manage keys",
+    ] {
+        assert!(page.text().contains(says), "{says}: {}", page.text());
+    }
+    let found = browser
+        .get(&format!("{AUDIT_LOG}?action=api_key.create_restricted"))
+        .await;
+    let text = found.text();
+    assert!(text.contains("created the API key Deploy") && !text.contains("created the API key Manager"));
+}

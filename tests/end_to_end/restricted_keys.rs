@@ -1,0 +1,70 @@
+//! Keys that may not manage keys, and what an owner chooses for new ones.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::api::{Api, expect, text};
+use crate::console::PlainConsole;
+use crate::keyward::Keyward;
+use crate::storage::Storage;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restricted_key_reaches_only_itself() {
+    reaches_only_itself(Keyward::start_set_up().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_embedded_database_restricts_keys_alike() {
+    let keyward = Keyward::start_on(Storage::embedded()).await;
+    let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
+    keyward.command(bootstrap, crate::keyward::OWNER_PASSWORD).await;
+    reaches_only_itself(keyward).await;
+}
+
+async fn reaches_only_itself(keyward: Keyward) {
+    let owner = PlainConsole::sign_in_owner(&keyward).await;
+    let first = owner.api_with_first_key().await;
+    let current = first.get("/user/api-keys/current").await;
+    assert_eq!(current["canManageKeys"], true);
+    let asked = create(&first, json!({"name": "deploy", "canManageKeys": false})).await;
+    let deploy = first.with_token(text(&asked, "key"));
+
+    let listed = deploy.list("?status=all").await;
+    assert_eq!(listed["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(listed["items"][0]["id"], asked["id"]);
+    let path = format!("/user/api-keys/{}", text(&current, "id"));
+    for method in [Method::GET, Method::PATCH, Method::DELETE] {
+        let body = json!({"name": "stolen"});
+        let answer = deploy.request(method, &path).json(&body).send().await;
+        expect(answer.expect("an answer"), StatusCode::NOT_FOUND).await;
+    }
+    let request = deploy.request(Method::POST, "/user/api-keys");
+    let answer = request.json(&json!({"name": "child"})).send().await;
+    let problem = expect(answer.expect("an answer"), StatusCode::FORBIDDEN).await;
+    assert_eq!(problem["code"], "key_may_not_manage_keys");
+    deploy.delete("current").await;
+    assert!(!deploy.is_accepted().await);
+    assert!(first.is_accepted().await);
+
+    let choice = "/organizations/engines/settings/general/new-keys";
+    for (chosen, expected) in [("no", false), ("yes", true)] {
+        owner.submit(choice, &[("manage_keys", chosen)]).await;
+        let created = create(&first, json!({"name": "as chosen"})).await;
+        assert_eq!(created["canManageKeys"], expected);
+    }
+    let log = keyward
+        .command("admin audit-log --organization engines", "")
+        .await;
+    for action in [
+        "api_key.create_restricted",
+        "organization.disable_default_key_management",
+        "organization.enable_default_key_management",
+    ] {
+        assert!(log.contains(action), "{action}: {log}");
+    }
+}
+
+async fn create(api: &Api, body: Value) -> Value {
+    let request = api.request(Method::POST, "/user/api-keys").json(&body);
+    expect(request.send().await.expect("an answer"), StatusCode::CREATED).await
+}
