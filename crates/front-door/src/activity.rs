@@ -40,6 +40,8 @@ enum Phase {
         /// What was taken since the deadline was last moved; only an answer of unknown length moves it.
         taken: Option<usize>,
         is_complete: bool,
+        /// Since when the system has taken nothing for the client although bytes are ready.
+        stalled_since: Option<Instant>,
     },
     /// Waiting for the next request.
     Idle { until: Instant },
@@ -89,6 +91,7 @@ impl Activity {
             until: Instant::now() + self.deadlines.response,
             taken: length.is_none().then_some(0),
             is_complete: false,
+            stalled_since: None,
         };
     }
 
@@ -96,15 +99,25 @@ impl Activity {
     pub(crate) fn bytes_taken(&self, bytes: usize) {
         if let Phase::Answering {
             until,
-            taken: Some(taken),
+            taken,
+            stalled_since,
             ..
         } = &mut self.state().phase
         {
+            *stalled_since = None;
+            let Some(taken) = taken else { return };
             *taken = taken.saturating_add(bytes);
             if *taken >= STREAMED_PORTION {
                 *taken = 0;
                 *until = Instant::now() + self.deadlines.response;
             }
+        }
+    }
+
+    /// The system takes no bytes for the client, which has to read some first.
+    pub(crate) fn bytes_refused(&self) {
+        if let Phase::Answering { stalled_since, .. } = &mut self.state().phase {
+            stalled_since.get_or_insert_with(Instant::now);
         }
     }
 
@@ -150,7 +163,18 @@ impl Activity {
                 let patience = self.patience(owing_since + self.deadlines.header_read);
                 Some(patience.deadline(serving.hurried_since()))
             }
-            Phase::Answering { until, .. } | Phase::Idle { until } => Some(until),
+            Phase::Answering {
+                until, stalled_since, ..
+            } => {
+                let stalled = stalled_since.map(|since| since + self.deadlines.stalled_response);
+                Some(stalled.map_or(until, |stalled| stalled.min(until)))
+            }
+            Phase::Idle { until } => {
+                let drained = serving
+                    .draining_since
+                    .map(|since| since + self.deadlines.idle_grace);
+                Some(drained.map_or(until, |drained| drained.min(until)))
+            }
             Phase::Handling => None,
         }
     }
@@ -167,6 +191,20 @@ impl Activity {
             Phase::Answering { .. } => state.answered.clone(),
             Phase::Head | Phase::Handling | Phase::Idle { .. } => None,
         }
+    }
+
+    /// Whether an answer waits for its client, and not for the application.
+    pub(crate) fn waits_for_client(&self) -> bool {
+        let is_stalled = |phase| {
+            matches!(
+                phase,
+                Phase::Answering {
+                    stalled_since: Some(_),
+                    ..
+                }
+            )
+        };
+        is_stalled(self.state().phase)
     }
 
     /// Whether the client may still be sending a body that nobody reads.
@@ -239,6 +277,39 @@ mod tests {
         let sized = answering(Some(1 << 40));
         let cut = cut_after(&sized, 16 * 1024 * 1024, SECOND).await;
         assert_eq!(cut, Some(Deadlines::default().response));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn client_that_takes_nothing_is_cut_sooner_than_a_slow_one() {
+        let stalled = answering(Some(1 << 20));
+        stalled.bytes_taken(1_000);
+        stalled.bytes_refused();
+        advance(14 * SECOND).await;
+        stalled.bytes_refused();
+        assert!(!is_overdue(&stalled));
+        assert!(stalled.waits_for_client());
+        advance(SECOND).await;
+        assert!(is_overdue(&stalled));
+
+        stalled.bytes_taken(1);
+        assert!(!is_overdue(&stalled) && !stalled.waits_for_client());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn idle_connection_is_closed_after_the_grace_of_the_drain() {
+        let activity = answering(Some(1));
+        activity.answer_completed();
+        activity.buffer_sent();
+        let now = Instant::now();
+        let draining = ServingState {
+            draining_since: Some(now),
+            ..ServingState::default()
+        };
+        assert_eq!(activity.deadline(&draining), Some(now + 2 * SECOND));
+        assert_eq!(
+            activity.deadline(&ServingState::default()),
+            Some(now + 300 * SECOND)
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,9 +7,6 @@ use crate::refusal::Refusal;
 
 /// Refuses what no application should have to think about.
 pub(crate) fn admit(request: &Request<impl Body>, most_body_bytes: usize) -> Result<(), Refusal> {
-    if matches!(*request.method(), Method::TRACE | Method::CONNECT) {
-        return Err(Refusal::MethodNotAllowed);
-    }
     if !has_valid_host(request.version(), request.headers()) {
         return Err(Refusal::InvalidHost);
     }
@@ -17,7 +14,15 @@ pub(crate) fn admit(request: &Request<impl Body>, most_body_bytes: usize) -> Res
     if request.body().size_hint().lower() > most_body_bytes as u64 {
         return Err(Refusal::BodyTooLarge);
     }
+    if is_refused_everywhere(request.method()) {
+        return Err(Refusal::MethodNotAllowed);
+    }
     Ok(())
+}
+
+/// TRACE would echo credentials, CONNECT would make this a proxy.
+fn is_refused_everywhere(method: &Method) -> bool {
+    matches!(*method, Method::TRACE | Method::CONNECT)
 }
 
 /// RFC 9112 §3.2, stricter: a registered name has letters, digits, `-`, `.` and `_` only, so that a comma (two headers

@@ -72,9 +72,19 @@ impl TrustedProxies {
         client
     }
 
+    /// Whether whoever is connected is a proxy whose word counts.
+    pub(crate) fn trusts_peer(&self, peer: SocketAddr) -> bool {
+        self.trusts(peer.ip().to_canonical())
+    }
+
     fn trusts(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|network| network.contains(address))
     }
+}
+
+/// Whether a proxy seems to have passed the request on.
+pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
+    headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(header::FORWARDED)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     client_address::TrustedProxies,
-    open_files,
+    memory, open_files,
     refusal::{ErrorPages, plain_error_page},
 };
 
@@ -28,7 +28,9 @@ pub struct FrontDoorConfig {
     /// Whether people reach this service by https, here or at a proxy: sends `Strict-Transport-Security`.
     /// Default: no.
     pub https: bool,
-    /// Makes the id of each request.
+    /// The paths that only health checks ask for: requests that succeed there are logged at DEBUG. Default: none.
+    pub health_paths: &'static [&'static str],
+    /// Makes the id of each request that no trusted proxy gave one.
     pub request_ids: RequestIds,
     /// Says what the front door refuses. Default: the reason phrase of the status.
     pub error_pages: ErrorPages,
@@ -42,6 +44,7 @@ impl FrontDoorConfig {
             limits: Limits::default(),
             trusted_proxies: TrustedProxies::default(),
             https: false,
+            health_paths: &[],
             request_ids,
             error_pages: Arc::new(plain_error_page),
         }
@@ -56,6 +59,7 @@ impl FrontDoorConfig {
             ("body", self.deadlines.body),
             ("handler", self.deadlines.handler),
             ("response", self.deadlines.response),
+            ("stalled_response", self.deadlines.stalled_response),
         ] {
             if deadline.is_zero() {
                 return Err(ConfigError::ZeroDeadline { name });
@@ -79,7 +83,9 @@ impl FrontDoorConfig {
                 })
             }
             Some(given) => Ok(given),
-            None => Ok(open_files::default_connections(open_files)),
+            None => Ok(
+                open_files::default_connections(open_files).min(memory::most_connections(memory::limit()))
+            ),
         }
     }
 }
@@ -106,9 +112,10 @@ pub struct Deadlines {
     /// for its body, be it read or thrown away after a refusal. All but the body that is read hurries for the drain,
     /// too. Default: 1 s.
     pub hurried: Duration,
-    /// How long a connection may stay open between two requests. A gateway's keep-alive to this service must be
-    /// **shorter**, or it will now and then send a request into a connection that is just being closed. Default: 75 s,
-    /// above the 60 s of nginx and of most load balancers.
+    /// How long a connection may stay open between two requests. A proxy must close its idle connections **sooner**, or it
+    /// will now and then send a request into one that is just being closed. Default: 300 s, well above what nginx (60 s),
+    /// Go and Traefik (90 s) and Caddy (120 s) keep unless told otherwise. An idle connection takes nobody's place: it is
+    /// closed as soon as somebody waits for it.
     pub keep_alive: Duration,
     /// From the end of the headers to the end of the body; then reading fails and the answer is 408. Default: 10 s.
     pub body: Duration,
@@ -119,6 +126,12 @@ pub struct Deadlines {
     /// known when it begins has this long for each 256 KiB instead, so that it may take as long as it needs, but not as
     /// slowly as its client likes. Default: 60 s.
     pub response: Duration,
+    /// How long none of the bytes of an answer may move although some are ready; then the connection is closed, however
+    /// much time [`response`](Self::response) leaves. Default: 15 s.
+    pub stalled_response: Duration,
+    /// How long idle connections stay open for a last request when the drain begins: it is answered, with `Connection:
+    /// close`. Who uses a connection often hears so before it is closed, and loses no request. Default: 2 s.
+    pub idle_grace: Duration,
     /// How long to go on accepting after the shutdown began and [`Readiness`](crate::Readiness) said so, so that a load
     /// balancer can turn away first. Default: 0 s.
     pub not_ready_notice: Duration,
@@ -132,10 +145,12 @@ impl Default for Deadlines {
         Self {
             header_read: Duration::from_secs(10),
             hurried: Duration::from_secs(1),
-            keep_alive: Duration::from_secs(75),
+            keep_alive: Duration::from_secs(300),
             body: Duration::from_secs(10),
             handler: Duration::from_secs(10),
             response: Duration::from_secs(60),
+            stalled_response: Duration::from_secs(15),
+            idle_grace: Duration::from_secs(2),
             not_ready_notice: Duration::ZERO,
             drain: Duration::from_secs(20),
         }
@@ -152,8 +167,8 @@ pub struct Limits {
     /// Headers of a request; more are answered with 431. Default: 64.
     pub headers: usize,
     /// Connections at once; further ones wait, one accepted and the others in the kernel's queue. Below the
-    /// limit of open files. Default (`None`): three quarters of that limit or what leaves 512 files for others,
-    /// whichever is more, and at most 10,000.
+    /// limit of open files. Default (`None`), the least of: three quarters of that limit or what leaves 512 files for
+    /// others, whichever is more; half of the memory that the process may use, at 384 KiB for each; and 10,000.
     pub connections: Option<usize>,
 }
 

@@ -24,7 +24,7 @@ use tracing::{debug, info, warn};
 use crate::{
     activity::Activity,
     config::Limits,
-    exchange::{Exchanges, Origin},
+    exchange::{Exchanges, Origin, request_span},
     serving_state::{self, ServingState},
     watched_socket::WatchedSocket,
 };
@@ -34,8 +34,9 @@ use crate::{
 /// since its headers were complete, and has no more time for them than if they were wanted.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// What is thrown away at most in that time.
-const LINGER_BYTES: usize = 1024 * 1024;
+/// What is thrown away at most in that time: more than a client that does not look at answers before it has sent all
+/// (Node's) is likely to send by mistake.
+const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
 /// hyper's HTTP/1 with the limits. Its deadline for headers is off: it would count the time between two requests in, and
 /// there is none for answers. [`Activity`] has them all.
@@ -56,6 +57,7 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     socket: TcpStream,
     peer: SocketAddr,
     exchanges: Arc<Exchanges<E>>,
+    is_too_late: bool,
 ) {
     let Ok(local) = socket.local_addr() else { return };
     // Without it, small answers wait for the client's delayed acknowledgement. If it fails they still arrive.
@@ -72,6 +74,7 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         peer,
         local,
         activity: activity.clone(),
+        is_too_late,
     };
     let service = service_fn(move |request: Request<Incoming>| {
         let (exchanges, origin) = (exchanges.clone(), origin.clone());
@@ -87,15 +90,21 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
             outcome = &mut connection => break outcome,
             () = poll_fn(|context| poll_overdue(&activity, &serving, alarm.as_mut(), context)) => {
                 match activity.unfinished_answer() {
-                    Some(request_id) => warn!(%peer, %request_id, "answer cut off: its client takes it too slowly"),
+                    Some(id) if activity.waits_for_client() => request_span(&id).in_scope(|| {
+                        warn!(%peer, "answer cut off: its client takes it too slowly");
+                    }),
+                    Some(id) => request_span(&id).in_scope(|| {
+                        warn!(%peer, "answer cut off: the application makes it too slowly");
+                    }),
                     None => debug!(%peer, "connection closed at its deadline"),
                 }
                 return;
             }
             Ok(()) = serving_changes.changed() => *serving_changes.borrow_and_update(),
         };
-        // Who waits for its first answer while others wait for a place still gets it (and is then asked to go).
-        if serving.draining_since.is_some() || serving.crowded_since.is_some() && activity.is_served() {
+        // Who waits for its first answer while others wait for a place still gets it (and is then asked to go). For the
+        // drain nobody is cut: answers say `Connection: close`, and who is idle has a grace.
+        if serving.crowded_since.is_some() && activity.is_served() {
             Pin::new(&mut connection).graceful_shutdown();
         }
     };
@@ -105,7 +114,7 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         Ok(()) => activity.has_unread_body(),
         Err(error) => {
             match activity.unfinished_answer() {
-                Some(request_id) => info!(%error, %peer, %request_id, "answer broken off"),
+                Some(id) => request_span(&id).in_scope(|| info!(%error, %peer, "answer broken off")),
                 None => debug!(%error, %peer, "connection ended"),
             }
             error.is_parse()

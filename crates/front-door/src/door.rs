@@ -1,9 +1,16 @@
 //! Accepts, counts and drains.
 
-use std::{net::SocketAddr, pin::pin, sync::Arc};
+use std::{
+    io, iter,
+    net::SocketAddr,
+    pin::pin,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use futures_util::future::poll_immediate;
+use hyper::server::conn::http1;
 use poem::Endpoint;
+use rustix::net::sockopt;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -17,12 +24,16 @@ use crate::{
     config::{ConfigError, FrontDoorConfig},
     connection,
     exchange::Exchanges,
+    ip_network::IpNetwork,
     serving_state::{self, Readiness, ServingState},
 };
 
 /// How many clients may wait in the kernel's queue, as far as the system allows (Linux: `net.core.somaxconn`). Tokio asks
 /// for 128; who comes to a full queue gets no answer and tries again after 1 s, 3 s, 7 s, 15 s, ….
 const QUEUE: i32 = 4_096;
+
+/// The bytes of an answer that wait in the kernel for one client. Unlimited, it grows to 4 MiB for each that does not read.
+pub(crate) const SEND_BUFFER: usize = 64 * 1024;
 
 /// What every HTTP adapter stands behind.
 #[derive(Debug)]
@@ -60,7 +71,8 @@ impl FrontDoor {
 
     /// Serves `app` to who comes to `listener`, until `shutdown` is ready and the connections have drained: from then
     /// on not ready, after [`not_ready_notice`](crate::Deadlines::not_ready_notice) no new connections, requests in
-    /// flight finish, and at the deadline [`drain`](crate::Deadlines::drain) what is left is cut off.
+    /// flight finish, connections that stay idle are closed after [`idle_grace`](crate::Deadlines::idle_grace), who waited
+    /// for a place is answered 503, and at the deadline [`drain`](crate::Deadlines::drain) what is left is cut off.
     pub async fn serve(
         self,
         listener: TcpListener,
@@ -75,8 +87,33 @@ impl FrontDoor {
         if let Err(error) = rustix::net::listen(&listener, QUEUE) {
             warn!(%error, "cannot lengthen the queue of waiting connections");
         }
+        if let Err(error) = bound_unsent_bytes(&listener, &config) {
+            warn!(%error, "cannot bound what waits in the kernel for clients that do not read");
+        }
+        if config
+            .trusted_proxies
+            .networks
+            .iter()
+            .any(IpNetwork::is_everybody)
+        {
+            warn!(
+                "every address counts as a trusted proxy, so every client can choose its address: name your proxies' networks \
+                 in --trusted-proxy"
+            );
+        }
         let deadlines = config.deadlines;
+        let reception = Reception {
+            slots: Arc::new(Semaphore::new(connections)),
+            builder: connection::http1_builder(&config.limits),
+            exchanges: Arc::new(Exchanges {
+                app,
+                config,
+                serving: serving.subscribe(),
+                has_warned: AtomicBool::new(false),
+            }),
+        };
         let mut tasks = JoinSet::new();
+        let mut waiting = None;
         let closing_time = async {
             shutdown.await;
             serving_state::change(&serving, |serving| serving.shutting_down = true);
@@ -84,14 +121,18 @@ impl FrontDoor {
         };
         tokio::select! {
             () = closing_time => {}
-            () = let_in(&listener, connections, app, config, &serving, &mut tasks) => {}
+            () = reception.let_in(&listener, &serving, &mut waiting, &mut tasks) => {}
         }
 
-        drop(listener);
         serving_state::change(&serving, |serving| {
             serving.draining_since = Some(Instant::now());
             serving.crowded_since = None;
         });
+        // Whoever is in the queue of a listener that is closed gets a reset.
+        for (socket, peer) in waiting.into_iter().chain(last_clients(listener)) {
+            let slot = reception.slots.clone().try_acquire_owned().ok();
+            reception.serve(socket, peer, slot, &mut tasks);
+        }
         info!(connections = tasks.len(), "draining");
         let all_gone = async {
             while let Some(ended) = tasks.join_next().await {
@@ -108,37 +149,76 @@ impl FrontDoor {
     }
 }
 
-/// Lets clients in, each as a task of its own, never more than `connections` at once.
-async fn let_in(
-    listener: &TcpListener,
-    connections: usize,
-    app: impl Endpoint + 'static,
-    config: FrontDoorConfig,
-    serving: &watch::Sender<ServingState>,
-    tasks: &mut JoinSet<()>,
-) {
-    let slots = Arc::new(Semaphore::new(connections));
-    let builder = connection::http1_builder(&config.limits);
-    let exchanges = Arc::new(Exchanges {
-        app,
-        config,
-        serving: serving.subscribe(),
-    });
-    loop {
-        coop::consume_budget().await;
-        // Before looking for a place, so that it is known whether anybody needs one. Further ones wait in the kernel's
-        // queue and cost nothing here.
-        let (socket, peer) = next_client(listener, serving).await;
-        let slot = free_slot(&slots, serving).await;
-        let (builder, exchanges) = (builder.clone(), exchanges.clone());
-        tasks.spawn(async move {
-            connection::serve(&builder, socket, peer, exchanges).await;
-            drop(slot);
-        });
-        while let Some(ended) = tasks.try_join_next() {
-            report_panic(ended);
+/// How clients are received.
+struct Reception<E> {
+    slots: Arc<Semaphore>,
+    builder: http1::Builder,
+    exchanges: Arc<Exchanges<E>>,
+}
+
+impl<E: Endpoint + 'static> Reception<E> {
+    /// Lets clients in, each as a task of its own, never more than there are slots at once. The one that waits for a slot
+    /// is left in `waiting` when this is dropped.
+    async fn let_in(
+        &self,
+        listener: &TcpListener,
+        serving: &watch::Sender<ServingState>,
+        waiting: &mut Option<(TcpStream, SocketAddr)>,
+        tasks: &mut JoinSet<()>,
+    ) {
+        loop {
+            coop::consume_budget().await;
+            // Before looking for a place, so that it is known whether anybody needs one. Further ones wait in the kernel's
+            // queue and cost nothing here.
+            *waiting = Some(next_client(listener, serving).await);
+            let slot = free_slot(&self.slots, serving).await;
+            if let Some((socket, peer)) = waiting.take() {
+                self.serve(socket, peer, Some(slot), tasks);
+            }
+            while let Some(ended) = tasks.try_join_next() {
+                report_panic(ended);
+            }
         }
     }
+
+    /// Serves a client; without a slot, it is told that it came too late.
+    fn serve(
+        &self,
+        socket: TcpStream,
+        peer: SocketAddr,
+        slot: Option<OwnedSemaphorePermit>,
+        tasks: &mut JoinSet<()>,
+    ) {
+        let (builder, exchanges) = (self.builder.clone(), self.exchanges.clone());
+        tasks.spawn(async move {
+            connection::serve(&builder, socket, peer, exchanges, slot.is_none()).await;
+            drop(slot);
+        });
+    }
+}
+
+/// Accepted sockets inherit both from the listener.
+fn bound_unsent_bytes(listener: &TcpListener, config: &FrontDoorConfig) -> io::Result<()> {
+    sockopt::set_socket_send_buffer_size(listener, SEND_BUFFER)?;
+    // Once all of an answer is in the kernel, only the kernel can tell that its client does not read.
+    let patience = config.deadlines.stalled_response.as_millis();
+    sockopt::set_tcp_user_timeout(listener, u32::try_from(patience).unwrap_or(u32::MAX))?;
+    Ok(())
+}
+
+/// The clients that are in the kernel's queue when it is closed.
+fn last_clients(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
+    let Ok(listener) = listener.into_std() else {
+        return Vec::new();
+    };
+    // It does not block, since tokio's listeners do not.
+    iter::from_fn(|| listener.accept().ok())
+        .take(QUEUE.unsigned_abs() as usize)
+        .filter_map(|(socket, peer)| {
+            socket.set_nonblocking(true).ok()?;
+            Some((TcpStream::from_std(socket).ok()?, peer))
+        })
+        .collect()
 }
 
 /// The next client. The crowd is over when there is none: there is a place, and nobody waits for it.

@@ -5,7 +5,10 @@ use std::{
     net::SocketAddr,
     panic::AssertUnwindSafe,
     pin::{Pin, pin},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -22,25 +25,23 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
-use tracing::{Instrument, Span, error, info_span, warn};
+use tracing::{Instrument, Span, error, error_span, field::Empty, warn};
 
 use crate::{
     activity::Activity,
     admission::admit,
+    client_address::is_forwarded,
     config::FrontDoorConfig,
     refusal::{Refusal, Refused},
     request_body::{BodyProgress, RequestBody},
-    request_id::{REQUEST_ID, RequestId},
+    request_id::{REQUEST_ID, RequestId, trace_id},
     request_log::RequestLog,
-    security_headers,
+    request_path, security_headers,
     serving_state::{self, ServingState},
 };
 
-/// What the application may be asked with (RFC 9110 §15.5.6 wants it said with every 405); not every resource supports
-/// all of them.
-const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PATCH, DELETE");
-
-/// Seconds after which a request that was too slow may be worth another try.
+/// Seconds after which a request may be worth another try: a storage that failed over is back by then. Every 503 says it,
+/// unless the application knows better.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
@@ -50,6 +51,8 @@ pub(crate) struct Exchanges<E> {
     pub(crate) app: E,
     pub(crate) config: FrontDoorConfig,
     pub(crate) serving: watch::Receiver<ServingState>,
+    /// A forwarded header of a peer that is no trusted proxy was logged.
+    pub(crate) has_warned: AtomicBool,
 }
 
 /// The connection a request came by.
@@ -58,6 +61,8 @@ pub(crate) struct Origin {
     pub(crate) peer: SocketAddr,
     pub(crate) local: SocketAddr,
     pub(crate) activity: Arc<Activity>,
+    /// It came to a server that shuts down, and found no place.
+    pub(crate) is_too_late: bool,
 }
 
 /// What is needed to refuse a request that the application already has.
@@ -74,15 +79,20 @@ impl<E: Endpoint> Exchanges<E> {
     /// Answers a request. Dropped when the client hangs up.
     pub(crate) async fn answer(
         &self,
-        request: http::Request<Incoming>,
+        mut request: http::Request<Incoming>,
         origin: Origin,
     ) -> http::Response<AnswerBody> {
         origin.activity.request_read();
+        request_path::normalize(request.uri_mut());
         let started = Instant::now();
+        let is_from_proxy = self.config.trusted_proxies.trusts_peer(origin.peer);
+        let given_id = is_from_proxy
+            .then(|| RequestId::given_in(request.headers()))
+            .flatten();
         let head = Head {
             method: request.method().clone(),
             uri: request.uri().clone(),
-            id: RequestId::new((self.config.request_ids)()),
+            id: given_id.unwrap_or_else(|| RequestId::new((self.config.request_ids)())),
             started,
             body_deadline: started + self.config.deadlines.body,
         };
@@ -90,10 +100,22 @@ impl<E: Endpoint> Exchanges<E> {
             .config
             .trusted_proxies
             .client_address(origin.peer, request.headers());
-        let span = info_span!("request", request_id = %head.id);
+        let span = request_span(&head.id);
+        if let Some(trace_id) = is_from_proxy.then(|| trace_id(request.headers())).flatten() {
+            span.record("trace_id", trace_id);
+        }
         async {
-            let log = RequestLog::begin(&head.method, &head.uri, client, head.id.as_str(), head.started);
-            let answered = match admit(&request, self.config.limits.body_bytes) {
+            if !is_from_proxy && is_forwarded(request.headers()) {
+                self.warn_of_unknown_proxy(origin.peer);
+            }
+            let health_paths = self.config.health_paths;
+            let log = RequestLog::begin(&head.method, &head.uri, client, head.started, health_paths);
+            let admitted = if origin.is_too_late {
+                Err(Refusal::ShuttingDown)
+            } else {
+                admit(&request, self.config.limits.body_bytes)
+            };
+            let answered = match admitted {
                 Ok(()) => self.hand_over(request, client, &origin, &head).await,
                 Err(refusal) => {
                     if !request.body().is_end_stream() {
@@ -102,11 +124,20 @@ impl<E: Endpoint> Exchanges<E> {
                     Err(refusal)
                 }
             };
-            let mut response = answered.unwrap_or_else(|refusal| self.refuse(refusal, &head));
+            let mut response = match answered {
+                Ok(response) => response,
+                Err(refusal) => self.refuse(refusal, &head).await,
+            };
+            if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+                response
+                    .headers_mut()
+                    .entry(header::RETRY_AFTER)
+                    .or_insert(RETRY_AFTER);
+            }
             let headers = response.headers_mut();
             security_headers::set(headers, self.config.https);
             headers.insert(REQUEST_ID, head.id.header_value());
-            if origin.activity.has_unread_body() || self.serving.borrow().crowded_since.is_some() {
+            if origin.activity.has_unread_body() || self.serving.borrow().wants_fewer_connections() {
                 headers.insert(header::CONNECTION, CLOSE);
             }
             log.answered(response.status());
@@ -202,7 +233,7 @@ impl<E: Endpoint> Exchanges<E> {
         }
     }
 
-    fn refuse(&self, refusal: Refusal, head: &Head) -> Response {
+    async fn refuse(&self, refusal: Refusal, head: &Head) -> Response {
         let mut response = (self.config.error_pages)(&Refused {
             refusal,
             method: &head.method,
@@ -212,14 +243,55 @@ impl<E: Endpoint> Exchanges<E> {
         response.set_status(refusal.status());
         let headers = response.headers_mut();
         match refusal {
-            Refusal::MethodNotAllowed => _ = headers.insert(header::ALLOW, ALLOWED_METHODS),
-            Refusal::HandlerTooSlow => _ = headers.insert(header::RETRY_AFTER, RETRY_AFTER),
+            // RFC 9110 §15.5.6 wants it said with every 405, and it may be empty.
+            Refusal::MethodNotAllowed => _ = headers.insert(header::ALLOW, self.allowed_methods(head).await),
             // RFC 9110 §15.5.9 and §15.5.14: the rest of the body is not awaited.
             Refusal::BodyTooSlow | Refusal::BodyTooLarge => _ = headers.insert(header::CONNECTION, CLOSE),
-            Refusal::InvalidHost | Refusal::HandlerPanicked => {}
+            Refusal::InvalidHost
+            | Refusal::HandlerTooSlow
+            | Refusal::HandlerPanicked
+            | Refusal::ShuttingDown => {}
         }
         response
     }
+
+    /// What the resource at this path allows. The application is asked by OPTIONS, which says so or is refused with the
+    /// same header, and without the request's own headers and body.
+    async fn allowed_methods(&self, head: &Head) -> HeaderValue {
+        let none = HeaderValue::from_static("");
+        // The target of CONNECT is no resource.
+        if head.uri.path().is_empty() {
+            return none;
+        }
+        let question = Request::builder()
+            .method(Method::OPTIONS)
+            .uri(head.uri.clone())
+            .header(REQUEST_ID, head.id.header_value())
+            .finish();
+        let progress = BodyProgress::new();
+        let answer = self.within_deadline(question, &progress, head).await;
+        let allow = answer
+            .ok()
+            .and_then(|answer| answer.headers().get(header::ALLOW).cloned());
+        allow.unwrap_or(none)
+    }
+
+    /// Whoever forgot to name their proxy has one limit on sign-ins for everybody. Said once: anybody can send a header.
+    fn warn_of_unknown_proxy(&self, peer: SocketAddr) {
+        if !self.has_warned.swap(true, Ordering::Relaxed) {
+            warn!(
+                peer = %peer.ip(),
+                "a request has a forwarded header, but comes from no trusted proxy, so the header is ignored: if this peer \
+                 is your proxy, name it in --trusted-proxy"
+            );
+        }
+    }
+}
+
+/// The span of a request, which gives every log line within it the request's id; `key_id` is set by whoever finds out by
+/// which key the request is authenticated. It is there at every level of the log.
+pub(crate) fn request_span(id: &RequestId) -> Span {
+    error_span!("request", request_id = %id, key_id = Empty, trace_id = Empty)
 }
 
 fn is_error(status: StatusCode) -> bool {

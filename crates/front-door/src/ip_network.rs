@@ -32,6 +32,11 @@ impl IpNetwork {
         masked(address.to_canonical(), self.prefix) == Some(self.address)
             && address.to_canonical().is_ipv4() == self.address.is_ipv4()
     }
+
+    /// Whether it is all of IPv4 or of IPv6.
+    pub fn is_everybody(&self) -> bool {
+        self.prefix == 0
+    }
 }
 
 impl FromStr for IpNetwork {

@@ -13,15 +13,20 @@
 //! ```
 //!
 //! # What an adapter may rely on
-//! - The request header [`REQUEST_ID`] holds this request's id, made here, whatever the client sent.
+//! - The request header [`REQUEST_ID`] holds this request's id: a trusted proxy's, if it gave a short one of harmless
+//!   characters, or one made here, whatever the client sent. Log lines have it in their span, which has an empty field
+//!   `key_id` for the adapter that authenticates by keys.
+//! - In the path, unreserved characters are not percent-encoded.
 //! - `request.remote_addr()` is the client's address: the socket's peer, or what a trusted proxy vouches for.
 //!   The port is 0 where the proxy did not tell it.
-//! - There is exactly one plausible `Host`, or in HTTP/1.0 none; TRACE and CONNECT never arrive.
+//! - There is exactly one plausible `Host`, or in HTTP/1.0 none; TRACE and CONNECT never arrive: what `Allow`
+//!   has to say then is asked by OPTIONS, of whose answer nothing else is used.
 //! - Reading a body ends with an [`std::io::Error`] of kind `TimedOut` after the body deadline (→ 408) and of kind
 //!   `FileTooLarge` beyond the cap (→ 413). An error answer that does not say so itself is replaced by the
 //!   [`ErrorPages`]' 408 or 413.
 //! - The handler is dropped at the handler deadline (→ 503) and when the client hangs up, be it its sending half
 //!   only. What must not be cut in two runs in a task of its own.
+//! - An answer 503 gets `Retry-After`, unless it has one.
 //! - Security headers are set on every answer; of these, only `Content-Security-Policy` and `Referrer-Policy` are the
 //!   adapter's to choose.
 //!
@@ -34,7 +39,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `config` | every deadline and limit, its default and the reason for it |
-//! | `open_files` | how many connections the process may hold |
+//! | `open_files`, `memory` | how many connections the process may hold |
 //! | `door` | [`FrontDoor`]: accepts, counts, drains |
 //! | `accept` | the next connection, with a pause after an error |
 //! | `serving_state` | [`Readiness`], and what all connections must know: crowded, draining |
@@ -47,6 +52,7 @@
 //! | `request_body` | the body with its deadline and cap |
 //! | `client_address`, `forwarded`, `ip_network` | who is asking |
 //! | `request_id` | the id every answer carries |
+//! | `request_path` | one form of each path |
 //! | `refusal` | what the front door answers itself, and [`ErrorPages`] to say it |
 //! | `security_headers` | the headers on every answer |
 //! | `request_log` | one event per request |
@@ -61,12 +67,14 @@ mod door;
 mod exchange;
 mod forwarded;
 mod ip_network;
+mod memory;
 mod open_files;
 mod patience;
 mod refusal;
 mod request_body;
 mod request_id;
 mod request_log;
+mod request_path;
 mod security_headers;
 mod serving_state;
 mod watched_socket;

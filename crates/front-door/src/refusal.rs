@@ -12,7 +12,7 @@ use poem::{
 pub enum Refusal {
     /// There is no `Host` header (which HTTP/1.0 may lack), more than one, or one that names no host (RFC 9112 §3.2).
     InvalidHost,
-    /// TRACE would echo credentials, CONNECT would make this a proxy.
+    /// TRACE would echo credentials, CONNECT would make this a proxy. `Allow` has what the target's resource allows.
     MethodNotAllowed,
     /// The body did not arrive within [`Deadlines::body`](crate::Deadlines::body).
     BodyTooSlow,
@@ -21,6 +21,8 @@ pub enum Refusal {
     /// The application took longer than [`Deadlines::handler`](crate::Deadlines::handler). What it had begun may or may
     /// not have happened.
     HandlerTooSlow,
+    /// The client waited for a place when the shutdown began. Nothing has happened.
+    ShuttingDown,
     /// The application panicked. What it had begun may or may not have happened.
     HandlerPanicked,
 }
@@ -33,7 +35,7 @@ impl Refusal {
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::HandlerTooSlow => StatusCode::SERVICE_UNAVAILABLE,
+            Self::HandlerTooSlow | Self::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
             Self::HandlerPanicked => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -54,8 +56,8 @@ pub struct Refused<'a> {
 
 /// Says a refusal in the words of the interface that was asked: a problem to programs, a page to people.
 ///
-/// It gives the body and its `Content-Type`. The front door sets the status, `Allow`, `Retry-After` and the headers of
-/// every answer itself.
+/// It gives the body and its `Content-Type`. The front door sets the status, `Retry-After` and the headers of every
+/// answer itself.
 pub type ErrorPages = Arc<dyn Fn(&Refused<'_>) -> Response + Send + Sync>;
 
 /// The reason phrase of the status as plain text.

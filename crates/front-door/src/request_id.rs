@@ -1,12 +1,17 @@
-//! The id that a request's answer, log lines and problem carry.
+//! The ids that a request's answer, log lines and problem carry.
 
 use std::fmt;
 
-use poem::http::{HeaderName, HeaderValue};
+use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 
 /// The header that names a request: set on every request before the application sees it and on every answer.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// The most bytes of an id that a proxy gave: a UUID has 36, nginx's `$request_id` 32.
+const LONGEST: usize = 64;
 
 /// The id of one request.
 #[derive(Clone, Debug)]
@@ -19,21 +24,120 @@ impl RequestId {
         Self { text: id.to_string() }
     }
 
+    /// The only `X-Request-Id` that a trusted proxy sent, if it is an id: letters, digits and `-_.:+/=`, so that it can be
+    /// put into any log and address.
+    pub(crate) fn given_in(headers: &HeaderMap) -> Option<Self> {
+        let text = only(headers, &REQUEST_ID)?;
+        let is_id = !text.is_empty()
+            && text.len() <= LONGEST
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:+/=".contains(&byte));
+        is_id.then(|| Self {
+            text: text.to_owned(),
+        })
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 
     #[expect(
         clippy::expect_used,
-        reason = "hexadecimal digits and hyphens are always a header value"
+        reason = "letters, digits and some punctuation are always a header value"
     )]
     pub(crate) fn header_value(&self) -> HeaderValue {
-        HeaderValue::from_str(&self.text).expect("a UUID is a header value")
+        HeaderValue::from_str(&self.text).expect("an id is a header value")
     }
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text)
+    }
+}
+
+/// The trace id in the only `traceparent` (W3C Trace Context §3.2) that a trusted proxy sent.
+pub(crate) fn trace_id(headers: &HeaderMap) -> Option<&str> {
+    let parent = only(headers, &TRACEPARENT)?;
+    let mut fields = parent.split('-');
+    let (version, trace, span, flags) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    let is_hex = |field: &str, length: usize| {
+        field.len() == length
+            && field
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let is_zero = |field: &str| field.bytes().all(|byte| byte == b'0');
+    let is_valid = is_hex(version, 2)
+        && version != "ff"
+        && (version != "00" || fields.next().is_none())
+        && is_hex(trace, 32)
+        && !is_zero(trace)
+        && is_hex(span, 16)
+        && !is_zero(span)
+        && is_hex(flags, 2);
+    is_valid.then_some(trace)
+}
+
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        (_, _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: HeaderName, values: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(name.clone(), HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn given_id_is_short_and_of_few_characters() {
+        let given = |values: &[&str]| {
+            RequestId::given_in(&headers(REQUEST_ID, values)).map(|id| id.as_str().to_owned())
+        };
+        let longest = "x".repeat(64);
+        for id in ["1-67891233-abcdef012345678912345678", "a_b.c:d+e/f=", &longest] {
+            assert_eq!(given(&[id]).as_deref(), Some(id));
+        }
+        let too_long = "x".repeat(65);
+        for id in ["", "a b", "a\"b", "a,b", "<a>", &too_long] {
+            assert_eq!(given(&[id]), None, "{id}");
+        }
+        assert_eq!(given(&["a", "a"]), None);
+        assert_eq!(given(&[]), None);
+    }
+
+    #[test]
+    fn trace_id_is_that_of_a_valid_traceparent() {
+        let of = |text: &str| trace_id(&headers(TRACEPARENT, &[text])).map(str::to_owned);
+        let trace = "0af7651916cd43dd8448eb211c80319c";
+        let valid = format!("00-{trace}-b7ad6b7169203331-01");
+        assert_eq!(of(&valid).as_deref(), Some(trace));
+        assert_eq!(
+            of(&format!("cc-{trace}-b7ad6b7169203331-01-more")).as_deref(),
+            Some(trace)
+        );
+        for invalid in [
+            "",
+            trace,
+            &format!("{valid}-more"),
+            &format!("ff-{trace}-b7ad6b7169203331-01"),
+            &format!("00-{}-b7ad6b7169203331-01", trace.to_uppercase()),
+            &format!("00-{}-b7ad6b7169203331-01", "0".repeat(32)),
+            &format!("00-{trace}-0000000000000000-01"),
+            &format!("00-{trace}-b7ad6b71692033-01"),
+        ] {
+            assert_eq!(of(invalid), None, "{invalid}");
+        }
     }
 }

@@ -4,20 +4,23 @@ use std::net::SocketAddr;
 
 use poem::http::{Method, StatusCode, Uri};
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
-/// The most bytes of a part of a path that are written down. Ids and slugs have at most 40; what is longer may be a
-/// token that somebody put where its id belongs.
+/// The most bytes of a method, or of a part of a path, that are written down. Ids and slugs have at most 40; what is longer
+/// may be a token that somebody put where its id belongs.
 const LONGEST_PART: usize = 40;
 
+/// The most bytes of a path that are written down.
+const LONGEST_PATH: usize = 1_024;
+
 /// Writes down one request: what was asked by whom and how it ended. Never a query string or a header, which may hold
-/// secrets.
+/// secrets. Its id is in the span around it.
 pub(crate) struct RequestLog<'a> {
     method: &'a Method,
     uri: &'a Uri,
     client: SocketAddr,
-    request_id: &'a str,
     started: Instant,
+    health_paths: &'a [&'a str],
     status: Option<StatusCode>,
 }
 
@@ -26,15 +29,15 @@ impl<'a> RequestLog<'a> {
         method: &'a Method,
         uri: &'a Uri,
         client: SocketAddr,
-        request_id: &'a str,
         started: Instant,
+        health_paths: &'a [&'a str],
     ) -> Self {
         Self {
             method,
             uri,
             client,
-            request_id,
             started,
+            health_paths,
             status: None,
         }
     }
@@ -47,21 +50,54 @@ impl<'a> RequestLog<'a> {
 /// On drop, since a client that hangs up drops everything that was done for it.
 impl Drop for RequestLog<'_> {
     fn drop(&mut self) {
-        let path = without_long_parts(self.uri.path());
-        let (method, client, request_id) = (self.method, self.client.ip(), self.request_id);
+        let method = without_long_part(self.method.as_str());
+        let path = short_path(self.uri.path());
+        let client = self.client.ip();
         let duration_ms = self.started.elapsed().as_secs_f64() * 1_000.0;
-        match self.status {
-            Some(status) => {
-                let status = status.as_u16();
-                info!(%method, path, status, duration_ms, %client, request_id, "request answered");
+        let is_health_check = self.health_paths.contains(&self.uri.path());
+        match self.status.map(|status| (status.as_u16(), status.is_success())) {
+            Some((status, true)) if is_health_check => {
+                debug!(%method, path, status, duration_ms, %client, "request answered");
             }
-            None => warn!(%method, path, duration_ms, %client, request_id, "client left before the answer"),
+            Some((status, _)) => info!(%method, path, status, duration_ms, %client, "request answered"),
+            None => warn!(%method, path, duration_ms, %client, "client left before the answer"),
         }
     }
 }
 
-fn without_long_parts(path: &str) -> String {
-    let parts = path.split('/');
-    let short = parts.map(|part| if part.len() > LONGEST_PART { "…" } else { part });
-    short.collect::<Vec<_>>().join("/")
+fn short_path(path: &str) -> String {
+    let mut short = String::new();
+    for (index, part) in path.split('/').map(without_long_part).enumerate() {
+        if short.len() + part.len() >= LONGEST_PATH {
+            short.push_str("/…");
+            break;
+        }
+        if index > 0 {
+            short.push('/');
+        }
+        short.push_str(part);
+    }
+    short
+}
+
+fn without_long_part(part: &str) -> &str {
+    if part.len() > LONGEST_PART { "…" } else { part }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_parts_and_long_paths_are_cut() {
+        assert_eq!(short_path("/"), "/");
+        assert_eq!(short_path("/a//b/"), "/a//b/");
+        assert_eq!(short_path(&format!("/a/{}/b", "x".repeat(41))), "/a/…/b");
+        let long = short_path(&"/abc".repeat(5_000));
+        assert!(
+            long.len() <= LONGEST_PATH + 4 && long.ends_with("/abc/…"),
+            "{long}"
+        );
+        assert_eq!(without_long_part(&"M".repeat(5_000)), "…");
+    }
 }

@@ -21,6 +21,11 @@ impl ServingState {
     pub(crate) fn hurried_since(&self) -> Option<Instant> {
         self.crowded_since.or(self.draining_since)
     }
+
+    /// Whether a connection should not be used for another request.
+    pub(crate) fn wants_fewer_connections(&self) -> bool {
+        self.shutting_down || self.draining_since.is_some() || self.crowded_since.is_some()
+    }
 }
 
 /// Whether the server wants new requests; for `/readyz`.

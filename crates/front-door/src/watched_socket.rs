@@ -23,8 +23,10 @@ pub(crate) struct WatchedSocket {
 
 impl WatchedSocket {
     fn tell_taken(&self, written: &Poll<io::Result<usize>>) {
-        if let Poll::Ready(Ok(bytes)) = written {
-            self.activity.bytes_taken(*bytes);
+        match written {
+            Poll::Ready(Ok(bytes)) => self.activity.bytes_taken(*bytes),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.activity.bytes_refused(),
         }
     }
 }

@@ -13,7 +13,11 @@ use std::{
 
 use futures_util::stream;
 use keyward_front_door::{REQUEST_ID, Readiness};
-use poem::{Body, Endpoint, IntoResponse, Request, Response, error::ReadBodyError, http::StatusCode};
+use poem::{
+    Body, Endpoint, IntoResponse, Request, Response,
+    error::ReadBodyError,
+    http::{Method, StatusCode},
+};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, ReadBuf},
     sync::Semaphore,
@@ -101,6 +105,11 @@ impl Endpoint for App {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        if request.method() == Method::OPTIONS {
+            return Ok(StatusCode::METHOD_NOT_ALLOWED
+                .with_header("allow", "GET, HEAD")
+                .into_response());
+        }
         let path = request.uri().path().to_owned();
         self.stage.paths.lock().unwrap().push(path.clone());
         match path.as_str() {
@@ -108,6 +117,9 @@ impl Endpoint for App {
             "/never" => {
                 let _abandoned = Abandoned(&self.stage.abandoned);
                 std::future::pending::<()>().await;
+            }
+            "/as-key" => {
+                tracing::Span::current().record("key_id", "key-7");
             }
             "/panic" => panic!("on purpose"),
             "/length" => return Ok(self.length(request.take_body()).await),

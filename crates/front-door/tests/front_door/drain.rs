@@ -62,8 +62,12 @@ async fn a_large_answer_arrives_whole_while_draining() {
 }
 
 #[tokio::test]
-async fn idle_connections_do_not_delay_the_drain() {
-    let mut door = Running::with(|config| config.deadlines.drain = Duration::from_secs(3_600)).await;
+async fn idle_connections_delay_the_drain_for_their_grace_only() {
+    let mut door = Running::with(|config| {
+        config.deadlines.drain = Duration::from_secs(3_600);
+        config.deadlines.idle_grace = Duration::from_millis(200);
+    })
+    .await;
     let mut idle = door.client().await;
     assert_eq!(idle.get("/").await.status, 200);
     let mut silent = door.client().await;
@@ -74,6 +78,77 @@ async fn idle_connections_do_not_delay_the_drain() {
     assert_eq!(door.ended().await, Drained { cut_off: 0 });
     assert_eq!(idle.closed().await, b"");
     assert_eq!(silent.closed().await, b"");
+}
+
+#[tokio::test]
+async fn idle_connection_has_one_more_request_answered_while_draining() {
+    let mut door = Running::with(|config| config.deadlines.idle_grace = Duration::from_secs(3_600)).await;
+    let mut idle = door.client().await;
+    assert!(idle.get("/").await.header("connection").is_empty());
+
+    door.stop();
+    eventually(async || Client::try_connect(door.address).await.is_err()).await;
+    let answer = idle.get("/").await;
+    assert_eq!((answer.status, answer.header("connection")), (200, vec!["close"]));
+    assert_eq!(idle.closed().await, b"");
+    assert_eq!(door.ended().await, Drained { cut_off: 0 });
+}
+
+#[tokio::test]
+async fn clients_that_keep_connections_alive_lose_no_post_at_shutdown() {
+    let mut door = Running::with_defaults().await;
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let mut client = door.client().await;
+        clients.spawn(async move {
+            loop {
+                client
+                    .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n1")
+                    .await;
+                // Fails if the connection is closed instead.
+                let answer = client.answer().await;
+                assert_eq!(answer.status, 200);
+                if answer.header("connection") == ["close"] {
+                    return;
+                }
+            }
+        });
+    }
+    eventually(async || door.stage.paths().len() > 200).await;
+    door.stop();
+    while let Some(ended) = clients.join_next().await {
+        ended.unwrap();
+    }
+    assert_eq!(door.ended().await, Drained { cut_off: 0 });
+}
+
+#[tokio::test]
+async fn clients_that_wait_for_a_place_are_told_of_the_shutdown() {
+    let mut door = Running::with(|config| config.limits.connections = Some(1)).await;
+    let mut busy = door.client().await;
+    busy.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    door.stage.is_asked("/gated").await;
+    // One waits for its place, the others in the kernel's queue.
+    let mut waiting = Vec::new();
+    for _ in 0..5 {
+        let mut client = door.client().await;
+        client
+            .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n1")
+            .await;
+        waiting.push(client);
+    }
+
+    door.stop();
+    for mut client in waiting {
+        let answer = client.answer().await;
+        assert!(answer.body.starts_with("ShuttingDown POST /length"), "{answer:?}");
+        assert_eq!((answer.status, answer.header("retry-after")), (503, vec!["5"]));
+        assert_eq!(answer.header("connection"), ["close"]);
+    }
+    assert_eq!(door.stage.paths(), ["/gated"]);
+    door.stage.open_gate();
+    assert_eq!(busy.answer().await.status, 200);
+    assert_eq!(door.ended().await, Drained { cut_off: 0 });
 }
 
 #[tokio::test]

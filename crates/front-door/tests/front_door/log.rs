@@ -140,8 +140,88 @@ async fn an_answer_that_is_cut_off_is_logged_with_its_request() {
         .send("GET /unending HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .await;
     client.closed().await;
-    let line = log.line_with("answer cut off").await;
+    let line = log.line_with("answer cut off: the application").await;
     assert!(line.contains("WARN") && line.contains(&request_id(1)), "{line}");
+}
+
+#[tokio::test]
+async fn answer_that_its_client_does_not_read_is_cut_and_logged_as_that() {
+    let (log, _guard) = Log::start();
+    let door = Running::with(|config| config.deadlines.stalled_response = Duration::from_millis(100)).await;
+    let mut client = door.client().await;
+    client
+        .send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
+    let line = log.line_with("answer cut off: its client").await;
+    assert!(line.contains("WARN") && line.contains(&request_id(1)), "{line}");
+}
+
+#[tokio::test]
+async fn health_checks_that_succeed_are_logged_at_debug() {
+    let (log, _guard) = Log::start();
+    let door = Running::with(|config| config.health_paths = &["/healthz", "/missing"]).await;
+    let mut client = door.client().await;
+    for (path, level) in [("/healthz", "DEBUG"), ("/missing", "INFO"), ("/other", "INFO")] {
+        client.get(path).await;
+        let line = log.line_with(&format!("path=\"{path}\"")).await;
+        assert!(line.contains(level), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn lines_of_a_request_have_its_id_once_and_its_key_and_trace() {
+    let (log, _guard) = Log::start();
+    let door = Running::with(|config| {
+        config.trusted_proxies.networks = vec!["127.0.0.1".parse().unwrap()];
+    })
+    .await;
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    let mut client = door.client().await;
+    client
+        .send(format!(
+            "GET /as-key HTTP/1.1\r\nHost: localhost\r\ntraceparent: 00-{trace}-b7ad6b7169203331-01\r\n\r\n"
+        ))
+        .await;
+    assert_eq!(client.answer().await.status, 200);
+    let line = log.line_with("request answered").await;
+    assert_eq!(line.matches(&request_id(1)).count(), 1, "{line}");
+    assert!(line.contains("key_id=\"key-7\""), "{line}");
+    assert!(line.contains(&format!("trace_id=\"{trace}\"")), "{line}");
+}
+
+#[tokio::test]
+async fn forwarded_header_of_an_unknown_proxy_is_warned_of_once() {
+    let (log, _guard) = Log::start();
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    client.get("/").await;
+    assert!(!log.text().contains("--trusted-proxy"));
+    for header in ["X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1"] {
+        client
+            .send(format!("GET / HTTP/1.1\r\nHost: localhost\r\n{header}\r\n\r\n"))
+            .await;
+        client.answer().await;
+    }
+    assert_eq!(log.text().matches("--trusted-proxy").count(), 1);
+    let line = log.line_with("--trusted-proxy").await;
+    assert!(line.contains("WARN") && line.contains("peer=127.0.0.1"), "{line}");
+}
+
+#[tokio::test]
+async fn trusting_everybody_is_warned_of_at_start() {
+    for (network, warned) in [("0.0.0.0/0", 1), ("::/0", 1), ("10.0.0.0/8", 0)] {
+        let (log, _guard) = Log::start();
+        let door = Running::with(|config| {
+            config.trusted_proxies.networks = vec![network.parse().unwrap()];
+        })
+        .await;
+        door.client().await.get("/").await;
+        let found = log
+            .text()
+            .matches("every address counts as a trusted proxy")
+            .count();
+        assert_eq!(found, warned, "{network}");
+    }
 }
 
 #[tokio::test]

@@ -18,6 +18,8 @@ const PATIENT: Deadlines = Deadlines {
     body: LONG,
     handler: LONG,
     response: LONG,
+    stalled_response: LONG,
+    idle_grace: LONG,
     not_ready_notice: Duration::ZERO,
     drain: LONG,
 };

@@ -1,0 +1,99 @@
+//! How many connections the memory of this process can hold.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// What a connection pins at most: unread and unsent bytes in the kernel (the receive buffer's default of 128 KiB, and
+/// [`SEND_BUFFER`](crate::door::SEND_BUFFER), which the kernel doubles), the head and body of a request (96 KiB), and
+/// hyper's own buffers (32 KiB).
+const PINNED_BY_CONNECTION: u64 = 384 * 1024;
+
+/// The memory that this process may use: the smallest limit of its control groups, or what the machine has. `None` where
+/// neither is known.
+pub(crate) fn limit() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let groups = limit_files(&groups)
+        .into_iter()
+        .filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok());
+    let machine = fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| total(&text));
+    groups.chain(machine).min()
+}
+
+/// As many connections as half of `memory` holds.
+pub(crate) fn most_connections(memory: Option<u64>) -> usize {
+    let most = memory.map_or(u64::MAX, |memory| memory / 2 / PINNED_BY_CONNECTION);
+    usize::try_from(most).unwrap_or(usize::MAX).max(1)
+}
+
+/// The files that hold the limits of the groups in `/proc/self/cgroup`, and of the groups above them (cgroups(7)).
+fn limit_files(groups: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for group in groups.lines() {
+        let mut fields = group.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+            continue;
+        };
+        let (root, file) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            _ if controllers.split(',').any(|name| name == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            }
+            _ => continue,
+        };
+        for ancestor in Path::new(path.trim_start_matches('/')).ancestors() {
+            files.push(Path::new(root).join(ancestor).join(file));
+        }
+    }
+    files
+}
+
+/// `MemTotal` of `/proc/meminfo`, in bytes.
+fn total(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_memory_is_for_connections_and_at_least_one_fits() {
+        assert_eq!(most_connections(Some(512 << 20)), 682);
+        assert_eq!(most_connections(Some(2 << 30)), 2_730);
+        assert_eq!(most_connections(Some(0)), 1);
+        assert_eq!(most_connections(None), usize::MAX);
+    }
+
+    #[test]
+    fn limits_of_a_group_and_of_those_above_it_count() {
+        assert_eq!(
+            limit_files("0::/a/b\n"),
+            [
+                "/sys/fs/cgroup/a/b/memory.max",
+                "/sys/fs/cgroup/a/memory.max",
+                "/sys/fs/cgroup/memory.max"
+            ]
+            .map(PathBuf::from)
+        );
+        assert_eq!(
+            limit_files("4:cpu,cpuacct:/x\n3:memory:/\nnonsense\n"),
+            [PathBuf::from("/sys/fs/cgroup/memory/memory.limit_in_bytes")]
+        );
+    }
+
+    #[test]
+    fn memory_of_the_machine_is_read_in_kilobytes() {
+        assert_eq!(
+            total("MemTotal:        2097152 kB\nMemFree: 1 kB\n"),
+            Some(2 << 30)
+        );
+        assert_eq!(total("MemFree: 1 kB\n"), None);
+        assert!(limit().is_none_or(|limit| limit > 0));
+    }
+}
