@@ -9,10 +9,19 @@ use poem::error::ReadBodyError;
 use poem::http::header;
 use poem::{FromRequest, Request, RequestBody};
 
+use crate::links;
 use crate::refusal::Refusal;
+use crate::viewer::Viewer;
 
-/// The most bytes of a form.
+/// The most bytes of a form of somebody who is signed in.
 const MAX_BYTES: usize = 64 * 1024;
+
+/// The most bytes of a form that are read before it is known who sends it: whoever signs in, joins or sets up needs no
+/// more, and strangers could fill the memory with more.
+const MAX_BYTES_OF_STRANGER: usize = 4 * 1024;
+
+/// The forms of people who are not signed in yet.
+const FORMS_OF_STRANGERS: [&str; 3] = [links::SIGN_IN, links::SETUP, links::JOIN];
 
 /// The fields of a form or query, each at most once.
 pub(crate) struct Fields(HashMap<String, String>);
@@ -65,13 +74,31 @@ impl<'a> FromRequest<'a> for Form {
         if !is_urlencoded(request) {
             return Err(Refusal::UnsupportedForm.into());
         }
-        let bytes = match body.take()?.into_bytes_limit(MAX_BYTES).await {
+        let most_bytes = most_bytes(request, body).await?;
+        let bytes = match body.take()?.into_bytes_limit(most_bytes).await {
             Ok(bytes) => bytes,
             Err(error) => return Err(unreadable(error).into()),
         };
         let text = std::str::from_utf8(&bytes).map_err(|_| Refusal::BadForm("The form is not text."))?;
         Ok(Self(Fields::parse(text)?))
     }
+}
+
+/// How many bytes of this form may be read. Only a form that is larger than a stranger's makes it necessary to know who
+/// sends it before it is here; who may send it at all is found out afterwards, since it may be long on its way.
+async fn most_bytes(request: &Request, body: &mut RequestBody) -> poem::Result<usize> {
+    if announced_bytes(request).is_some_and(|bytes| bytes <= MAX_BYTES_OF_STRANGER)
+        || FORMS_OF_STRANGERS.contains(&request.uri().path())
+    {
+        return Ok(MAX_BYTES_OF_STRANGER);
+    }
+    Viewer::from_request(request, body).await?;
+    Ok(MAX_BYTES)
+}
+
+/// `None` for a body that is sent in chunks, which browsers do not do with forms.
+fn announced_bytes(request: &Request) -> Option<usize> {
+    request.header(header::CONTENT_LENGTH)?.parse().ok()
 }
 
 fn is_urlencoded(request: &Request) -> bool {
