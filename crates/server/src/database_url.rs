@@ -1,9 +1,11 @@
 //! The database's URL, which may hold a password: from a variable or a file, and from a flag only without one.
 
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use percent_encoding::percent_decode_str;
 use zeroize::Zeroizing;
 
 use crate::secret::Secret;
@@ -24,6 +26,9 @@ pub(crate) const VARIABLES: [&str; 4] = [
     MIGRATION_VARIABLE,
     MIGRATION_FILE_VARIABLE,
 ];
+
+/// The most bytes of a file with a URL.
+const MAX_FILE_BYTES: usize = 16 * 1024;
 
 /// Where a URL may be given.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +66,8 @@ pub(crate) enum DatabaseUrlError {
     },
     #[error("the file {path} that {variable} names is empty: write the database's URL into it")]
     EmptyFile { variable: &'static str, path: PathBuf },
+    #[error("the file {path} that {variable} names is too long: it must hold one line, the database's URL")]
+    FileTooLong { variable: &'static str, path: PathBuf },
     #[error("the file {path} that {variable} names must hold one line, the database's URL")]
     SeveralLines { variable: &'static str, path: PathBuf },
     #[error("{MIGRATION_VARIABLE} is set, but the database is a file: set {VARIABLE}, too, or unset it")]
@@ -108,8 +115,11 @@ fn from_variables(
 
 fn from_file(variable: &'static str, path: &Path) -> Result<Option<Secret>, DatabaseUrlError> {
     let path = path.to_owned();
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => Zeroizing::new(text),
+    let text = match read_bounded(&path) {
+        Ok(text) if text.len() > MAX_FILE_BYTES => {
+            return Err(DatabaseUrlError::FileTooLong { variable, path });
+        }
+        Ok(text) => text,
         Err(source) => {
             return Err(DatabaseUrlError::UnreadableFile {
                 variable,
@@ -125,6 +135,15 @@ fn from_file(variable: &'static str, path: &Path) -> Result<Option<Secret>, Data
     }
 }
 
+/// Reads a little more than a URL can have, whatever the file is (it may be a device, or a log).
+fn read_bounded(path: &Path) -> io::Result<Zeroizing<String>> {
+    let mut text = Zeroizing::new(String::with_capacity(MAX_FILE_BYTES + 1));
+    File::open(path)?
+        .take(MAX_FILE_BYTES as u64 + 1)
+        .read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Whether a text may hold a password: `user:password@` before the host, or `password=` as parameter. Rather too
 /// often than not.
 fn holds_password(url: &str) -> bool {
@@ -133,7 +152,17 @@ fn holds_password(url: &str) -> bool {
         .map_or(url, |(_, rest)| rest)
         .rsplit_once('@')
         .map(|(user_and_password, _)| user_and_password);
-    before_host.is_some_and(|text| text.contains(':')) || url.to_ascii_lowercase().contains("password=")
+    before_host.is_some_and(|text| text.contains(':')) || names_password(url)
+}
+
+/// Whether a parameter is named `password`, also percent-encoded, and with space before its `=`.
+fn names_password(url: &str) -> bool {
+    let decoded = Zeroizing::new(percent_decode_str(url).decode_utf8_lossy().into_owned());
+    [url, &decoded].into_iter().any(|text| {
+        let mut text = text.to_ascii_lowercase();
+        text.retain(|character| !character.is_whitespace());
+        text.contains("password=")
+    })
 }
 
 #[cfg(test)]
@@ -176,6 +205,9 @@ mod tests {
             "postgres://me:s3/cret@host/db",
             "postgres://me@host/db?password=s3cret",
             "host=localhost PASSWORD=s3cret",
+            "host=localhost password = s3cret",
+            "postgres://me@host/db?pass%77ord=s3cret",
+            "postgres://me@host/db?%70%41SSWORD%3Ds3cret",
         ] {
             let error = resolved(Some(url), &[]).unwrap_err();
             assert!(matches!(error, DatabaseUrlError::PasswordInFlag), "{url}");
@@ -229,6 +261,11 @@ mod tests {
         assert!(matches!(
             from_file().unwrap_err(),
             DatabaseUrlError::SeveralLines { .. }
+        ));
+        std::fs::write(&file, URL.repeat(1_000)).unwrap();
+        assert!(matches!(
+            from_file().unwrap_err(),
+            DatabaseUrlError::FileTooLong { .. }
         ));
         std::fs::write(&file, format!("{URL}\n")).unwrap();
         assert_eq!(from_file().unwrap().as_deref(), Some(URL));
