@@ -1,6 +1,7 @@
 //! Why a request gets no page of its own, and the answer it gets instead.
 
 use std::error::Error;
+use std::sync::Arc;
 
 use keyward_domain::administration::ports::MomentNotSettled;
 use keyward_domain::keys::ListKeysError;
@@ -155,6 +156,12 @@ impl Refusal {
                      you make it again. A key whose token you did not see is of no use: revoke it and create another.",
                 )
                 .into_response(request_id),
+            // Not logged for each request: it is left with the answer, for whoever serves the console.
+            Self::Storage(error @ StorageError::Unavailable(_)) => {
+                let mut response = error_page(status, request_id);
+                response.extensions_mut().insert(Arc::new(error));
+                response
+            }
             Self::NotFound
             | Self::BadAddress
             | Self::UnsupportedForm
@@ -170,7 +177,8 @@ impl Refusal {
     /// What the operator should know of; the others are the visitor's own business.
     pub(crate) fn log(&self) {
         let status = self.status();
-        if status.is_server_error() {
+        let is_outage = matches!(self, Self::Storage(StorageError::Unavailable(_)));
+        if status.is_server_error() && !is_outage {
             tracing::error!(
                 error = causes(self),
                 status = status.as_u16(),
@@ -185,8 +193,12 @@ pub(crate) fn causes(error: &dyn Error) -> String {
     let mut causes = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
-        causes.push_str(": ");
-        causes.push_str(&cause.to_string());
+        let reason = cause.to_string();
+        // Some errors repeat their cause in their own words.
+        if !causes.contains(&reason) {
+            causes.push_str(": ");
+            causes.push_str(&reason);
+        }
         next = cause.source();
     }
     causes

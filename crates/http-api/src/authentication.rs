@@ -5,6 +5,7 @@ use poem::http::header;
 use poem::{Request, RequestBody};
 use poem_openapi::registry::{MetaSecurityScheme, Registry};
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
+use tracing::{Span, field};
 
 use crate::problem::{Code, Problem};
 use crate::request_id::client_address;
@@ -60,7 +61,10 @@ impl<'a> ApiExtractor<'a> for Authenticated {
             .data::<Authenticate>()
             .ok_or_else(|| Problem::internal("the endpoint was built without Authenticate"))?;
         match authenticate.caller(token, client_address(request)).await {
-            Ok(caller) => Ok(Self(caller)),
+            Ok(caller) => {
+                Span::current().record("key_id", field::display(caller.api_key.id));
+                Ok(Self(caller))
+            }
             Err(AuthenticateError::InvalidToken) => Err(Problem::from(Code::InvalidToken).into()),
             Err(AuthenticateError::Storage(error)) => Err(Problem::from(error).into()),
         }

@@ -30,5 +30,5 @@ mod service;
 
 pub use base_url::BaseUrl;
 pub use document::document;
-pub use problem::problem_response;
+pub use problem::{problem_response, unavailable_response};
 pub use service::HttpApi;

@@ -12,7 +12,7 @@ use poem_openapi::types::{ToJSON, Type};
 use poem_openapi::{ApiResponse, Object};
 
 pub(crate) use answer::ProblemAnswers;
-pub use answer::problem_response;
+pub use answer::{problem_response, unavailable_response};
 pub(crate) use code::{Code, Facts};
 pub(crate) use page::problem_page;
 

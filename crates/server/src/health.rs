@@ -6,8 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use keyward_domain::ports::StorageError;
 use keyward_front_door::Readiness;
+use keyward_http_api::{BaseUrl, unavailable_response};
 use poem::Response;
-use poem::http::{StatusCode, header};
+use poem::http::header;
 use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
@@ -20,9 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long an answer of the storage is repeated, so that asking often costs it nothing: anybody may ask.
 const FRESH_FOR: Duration = Duration::from_secs(1);
-
-/// Seconds after which it may be worth asking again.
-const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// What can say whether the storage is fit for use.
 #[async_trait]
@@ -116,24 +114,12 @@ pub(crate) fn ready_response() -> Response {
 }
 
 /// The server wants no requests: a problem (RFC 9457), as everywhere, and none that leaves an outcome unknown.
-pub(crate) fn not_ready_response(obstacle: NotReady, request_id: &str) -> Response {
-    let problem = json!({
-        "type": "/problems/unavailable",
-        "title": "Not available",
-        "status": StatusCode::SERVICE_UNAVAILABLE.as_u16(),
-        "detail": match obstacle {
-            NotReady::Leaving => "The server is about to end.",
-            NotReady::Storage => "The storage does not answer, or lacks migrations.",
-        },
-        "code": "unavailable",
-        "requestId": request_id,
-    });
-    Response::builder()
-        .status(StatusCode::SERVICE_UNAVAILABLE)
-        .content_type("application/problem+json")
-        .header(header::CACHE_CONTROL, "no-store")
-        .header(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
-        .body(problem.to_string())
+pub(crate) fn not_ready_response(obstacle: NotReady, request_id: &str, base_url: &BaseUrl) -> Response {
+    let detail = match obstacle {
+        NotReady::Leaving => "The server is about to end.",
+        NotReady::Storage => "The storage does not answer, or lacks migrations.",
+    };
+    unavailable_response(detail, request_id, base_url)
 }
 
 fn status_response(status: &str) -> Response {

@@ -12,7 +12,7 @@
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
 //! | what goes on beside the requests | [`last_use_writer`], [`retention_job`], [`removal`], [`schema_watch`] |
 //! | made-up data for a look around | [`demo`] |
-//! | beginning and end | [`storage`], [`data_directory`], [`health`], [`shutdown`] |
+//! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`] |
 
 mod clock;
 mod commands;
@@ -26,6 +26,7 @@ mod last_use_writer;
 mod logging;
 mod new_password;
 mod options;
+mod outage;
 mod output;
 mod password_hasher;
 mod program;

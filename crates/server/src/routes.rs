@@ -1,18 +1,29 @@
 //! Which interface answers which path.
 
+use std::sync::Arc;
+
 use keyward_console::error_page;
-use keyward_front_door::{REQUEST_ID, Refused};
-use keyward_http_api::{BaseUrl, problem_response};
+use keyward_domain::ports::StorageError;
+use keyward_front_door::{REQUEST_ID, Refusal, Refused};
+use keyward_http_api::{BaseUrl, problem_response, unavailable_response};
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method, StatusCode, header};
 use poem::{Endpoint, EndpointExt, Request, Response};
 
 use crate::health::{Health, live_response, not_ready_response, ready_response};
+use crate::outage::Outages;
 use crate::wanted_format::wants_json;
+
+/// What only health checks ask for.
+pub(crate) const HEALTH_PATHS: &[&str] = &[LIVE, READY];
+
+const LIVE: &str = "/healthz";
+const READY: &str = "/readyz";
 
 /// Everything that is served: health, the HTTP API, and the console on all other paths.
 pub(crate) struct Routes {
     health: Health,
+    outages: Outages,
     base_url: BaseUrl,
     http_api: BoxEndpoint<'static, Response>,
     console: BoxEndpoint<'static, Response>,
@@ -21,12 +32,14 @@ pub(crate) struct Routes {
 impl Routes {
     pub(crate) fn new(
         health: Health,
+        outages: Outages,
         base_url: BaseUrl,
         http_api: impl Endpoint + 'static,
         console: impl Endpoint + 'static,
     ) -> Self {
         Self {
             health,
+            outages,
             base_url,
             http_api: http_api.map_to_response().boxed(),
             console: console.map_to_response().boxed(),
@@ -43,19 +56,31 @@ impl Endpoint for Routes {
                 Probe::Live => Ok(live_response()),
                 Probe::Ready => Ok(match self.health.readiness().await {
                     Ok(()) => ready_response(),
-                    Err(obstacle) => not_ready_response(obstacle, request_id(&request)),
+                    Err(obstacle) => not_ready_response(obstacle, request_id(&request), &self.base_url),
                 }),
             },
             Interface::Health(_) => Ok(method_not_allowed(request_id(&request), &self.base_url)),
-            Interface::HttpApi => self.http_api.call(request).await,
+            Interface::HttpApi => self.noting_outage(self.http_api.call(request).await),
             // A program that mistook the path is told so in its own words, and is not led to the sign-in page.
             Interface::Console if wants_json(&request) => Ok(problem_response(
                 StatusCode::NOT_FOUND,
                 request_id(&request),
                 &self.base_url,
             )),
-            Interface::Console => self.console.call(request).await,
+            Interface::Console => self.noting_outage(self.console.call(request).await),
         }
+    }
+}
+
+impl Routes {
+    /// An adapter leaves with its answer that the storage was unavailable.
+    fn noting_outage(&self, mut answered: poem::Result<Response>) -> poem::Result<Response> {
+        if let Ok(response) = &mut answered
+            && let Some(cause) = response.extensions_mut().remove::<Arc<StorageError>>()
+        {
+            self.outages.request_failed(&cause);
+        }
+        answered
     }
 }
 
@@ -63,6 +88,9 @@ impl Endpoint for Routes {
 pub(crate) fn refusal_response(refused: &Refused<'_>, base_url: &BaseUrl) -> Response {
     let status = refused.refusal.status();
     match Interface::of(refused.uri.path()) {
+        Interface::HttpApi | Interface::Health(_) if refused.refusal == Refusal::ShuttingDown => {
+            unavailable_response("The server is about to end.", refused.request_id, base_url)
+        }
         Interface::HttpApi | Interface::Health(_) => problem_response(status, refused.request_id, base_url),
         Interface::Console => error_page(status, refused.request_id),
     }
@@ -85,8 +113,8 @@ enum Probe {
 impl Interface {
     fn of(path: &str) -> Self {
         match path {
-            "/healthz" => Self::Health(Probe::Live),
-            "/readyz" => Self::Health(Probe::Ready),
+            LIVE => Self::Health(Probe::Live),
+            READY => Self::Health(Probe::Ready),
             "/api" | "/docs" | "/openapi.json" => Self::HttpApi,
             _ if path.starts_with("/api/") || path.starts_with("/docs/") => Self::HttpApi,
             _ if path.starts_with("/problems/") => Self::HttpApi,

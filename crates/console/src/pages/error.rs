@@ -3,13 +3,10 @@
 use askama::Template;
 use keyward_domain::organization::Organization;
 use poem::Response;
-use poem::http::{HeaderValue, StatusCode, header};
+use poem::http::StatusCode;
 
 use crate::pages::user_menu::Link;
 use crate::{headers, links};
-
-/// Seconds after which another try may succeed.
-const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -82,9 +79,6 @@ impl<'a> ErrorPage<'a> {
         };
         let response_headers = response.headers_mut();
         headers::set(response_headers);
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            response_headers.insert(header::RETRY_AFTER, RETRY_AFTER);
-        }
         response
     }
 }

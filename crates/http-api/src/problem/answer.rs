@@ -1,5 +1,9 @@
 //! How problems, and the errors of the framework, become answers.
 
+use std::error::Error;
+use std::sync::Arc;
+
+use keyward_domain::ports::StorageError;
 use poem::error::{MethodNotAllowedError, NotFoundError, ParsePathError};
 use poem::http::{HeaderValue, StatusCode, header};
 use poem::{Endpoint, IntoResponse, Request, Response};
@@ -10,9 +14,6 @@ use crate::base_url::BaseUrl;
 use crate::request_id::request_id;
 use crate::routes::Routes;
 
-/// Seconds after which a client may try again. Storage that failed over is back by then.
-const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
-
 /// The problem for an error that was found outside the API, where only its status is known.
 ///
 /// The answer has the status, the body and the headers that belong to the problem. A 503 says `outcome_unknown`,
@@ -20,6 +21,12 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 #[must_use]
 pub fn problem_response(status: StatusCode, request_id: &str, base_url: &BaseUrl) -> Response {
     Problem::from(Code::of_status(status)).into_answer(request_id, base_url)
+}
+
+/// The problem `unavailable`: nothing was changed, and the same request may succeed later.
+#[must_use]
+pub fn unavailable_response(detail: &str, request_id: &str, base_url: &BaseUrl) -> Response {
+    Problem::with_detail(Code::Unavailable, detail).into_answer(request_id, base_url)
 }
 
 /// Answers every error of an endpoint with a problem, the framework's own errors included.
@@ -52,9 +59,13 @@ impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
         let allow = error
             .is::<MethodNotAllowedError>()
             .then(|| self.routes.allowed_methods(&path));
-        let problem = Problem::from_framework(error, &path);
-        problem.log(&request_id);
+        let mut problem = Problem::from_framework(error, &path);
+        let outage = problem.take_outage();
+        problem.log();
         let mut answer = problem.into_answer(&request_id, &self.base_url);
+        if let Some(error) = outage {
+            answer.extensions_mut().insert(error);
+        }
         if let Some(Ok(allow)) = allow.as_deref().map(HeaderValue::from_str) {
             answer.headers_mut().insert(header::ALLOW, allow);
         }
@@ -81,22 +92,33 @@ impl Problem {
         }
     }
 
+    /// That the storage was unavailable, which is not logged for each request: it is left with the answer, for whoever
+    /// serves the API.
+    fn take_outage(&mut self) -> Option<Arc<StorageError>> {
+        let (outage, source) = match self.source.take()?.downcast::<StorageError>() {
+            Ok(error) if matches!(*error, StorageError::Unavailable(_)) => (Some(Arc::from(error)), None),
+            Ok(error) => (None, Some(error as Box<dyn Error + Send + Sync>)),
+            Err(source) => (None, Some(source)),
+        };
+        self.source = source;
+        outage
+    }
+
     /// Clients are told only the kind of a failure; whoever runs the service finds its cause here.
-    fn log(&self, request_id: &str) {
+    fn log(&self) {
         let Some(source) = &self.source else { return };
         let mut causes = source.to_string();
         let mut next = source.source();
         while let Some(cause) = next {
-            causes.push_str(": ");
-            causes.push_str(&cause.to_string());
+            let reason = cause.to_string();
+            // Some errors repeat their cause in their own words.
+            if !causes.contains(&reason) {
+                causes.push_str(": ");
+                causes.push_str(&reason);
+            }
             next = cause.source();
         }
-        tracing::error!(
-            request_id,
-            code = self.code.facts().word,
-            error = causes,
-            "request failed"
-        );
+        tracing::error!(code = self.code.facts().word, error = causes, "request failed");
     }
 
     fn into_answer(self, request_id: &str, base_url: &BaseUrl) -> Response {
@@ -117,9 +139,6 @@ impl Problem {
                 let challenge = HeaderValue::from_static("Bearer error=\"invalid_token\"");
                 headers.insert(header::WWW_AUTHENTICATE, challenge);
             }
-            Code::Unavailable | Code::OutcomeUnknown => {
-                headers.insert(header::RETRY_AFTER, RETRY_AFTER);
-            }
             Code::MalformedRequest
             | Code::MalformedQuery
             | Code::KeyMayNotManageKeys
@@ -133,6 +152,9 @@ impl Problem {
             | Code::BodyTooLarge
             | Code::UnsupportedMediaType
             | Code::InvalidFields
+            // The front door adds `Retry-After` to every 503.
+            | Code::Unavailable
+            | Code::OutcomeUnknown
             | Code::Internal => {}
         }
         answer

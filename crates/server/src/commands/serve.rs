@@ -22,11 +22,12 @@ use crate::demo::Demo;
 use crate::health::Health;
 use crate::last_use_writer::LastUseWriter;
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions};
+use crate::outage::Outages;
 use crate::output;
 use crate::program;
 use crate::public_url;
 use crate::retention_job::RetentionJob;
-use crate::routes::{Routes, refusal_response};
+use crate::routes::{HEALTH_PATHS, Routes, refusal_response};
 use crate::schema_watch::{SchemaProbe, SchemaWatch};
 use crate::shutdown::ShutdownSignals;
 use crate::storage;
@@ -94,6 +95,7 @@ impl Server {
             limits: limits(&options.limits),
             trusted_proxies: trusted_proxies(options.proxies),
             https: public_url.is_https(),
+            health_paths: HEALTH_PATHS,
             error_pages: Arc::new({
                 let base_url = base_url.clone();
                 move |refused: &Refused<'_>| refusal_response(refused, &base_url)
@@ -110,6 +112,13 @@ impl Server {
         let key_limit = KeyLimit(options.limits.key_limit);
         let routes = Routes::new(
             Health::new(front_door.readiness(), store.clone()),
+            Outages::new({
+                let store = Arc::clone(&store);
+                move || {
+                    let store = Arc::clone(&store);
+                    async move { store.is_ready().await.is_ok() }
+                }
+            }),
             base_url.clone(),
             composition.http_api(key_limit, base_url).endpoint(),
             composition

@@ -75,7 +75,8 @@ pub(crate) struct LimitOptions {
     #[arg(long, env = "KEYWARD_KEY_LIMIT", value_name = "NUMBER", default_value_t = 100,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_env_values = true)]
     pub(crate) key_limit: u32,
-    /// The most connections at once; further ones wait. Default: as many as the limit of open files allows
+    /// The most connections at once; further ones wait. Default: as many as the limit of open files allows and half of the
+    /// memory holds
     #[arg(
         long,
         env = "KEYWARD_MAX_CONNECTIONS",
@@ -84,7 +85,7 @@ pub(crate) struct LimitOptions {
     )]
     pub(crate) max_connections: Option<usize>,
     /// How long a connection may stay open between two requests; a proxy in front must close its own sooner
-    #[arg(long, env = "KEYWARD_KEEP_ALIVE_TIMEOUT", value_name = "SECONDS", default_value = "75",
+    #[arg(long, env = "KEYWARD_KEEP_ALIVE_TIMEOUT", value_name = "SECONDS", default_value = "300",
           value_parser = seconds_above_zero, hide_env_values = true)]
     pub(crate) keep_alive_timeout: Duration,
     /// How long to go on accepting connections after SIGTERM while /readyz says no, so that a load balancer turns away

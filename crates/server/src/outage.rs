@@ -1,0 +1,143 @@
+//! The log of an outage of the storage: a line when it begins, and one when it ends, with how many requests failed between
+//! them. A line for each request would fill the log.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use keyward_domain::ports::StorageError;
+use tokio::time::{Instant, sleep};
+use tracing::{error, info};
+
+use crate::failure_sentence::sentence;
+
+/// How often the storage is asked whether it is back.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
+
+type Probe = dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync;
+
+/// What is known of the storage's failures.
+#[derive(Clone)]
+pub(crate) struct Outages {
+    /// Whether the storage answers.
+    probe: Arc<Probe>,
+    current: Arc<Mutex<Option<Outage>>>,
+}
+
+/// One that has not ended.
+struct Outage {
+    since: Instant,
+    failed_requests: u64,
+}
+
+impl Outages {
+    pub(crate) fn new<P: Future<Output = bool> + Send + 'static>(
+        probe: impl Fn() -> P + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            probe: Arc::new(move || Box::pin(probe())),
+            current: Arc::default(),
+        }
+    }
+
+    /// A request was answered 503 because of this.
+    pub(crate) fn request_failed(&self, cause: &StorageError) {
+        let mut current = self.current();
+        if let Some(outage) = &mut *current {
+            outage.failed_requests = outage.failed_requests.saturating_add(1);
+            return;
+        }
+        *current = Some(Outage {
+            since: Instant::now(),
+            failed_requests: 1,
+        });
+        drop(current);
+        error!(
+            cause = sentence(cause),
+            "storage unavailable: requests that need it are answered 503"
+        );
+        tokio::spawn(self.clone().watch());
+    }
+
+    /// Waits for its end.
+    async fn watch(self) {
+        loop {
+            sleep(PROBE_INTERVAL).await;
+            if (self.probe)().await {
+                break;
+            }
+        }
+        if let Some(Outage {
+            since,
+            failed_requests,
+        }) = self.current().take()
+        {
+            let seconds = since.elapsed().as_secs_f64();
+            info!(failed_requests, seconds, "storage available again");
+        }
+    }
+
+    fn current(&self) -> MutexGuard<'_, Option<Outage>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Log {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn outage_is_logged_at_its_begin_and_its_end_with_the_requests_that_failed() {
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let is_back = Arc::new(AtomicBool::new(false));
+        let outages = Outages::new({
+            let is_back = Arc::clone(&is_back);
+            move || std::future::ready(is_back.load(Ordering::Relaxed))
+        });
+        let cause = StorageError::Unavailable("connection refused".into());
+        for _ in 0..1_000 {
+            outages.request_failed(&cause);
+        }
+        sleep(Duration::from_secs(5)).await;
+        outages.request_failed(&cause);
+        assert_eq!(log.text().lines().count(), 1, "{}", log.text());
+        assert_eq!(log.text().matches("connection refused").count(), 1);
+
+        is_back.store(true, Ordering::Relaxed);
+        sleep(Duration::from_secs(2)).await;
+        let text = log.text();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.contains("failed_requests=1001"), "{text}");
+        // The next one is told anew.
+        outages.request_failed(&cause);
+        assert_eq!(log.text().lines().count(), 3);
+    }
+}
