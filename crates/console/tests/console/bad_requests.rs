@@ -88,11 +88,18 @@ async fn large_form_of_a_stranger_is_not_read() {
     let (running, _) = Running::with_ada().await;
     let large = format!("username=ada&password={}", "x".repeat(4 * 1024));
     for path in ["/sign-in", "/join", "/setup"] {
-        assert_eq!(running.visitor().post_body(path, large.clone()).await.status, 413, "{path}");
+        assert_eq!(
+            running.visitor().post_body(path, large.clone()).await.status,
+            413,
+            "{path}"
+        );
     }
     for path in [NEW, "/sign-out", "/account/password"] {
         let answer = running.visitor().post_body(path, large.clone()).await;
-        assert!(answer.header("location").starts_with("/sign-in"), "{path}: {answer:?}");
+        assert!(
+            answer.header("location").starts_with("/sign-in"),
+            "{path}: {answer:?}"
+        );
     }
 }
 

@@ -62,7 +62,7 @@ async fn only_a_trusted_proxy_is_believed_about_the_client() {
         ),
     ] {
         let mut server = Server::start(database.url(), arguments);
-        server.ask("GET", "/healthz", &["X-Forwarded-For: 192.0.2.7"], "");
+        server.ask("GET", "/sign-in", &["X-Forwarded-For: 192.0.2.7"], "");
         assert_eq!(
             server.event("request answered")["client"],
             client,

@@ -37,10 +37,24 @@ async fn health_answers_head_and_refuses_other_methods() {
     for path in ["/healthz", "/readyz"] {
         let head = server.ask("HEAD", path, &[], "");
         assert_eq!((head.status, head.body.as_str()), (200, ""), "{path}");
-        let post = server.ask("POST", path, &[], "");
-        assert_eq!(post.status, 405, "{path}");
-        assert_eq!(post.header("allow"), Some("GET, HEAD"));
-        assert_eq!(post.json()["code"], "method_not_allowed");
+        for method in ["POST", "TRACE"] {
+            let other = server.ask(method, path, &[], "");
+            assert_eq!(other.status, 405, "{method} {path}");
+            assert_eq!(other.header("allow"), Some("GET, HEAD"), "{method} {path}");
+            assert_eq!(other.json()["code"], "method_not_allowed");
+        }
+    }
+    for (path, allow) in [
+        ("/sign-in", "GET, HEAD, POST"),
+        ("/api/v1/user/api-keys", "GET, HEAD, POST"),
+        ("/api/v1/%75ser", "GET, HEAD"),
+    ] {
+        let trace = server.ask("TRACE", path, &[], "");
+        assert_eq!(
+            (trace.status, trace.header("allow")),
+            (405, Some(allow)),
+            "{path}"
+        );
     }
 }
 
@@ -85,6 +99,24 @@ async fn a_database_that_goes_away_makes_the_server_unready_and_not_dead() {
     database.accept_connections().await.unwrap();
     until(&server, 200);
     server.event("ready again");
+}
+
+#[tokio::test]
+async fn outage_of_the_database_is_one_line_at_its_begin_and_one_at_its_end() {
+    let database = database().await;
+    let mut server = Server::start(database.url(), &[]);
+    database.refuse_connections().await.unwrap();
+    let token = format!("Authorization: Bearer kwp_{}2wjyrI", "0".repeat(32));
+    for _ in 0..20 {
+        assert_eq!(server.ask("GET", "/api/v1/user", &[&token], "").status, 503);
+    }
+    database.accept_connections().await.unwrap();
+    let end = server.event("storage available again");
+    assert_eq!(end["failed_requests"], 20, "{end}");
+    server.signal(Signal::TERM);
+    let (_, log) = server.ended();
+    assert_eq!(log.matches("storage unavailable").count(), 1, "{log}");
+    assert_eq!(log.matches("\"level\":\"ERROR\"").count(), 1, "{log}");
 }
 
 fn until(server: &Server, status: u16) -> HttpAnswer {
