@@ -25,7 +25,9 @@ async fn a_generated_typescript_client_uses_keys_and_projects() {
     let mut generate = node("openapi-typescript/bin/cli.js");
     run(generate.arg(document()).arg("-o").arg(folder.join("v1.ts"))).await;
     run(node("typescript/bin/tsc").arg("--project").arg(&folder)).await;
-    works(Command::new("node").arg(folder.join("client.js"))).await;
+    let client = folder.join("client.js");
+    works(Command::new("node").arg(&client)).await;
+    works(later_version().arg("node").arg(&client)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -45,7 +47,17 @@ async fn a_generated_python_client_uses_keys_and_projects() {
         .arg(folder.join("keyward_api_client"))
         .env("PATH", std::env::join_paths(path).expect("a PATH"));
     run(&mut generate).await;
-    works(Command::new(programs.join("python")).arg(folder.join("client.py"))).await;
+    let (python, client) = (programs.join("python"), folder.join("client.py"));
+    works(Command::new(&python).arg(&client)).await;
+    works(later_version().arg(&python).arg(&client)).await;
+}
+
+/// Runs a program against a service that answers as a later version might, with members and words that the document does
+/// not have yet.
+fn later_version() -> Command {
+    let mut command = Command::new("python3");
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/later_version.py"));
+    command
 }
 
 /// Runs a program with a key of its own, and fails unless it reaches its end.
