@@ -199,13 +199,13 @@ impl World {
                 assert_eq!(limit, LIMIT);
                 assert_eq!(self.valid_keys(person), LIMIT.0 as usize);
             }
+            // The model's limit is far below the longest line.
             Err(
                 error @ (IssueKeyError::MayNotManageKeys
                 | IssueKeyError::AlreadyCreated(_)
+                | IssueKeyError::TreeTooDeep
                 | IssueKeyError::Storage(_)),
-            ) => {
-                panic!("{error}")
-            }
+            ) => panic!("{error}"),
         }
     }
 
