@@ -78,15 +78,20 @@ pub async fn export(from: &dyn Transfer, output: impl Write + Send + 'static) ->
         .map_err(ExportError::Unwritable)
 }
 
-/// Reads an export into an empty database: all of it or nothing. Says how many rows there were.
+/// Reads an export into an empty database: all of it or nothing. Says how many rows there were. A password hash is taken
+/// only if checking a password against it is affordable.
 ///
 /// # Errors
 /// See [`ImportError`].
-pub async fn import(to: &dyn Transfer, input: impl Read + Send + 'static) -> Result<Counts, ImportError> {
+pub async fn import(
+    to: &dyn Transfer,
+    input: impl Read + Send + 'static,
+    is_affordable: fn(&str) -> bool,
+) -> Result<Counts, ImportError> {
     let first_line = FirstLine::of_this_version().map_err(StorageError::Defect)?;
     let (sender, rows) = rows::from_stream();
     // Not waited for: when the database has refused, it may wait for input that never comes.
-    spawn_blocking(move || reading::read_all(input, &first_line, &sender));
+    spawn_blocking(move || reading::read_all(input, &first_line, is_affordable, &sender));
     to.receive_rows(rows).await
 }
 

@@ -16,6 +16,7 @@ use tokio::task;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
+pub(crate) use argon2id::is_affordable;
 use argon2id::{NOBODYS_HASH, SALT_BYTES, WorkingMemory};
 
 /// How long a password waits for its turn: well below the deadline of a request.

@@ -41,6 +41,12 @@ pub(crate) struct Bytes(pub(super) Vec<u8>);
 #[serde(transparent)]
 pub(crate) struct Words(String);
 
+impl Words {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Yes or no.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Bool)]

@@ -66,6 +66,17 @@ pub enum InvalidExport {
         /// The byte in it, counted from 1.
         column: usize,
     },
+    /// Each sign-in would cost whatever the export says.
+    #[error(
+        "line {line}: checking a password against the hash in users.password_hash of {user} costs more than against a hash \
+         of Keyward's, so it is none"
+    )]
+    ExcessiveHash {
+        /// The line, counted from 1.
+        line: u64,
+        /// Whose hash it is.
+        user: String,
+    },
     /// No export has such a line.
     #[error("line {line} is longer than any line of an export")]
     LongLine {

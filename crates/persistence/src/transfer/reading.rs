@@ -14,12 +14,18 @@ use super::tables::Row;
 const MOST_BYTES_OF_A_LINE: u64 = 1024 * 1024;
 
 /// Reads an export to its end, or to what is wrong with it, for as long as somebody takes the rows.
-pub(super) fn read_all(input: impl Read, of_this_version: &FirstLine, rows: &RowsFromStream) {
+pub(super) fn read_all(
+    input: impl Read,
+    of_this_version: &FirstLine,
+    is_affordable: fn(&str) -> bool,
+    rows: &RowsFromStream,
+) {
     let mut export = Reading {
         input: BufReader::new(input),
         number: 0,
         line: Vec::new(),
         is_last_line: false,
+        is_affordable,
         before: Before::default(),
     };
     let mut arrival = export.first_line(of_this_version).and_then(|()| export.next());
@@ -39,6 +45,8 @@ struct Reading<R> {
     /// That line, with its end.
     line: Vec<u8>,
     is_last_line: bool,
+    /// Whether checking a password against this hash costs no more than against any other.
+    is_affordable: fn(&str) -> bool,
     /// What came before the last line.
     before: Before,
 }
@@ -69,6 +77,7 @@ impl<R: Read> Reading<R> {
                 self.is_last_line = true;
             } else {
                 let row: Row = self.parse()?;
+                self.check(&row)?;
                 self.before.rows.add(&row);
                 self.before.digest.update(&self.line);
                 batch.rows.push(row);
@@ -78,6 +87,18 @@ impl<R: Read> Reading<R> {
             self.end()
         } else {
             Ok(Arrival::Rows(batch))
+        }
+    }
+
+    fn check(&self, row: &Row) -> Result<(), InvalidExport> {
+        match row {
+            Row::users(user) if !(self.is_affordable)(user.password_hash()) => {
+                Err(InvalidExport::ExcessiveHash {
+                    line: self.number,
+                    user: user.id(),
+                })
+            }
+            _ => Ok(()),
         }
     }
 

@@ -151,3 +151,13 @@ records! {
         setup_link_expires_at: Option<Moment>,
     }
 }
+
+impl User {
+    pub(super) fn id(&self) -> String {
+        self.id.to_string()
+    }
+
+    pub(super) fn password_hash(&self) -> &str {
+        self.password_hash.as_str()
+    }
+}

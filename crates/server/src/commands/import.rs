@@ -7,6 +7,7 @@ use keyward_persistence::transfer::{self, ImportError};
 use super::Failure;
 use crate::options::StorageOptions;
 use crate::output;
+use crate::password_hasher::is_affordable;
 use crate::storage;
 
 /// Reads it from standard input. Nobody may serve a data directory meanwhile: what a server was asked while the database
@@ -16,7 +17,9 @@ pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
         return Err(Failure::ImportFromTerminal);
     }
     let (store, _serving_right) = storage::open_to_import(&options.database).await?;
-    let rows = transfer::import(&*store, io::stdin()).await.map_err(failure)?;
+    let rows = transfer::import(&*store, io::stdin(), is_affordable)
+        .await
+        .map_err(failure)?;
     output::tell(&format!("Imported rows: {rows}."));
     Ok(())
 }

@@ -34,6 +34,18 @@ pub(super) fn hash(password: &[u8], salt: [u8; SALT_BYTES], memory: &mut Working
     Ok(hash.to_string())
 }
 
+/// Whether checking a password against this hash costs no more than against one of ours. What is no hash at all costs
+/// nothing: no password matches it.
+pub(crate) fn is_affordable(phc_string: &str) -> bool {
+    let Ok(hash) = PasswordHash::new(phc_string) else {
+        return true;
+    };
+    match Params::try_from(&hash) {
+        Ok(parameters) => refuse_excessive(&parameters).is_ok(),
+        Err(_) => true,
+    }
+}
+
 /// Whether this is the password of the hash, at the costs that the hash names.
 pub(super) fn verify(password: &[u8], phc_string: &str, memory: &mut WorkingMemory) -> Result<bool> {
     let hash = PasswordHash::new(phc_string)?;
@@ -46,8 +58,22 @@ pub(super) fn verify(password: &[u8], phc_string: &str, memory: &mut WorkingMemo
     let salt = hash.salt.ok_or(Error::SaltInvalid)?;
     let expected = hash.hash.ok_or(Error::EncodingInvalid)?;
     let parameters = Params::try_from(&hash)?;
+    refuse_excessive(&parameters)?;
     // `Output` compares in constant time.
     Ok(output(password, &salt, &parameters, memory)? == expected)
+}
+
+/// Whoever can write a hash into the database, or into an export, must not choose what checking a password costs: neither
+/// more memory than a hash of ours takes, nor more work.
+fn refuse_excessive(parameters: &Params) -> Result<()> {
+    let work = u64::from(parameters.m_cost()) * u64::from(parameters.t_cost());
+    if parameters.m_cost() > MEMORY {
+        Err(Error::ParamInvalid { name: "m" })
+    } else if work > u64::from(MEMORY) * u64::from(PASSES) {
+        Err(Error::ParamInvalid { name: "t" })
+    } else {
+        Ok(())
+    }
 }
 
 fn output(password: &[u8], salt: &[u8], parameters: &Params, memory: &mut WorkingMemory) -> Result<Output> {
@@ -101,6 +127,23 @@ mod tests {
                 "{phc_string}"
             );
         }
+    }
+
+    #[test]
+    fn costs_above_ours_are_refused_before_any_memory_is_taken() {
+        for costs in [
+            "m=4294967295,t=1,p=1",
+            "m=19457,t=1,p=1",
+            "m=19456,t=3,p=1",
+            "m=8,t=4294967295,p=1",
+        ] {
+            let hash = NOBODYS_HASH.replace("m=19456,t=2,p=1", costs);
+            let mut memory = Vec::new();
+            assert!(verify(PASSWORD, &hash, &mut memory).is_err(), "{costs}");
+            assert_eq!(memory.len(), 0, "{costs}");
+            assert!(!is_affordable(&hash), "{costs}");
+        }
+        assert!(is_affordable(NOBODYS_HASH));
     }
 
     #[test]

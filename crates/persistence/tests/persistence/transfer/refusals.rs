@@ -3,7 +3,7 @@
 use keyward_persistence::transfer::ImportError;
 
 use crate::database::Database;
-use crate::transfer::everything::{everything, export_of, finished, installation, rows};
+use crate::transfer::everything::{everything, export_of, finished, id, installation, rows};
 
 /// The sentence and what the database says, of a refusal that changed nothing.
 async fn refusal(database: &Database, export: impl Into<Vec<u8>>) -> String {
@@ -86,6 +86,37 @@ async fn an_export_that_was_altered_is_refused() {
             line.replace("\"users\":2", "\"users\":3")
         });
         assert_eq!(refusal(&database, counts).await, altered);
+    }
+}
+
+#[tokio::test]
+async fn a_hash_that_costs_too_much_is_refused_by_line_table_column_and_user() {
+    let everything = everything().await;
+    let costly = with_line(&everything, 3, |line| line.replace("$m=1,", "$m=4294967295,"));
+    assert_ne!(costly, everything);
+    for database in Database::both().await {
+        assert_eq!(
+            refusal(&database, costly.clone()).await,
+            format!(
+                "line 3: checking a password against the hash in users.password_hash of {} costs more than against a hash \
+                 of Keyward's, so it is none",
+                id(2)
+            )
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_import_leaves_every_index_that_the_migrations_made() {
+    for database in Database::both().await {
+        let indexes = if database.is_postgres() {
+            "SELECT indexdef AS text FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
+        } else {
+            "SELECT coalesce(sql, name) AS text FROM sqlite_schema WHERE type = 'index' ORDER BY 1"
+        };
+        let before = database.texts(indexes).await;
+        database.import(everything().await).await.expect("an import");
+        assert_eq!(database.texts(indexes).await, before);
     }
 }
 
