@@ -97,6 +97,16 @@ pub(crate) fn of_migrations(
     from_variables(OF_MIGRATIONS, variable)
 }
 
+/// The files that hold a URL.
+pub(crate) fn files(variable: impl Fn(&str) -> Option<OsString>) -> impl Iterator<Item = PathBuf> {
+    [FILE_VARIABLE, MIGRATION_FILE_VARIABLE]
+        .map(variable)
+        .into_iter()
+        .flatten()
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+}
+
 fn from_variables(
     Variables { url, file }: Variables,
     variable: impl Fn(&str) -> Option<OsString>,

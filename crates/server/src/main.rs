@@ -12,7 +12,7 @@
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
 //! | what goes on beside the requests | [`last_use_writer`], [`retention_job`], [`removal`], [`schema_watch`] |
 //! | made-up data for a look around | [`demo`] |
-//! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`] |
+//! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`], [`exposure`] |
 
 mod clock;
 mod commands;
@@ -20,6 +20,7 @@ mod composition;
 mod data_directory;
 mod database_url;
 mod demo;
+mod exposure;
 mod failure_sentence;
 mod health;
 mod last_use_writer;

@@ -13,6 +13,7 @@ use tracing::{info, warn};
 use crate::commands::Failure;
 use crate::data_directory::{self, ServingRight};
 use crate::database_url::{self, DatabaseUrlError};
+use crate::exposure;
 use crate::failure_sentence::sentence;
 use crate::options::DatabaseOptions;
 use crate::output;
@@ -346,8 +347,15 @@ pub(crate) async fn open_to_serve(
         Migrated::Made { to } => info!(to, "made the tables of the database"),
         Migrated::Upgraded { from, to } => info!(from, to, "migrated the database"),
     }
-    if let Opened::Postgres { store, .. } = &opened {
-        warn_of_excessive_rights(store).await;
+    match &opened {
+        Opened::Postgres { store, .. } => {
+            warn_of_excessive_rights(store).await;
+            exposure::warn_of_open_url_files(database_url::files(|name| std::env::var_os(name)));
+        }
+        Opened::Sqlite { data_directory, .. } => {
+            let file = SqliteConfig::in_directory(data_directory).file();
+            exposure::warn_of_open_data_directory(data_directory, &file);
+        }
     }
     Ok((opened.into_store(), serving_right))
 }

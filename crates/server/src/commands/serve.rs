@@ -19,6 +19,7 @@ use super::Failure;
 use crate::composition::{Composition, Sources};
 use crate::data_directory::ServingRight;
 use crate::demo::Demo;
+use crate::exposure;
 use crate::health::Health;
 use crate::last_use_writer::LastUseWriter;
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions};
@@ -88,6 +89,8 @@ impl Server {
             .map(|url| BaseUrl::new(url.as_str()))
             .unwrap_or_default();
         let public_url = given_url.map_or_else(|| public_url::of_listener(listening_on), Ok)?;
+
+        exposure::warn_of_plain_listener(listening_on, public_url.is_https());
 
         let sources = Sources::of_this_machine();
         let front_door = FrontDoor::new(FrontDoorConfig {

@@ -15,6 +15,7 @@ mod configuration;
 mod data_directory;
 mod databases_that_let_nobody_in;
 mod demo;
+mod exposure;
 mod help;
 mod keyward;
 mod last_use;

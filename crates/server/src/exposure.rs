@@ -1,0 +1,74 @@
+//! What others on this machine or on the network may see that they should not: each is warned of when the server starts.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tracing::warn;
+
+/// Of those who are neither the owner nor of the group.
+const READ: u32 = 0o004;
+const WRITE: u32 = 0o002;
+
+/// Warns of a data directory in which others may put another database, and of files in it that they may read or write.
+pub(crate) fn warn_of_open_data_directory(directory: &Path, database: &Path) {
+    let of_directory = permissions_of_others(directory);
+    if of_directory & WRITE != 0 {
+        warn!(
+            path = %directory.display(),
+            "every user of this machine may replace the database in this directory: run `chmod o-rwx` on it"
+        );
+    }
+    // Nobody gets to a file in a directory that is closed to them.
+    if of_directory == 0 {
+        return;
+    }
+    for file in with_companions(database) {
+        if permissions_of_others(&file) & (READ | WRITE) != 0 {
+            warn!(
+                path = %file.display(),
+                "every user of this machine may read or change this file, which holds password hashes: run `chmod o-rwx` \
+                 on it"
+            );
+        }
+    }
+}
+
+/// Warns of files that hold a URL, and with it perhaps a password, if others may read or write them.
+pub(crate) fn warn_of_open_url_files(files: impl IntoIterator<Item = PathBuf>) {
+    for file in files {
+        if permissions_of_others(&file) & (READ | WRITE) != 0 {
+            warn!(
+                path = %file.display(),
+                "every user of this machine may read or change this file, which may hold the database's password: run \
+                 `chmod o-rwx` on it"
+            );
+        }
+    }
+}
+
+/// Warns of a listener that other machines reach and that nothing says is behind TLS.
+pub(crate) fn warn_of_plain_listener(address: SocketAddr, is_behind_tls: bool) {
+    if !address.ip().is_loopback() && !is_behind_tls {
+        warn!(
+            address = %address,
+            "what other machines send here, passwords and keys too, is not encrypted: listen on 127.0.0.1, or put a proxy \
+             that speaks TLS in front and give its https address with --public-url"
+        );
+    }
+}
+
+/// The database and what SQLite keeps beside it.
+fn with_companions(database: &Path) -> [PathBuf; 3] {
+    ["", "-wal", "-shm"].map(|suffix| {
+        let mut file = database.as_os_str().to_owned();
+        file.push(suffix);
+        file.into()
+    })
+}
+
+/// What others may do; nothing, if nobody can tell.
+fn permissions_of_others(path: &Path) -> u32 {
+    fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode() & 0o007)
+}

@@ -1,0 +1,101 @@
+//! What a server warns of when it starts, because others may see or change what they should not.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use keyward_test_database::TestDatabase;
+use rustix::process::Signal;
+
+use crate::data_directory::DataDirectory;
+use crate::keyward::Keyward;
+use crate::server::Server;
+
+fn allow(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// The warnings of a server until it ends.
+fn warnings(keyward: Keyward) -> Vec<String> {
+    let mut server = Server::listening_as(keyward);
+    server.signal(Signal::TERM);
+    let (_, log) = server.ended();
+    log.lines()
+        .filter(|line| line.contains("\"WARN\""))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn serve(directory: &DataDirectory, listen: &str) -> Keyward {
+    Keyward::new(&["serve", "--listen", listen]).data_directory(directory.path())
+}
+
+#[test]
+fn an_open_data_directory_and_database_are_warned_of_with_what_to_do() {
+    let directory = DataDirectory::new("exposed");
+    let local = || serve(&directory, "127.0.0.1:0");
+    assert_eq!(warnings(local()), [""; 0], "as it is made, it is closed");
+    let file = directory.path().join("keyward.db");
+    allow(&file, 0o644);
+    assert_eq!(warnings(local()), [""; 0], "nobody gets to the file");
+
+    allow(directory.path(), 0o755);
+    let told = warnings(local());
+    assert!(
+        told[0].contains("keyward.db") && told[0].contains("chmod o-rwx"),
+        "{told:?}"
+    );
+    assert!(!told[0].contains("replace"), "{told:?}");
+    allow(&file, 0o600);
+    assert!(
+        warnings(local())
+            .iter()
+            .all(|told| !told.contains("keyward.db\""))
+    );
+
+    allow(directory.path(), 0o777);
+    let told = warnings(local());
+    assert!(
+        told[0].contains("may replace the database") && told[0].contains("chmod o-rwx"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_plain_listener_for_other_machines_is_warned_of() {
+    let directory = DataDirectory::new("plain-listener");
+    let told = warnings(serve(&directory, "0.0.0.0:0"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains("is not encrypted") && told[0].contains("--public-url"),
+        "{told:?}"
+    );
+    let behind_tls =
+        serve(&directory, "0.0.0.0:0").variable("KEYWARD_PUBLIC_URL", "https://keys.example.com");
+    assert!(
+        warnings(behind_tls)
+            .iter()
+            .all(|told| !told.contains("is not encrypted"))
+    );
+}
+
+#[tokio::test]
+async fn a_url_file_that_others_may_read_is_warned_of() {
+    let database = TestDatabase::empty().await.unwrap();
+    let directory = DataDirectory::new("url-file");
+    fs::create_dir(directory.path()).unwrap();
+    let file = directory.path().join("database-url");
+    fs::write(&file, database.url()).unwrap();
+    let serve = || {
+        Keyward::new(&["serve", "--listen=127.0.0.1:0"])
+            .variable("KEYWARD_DATABASE_URL_FILE", file.to_str().unwrap())
+    };
+    allow(&file, 0o644);
+    let told = warnings(serve());
+    assert!(
+        told[0].contains("database-url") && told[0].contains("chmod o-rwx"),
+        "{told:?}"
+    );
+    allow(&file, 0o640);
+    assert_eq!(warnings(serve()), [""; 0]);
+}
