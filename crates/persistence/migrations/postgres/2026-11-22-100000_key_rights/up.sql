@@ -1,3 +1,5 @@
+-- Kind: additive
+
 -- A key need not manage keys. Everything is added; the version before this one goes on beside it. That one creates only
 -- keys that may manage keys, and lets every key manage keys: run it no longer than the change of versions takes.
 

@@ -1,3 +1,5 @@
+-- Kind: additive
+
 -- A key need not manage keys.
 
 -- Whether the key may create keys, and see and change the other keys of its consumer. It never changes.
