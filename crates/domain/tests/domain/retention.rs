@@ -18,7 +18,10 @@ const PORTION: u32 = Retention::PORTION;
 /// A run of a retention whose clock is believed.
 async fn run(mut store: MockRetentionStore, periods: RetentionPeriods) -> RetentionRun {
     store.expect_look_at_clock().returning(|_| Ok(None));
-    retention(store, periods).0.begin().await.unwrap()
+    match retention(store, periods).0.begin().await {
+        Ok(run) => run,
+        Err(error) => unreachable!("the mock believes the clock: {error}"),
+    }
 }
 
 fn retention(store: MockRetentionStore, periods: RetentionPeriods) -> (Retention, DateTime<Utc>) {
