@@ -19,6 +19,7 @@ async fn a_key_is_shown_without_its_token_and_without_what_it_does_not_have() {
             "name": "console",
             "description": "",
             "status": "valid",
+            "canManageKeys": true,
             "createdAt": "2026-01-01T00:00:00.000Z",
             "consumerId": scene.ada.member.membership.id.to_string(),
             "consumerUsername": "ada",
