@@ -95,15 +95,34 @@ impl Member {
         }
     }
 
-    /// The member as somebody who runs the organization; nothing unless they are an owner.
+    /// The member as somebody who runs the organization; nothing unless they are an owner, and the membership is live.
     #[must_use]
     pub fn as_authority(&self) -> Option<Authority> {
         match self.membership.role {
-            Role::Owner => Some(Authority {
+            Role::Owner if self.membership.is_live() => Some(Authority {
                 organization_id: self.organization.id,
                 actor: Actor::User(self.user.id),
             }),
-            Role::Member => None,
+            Role::Owner | Role::Member => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Role;
+    use crate::clock::Clock;
+    use crate::testing::TestInstallation;
+
+    #[test]
+    fn an_owner_whose_membership_has_ended_runs_nothing() {
+        let installation = TestInstallation::new();
+        let organization = installation.organization("Acme");
+        let mut ada = installation.member(&organization, "ada", Role::Owner);
+        assert!(ada.as_authority().is_some());
+        ada.membership.ended_at = Some(installation.builder.clock.now());
+        assert!(ada.as_authority().is_none());
+        let bob = installation.member(&organization, "bob", Role::Member);
+        assert!(bob.as_authority().is_none());
     }
 }
