@@ -44,5 +44,7 @@ mod stored_row;
 mod subject;
 mod task;
 pub mod transfer;
+mod trial_change;
 
 pub use schema_state::{Migrated, SchemaState};
+pub use trial_change::TrialFailure;

@@ -49,6 +49,7 @@ mod store;
 mod throttle;
 mod tls;
 mod transfer;
+mod trial_change;
 
 pub use config::PostgresConfig;
 pub use connection_refused::ConnectionRefused;

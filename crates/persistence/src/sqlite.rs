@@ -57,6 +57,7 @@ mod store;
 mod temporary_directory;
 mod throttle;
 mod transfer;
+mod trial_change;
 
 pub use config::SqliteConfig;
 pub use migrations::MigrateError;

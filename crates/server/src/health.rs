@@ -7,14 +7,16 @@ use async_trait::async_trait;
 use keyward_domain::ports::StorageError;
 use keyward_front_door::Readiness;
 use keyward_http_api::{BaseUrl, unavailable_response};
+use keyward_persistence::TrialFailure;
 use poem::Response;
 use poem::http::header;
 use serde_json::json;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
 use crate::failure_sentence::sentence;
+use crate::trial_changes::Changes;
 
 /// How long the storage may take to answer before it counts as away.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -22,11 +24,17 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long an answer of the storage is repeated, so that asking often costs it nothing: anybody may ask.
 const FRESH_FOR: Duration = Duration::from_secs(1);
 
+/// How long after a change that worked changes count as possible, if none was refused. A trial is made every few seconds.
+const CHANGES_WORK_FOR: Duration = Duration::from_secs(15);
+
 /// What can say whether the storage is fit for use.
 #[async_trait]
 pub(crate) trait StorageProbe: Send + Sync {
     /// Whether it answers with an up-to-date schema.
     async fn is_ready(&self) -> Result<bool, StorageError>;
+
+    /// Makes a change that nobody notices.
+    async fn try_change(&self) -> Result<(), TrialFailure>;
 }
 
 /// What keeps a server from taking requests.
@@ -34,28 +42,39 @@ pub(crate) trait StorageProbe: Send + Sync {
 pub(crate) enum NotReady {
     /// It is about to end.
     Leaving,
-    /// Its storage does not answer, or lacks migrations.
-    Storage,
+    /// Its storage does not answer.
+    Away,
+    /// Its storage lacks migrations, or has those of a version that this one cannot work with.
+    Schema,
+    /// Its storage answers, and takes no changes.
+    Changes,
 }
 
 /// The process and what it needs.
 pub(crate) struct Health {
     readiness: Readiness,
     storage: Arc<dyn StorageProbe>,
+    changes: watch::Receiver<Changes>,
     last_probe: Mutex<Option<Probe>>,
 }
 
 #[derive(Clone, Copy)]
 struct Probe {
     at: Instant,
-    is_ready: bool,
+    obstacle: Option<NotReady>,
 }
 
 impl Health {
-    pub(crate) fn new(readiness: Readiness, storage: Arc<dyn StorageProbe>) -> Self {
+    /// `changes` tells what came of the trial changes that are made beside the requests.
+    pub(crate) fn new(
+        readiness: Readiness,
+        storage: Arc<dyn StorageProbe>,
+        changes: watch::Receiver<Changes>,
+    ) -> Self {
         Self {
             readiness,
             storage,
+            changes,
             last_probe: Mutex::new(None),
         }
     }
@@ -63,43 +82,58 @@ impl Health {
     /// Whether the server wants requests and can answer them.
     pub(crate) async fn readiness(&self) -> Result<(), NotReady> {
         if !self.readiness.is_ready() {
-            Err(NotReady::Leaving)
-        } else if self.storage_is_ready().await {
-            Ok(())
-        } else {
-            Err(NotReady::Storage)
+            return Err(NotReady::Leaving);
+        }
+        match self.obstacle_to_reads().await {
+            Some(obstacle) => Err(obstacle),
+            None if self.changes_work().await => Ok(()),
+            None => Err(NotReady::Changes),
         }
     }
 
     /// Asks the storage, at most once in a while; who comes meanwhile waits for the same answer.
-    async fn storage_is_ready(&self) -> bool {
+    async fn obstacle_to_reads(&self) -> Option<NotReady> {
         let mut last = self.last_probe.lock().await;
         if let Some(probe) = *last
             && probe.at.elapsed() < FRESH_FOR
         {
-            return probe.is_ready;
+            return probe.obstacle;
         }
-        let obstacle = self.obstacle().await;
-        let is_ready = obstacle.is_none();
-        match (last.is_none_or(|probe| probe.is_ready), obstacle) {
-            (true, Some(obstacle)) => warn!(cause = obstacle, "not ready"),
+        let found = self.probe().await;
+        match (last.is_none_or(|probe| probe.obstacle.is_none()), &found) {
+            (true, Some((_, cause))) => warn!(cause, "not ready"),
             (false, None) => info!("ready again"),
             (true, None) | (false, Some(_)) => {}
         }
+        let obstacle = found.map(|(obstacle, _)| obstacle);
         *last = Some(Probe {
             at: Instant::now(),
-            is_ready,
+            obstacle,
         });
-        is_ready
+        obstacle
     }
 
-    async fn obstacle(&self) -> Option<String> {
+    /// What is in the way, and the words for the log.
+    async fn probe(&self) -> Option<(NotReady, String)> {
         match timeout(PATIENCE, self.storage.is_ready()).await {
             Ok(Ok(true)) => None,
-            Ok(Ok(false)) => Some("migrations are missing".to_owned()),
-            Ok(Err(error)) => Some(sentence(&error)),
-            Err(_) => Some("the storage does not answer".to_owned()),
+            Ok(Ok(false)) => Some((
+                NotReady::Schema,
+                "the tables of the database do not fit this version".to_owned(),
+            )),
+            Ok(Err(error)) => Some((NotReady::Away, sentence(&error))),
+            Err(_) => Some((NotReady::Away, "the storage does not answer".to_owned())),
         }
+    }
+
+    /// What came of the trial changes; who asks before the first of them is over waits for it.
+    async fn changes_work(&self) -> bool {
+        let mut changes = self.changes.clone();
+        let tried = changes.wait_for(|changes| *changes != Changes::Untried);
+        let Ok(Ok(changes)) = timeout(PATIENCE, tried).await else {
+            return false;
+        };
+        matches!(*changes, Changes::Worked(at) if at.elapsed() < CHANGES_WORK_FOR)
     }
 }
 
@@ -117,7 +151,9 @@ pub(crate) fn ready_response() -> Response {
 pub(crate) fn not_ready_response(obstacle: NotReady, request_id: &str, base_url: &BaseUrl) -> Response {
     let detail = match obstacle {
         NotReady::Leaving => "The server is about to end.",
-        NotReady::Storage => "The storage does not answer, or lacks migrations.",
+        NotReady::Away => "The database does not answer.",
+        NotReady::Schema => "The tables of the database do not fit this version.",
+        NotReady::Changes => "The database takes no changes. Keys are verified as before.",
     };
     unavailable_response(detail, request_id, base_url)
 }
@@ -135,13 +171,19 @@ mod tests {
 
     use keyward_front_door::{FrontDoor, FrontDoorConfig};
 
+    use tokio::time::sleep;
+
     use super::*;
     use crate::composition::Sources;
+    use crate::trial_changes::{RunningTrialChanges, TrialChanges};
 
     #[derive(Clone, Default)]
     struct Storage {
         is_away: Arc<AtomicBool>,
+        is_read_only: Arc<AtomicBool>,
+        is_busy: Arc<AtomicBool>,
         asked: Arc<AtomicUsize>,
+        changed: Arc<AtomicUsize>,
     }
 
     #[async_trait]
@@ -154,22 +196,39 @@ mod tests {
                 Ok(true)
             }
         }
+
+        async fn try_change(&self) -> Result<(), TrialFailure> {
+            self.changed.fetch_add(1, Ordering::Relaxed);
+            if self.is_read_only.load(Ordering::Relaxed) {
+                Err(TrialFailure::Refused(StorageError::Unavailable(
+                    "read-only".into(),
+                )))
+            } else if self.is_busy.load(Ordering::Relaxed) {
+                Err(TrialFailure::Slow(StorageError::Unavailable("busy".into())))
+            } else {
+                Ok(())
+            }
+        }
     }
 
-    fn front_door() -> FrontDoor {
+    /// With its trial changes, which end with the second value.
+    fn health(storage: &Storage) -> (Health, RunningTrialChanges) {
         let config = FrontDoorConfig::new(Sources::of_this_machine().request_ids());
-        FrontDoor::new(config).unwrap()
+        let front_door = FrontDoor::new(config).unwrap();
+        let storage: Arc<dyn StorageProbe> = Arc::new(storage.clone());
+        let (trials, changes) = TrialChanges::new(Arc::clone(&storage));
+        let health = Health::new(front_door.readiness(), storage, changes);
+        (health, trials.start())
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_server_is_ready_while_its_storage_is() {
         let storage = Storage::default();
-        let front_door = front_door();
-        let health = Health::new(front_door.readiness(), Arc::new(storage.clone()));
+        let (health, _trials) = health(&storage);
         assert_eq!(health.readiness().await, Ok(()));
         storage.is_away.store(true, Ordering::Relaxed);
         tokio::time::advance(FRESH_FOR).await;
-        assert_eq!(health.readiness().await, Err(NotReady::Storage));
+        assert_eq!(health.readiness().await, Err(NotReady::Away));
         storage.is_away.store(false, Ordering::Relaxed);
         tokio::time::advance(FRESH_FOR).await;
         assert_eq!(health.readiness().await, Ok(()));
@@ -178,11 +237,36 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn asking_a_thousand_times_at_once_asks_the_storage_once() {
         let storage = Storage::default();
-        let front_door = front_door();
-        let health = Health::new(front_door.readiness(), Arc::new(storage.clone()));
+        let (health, _trials) = health(&storage);
         for _ in 0..1_000 {
             assert_eq!(health.readiness().await, Ok(()));
         }
         assert_eq!(storage.asked.load(Ordering::Relaxed), 1);
+        assert_eq!(storage.changed.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_whose_storage_refuses_changes_is_not_ready() {
+        let storage = Storage::default();
+        let (health, _trials) = health(&storage);
+        assert_eq!(health.readiness().await, Ok(()));
+        storage.is_read_only.store(true, Ordering::Relaxed);
+        sleep(Duration::from_millis(5_001)).await;
+        assert_eq!(health.readiness().await, Err(NotReady::Changes));
+        storage.is_read_only.store(false, Ordering::Relaxed);
+        sleep(Duration::from_millis(1_001)).await;
+        assert_eq!(health.readiness().await, Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_changes_count_only_when_none_worked_for_long() {
+        let storage = Storage::default();
+        let (health, _trials) = health(&storage);
+        assert_eq!(health.readiness().await, Ok(()));
+        storage.is_busy.store(true, Ordering::Relaxed);
+        sleep(CHANGES_WORK_FOR - FRESH_FOR).await;
+        assert_eq!(health.readiness().await, Ok(()));
+        sleep(FRESH_FOR).await;
+        assert_eq!(health.readiness().await, Err(NotReady::Changes));
     }
 }

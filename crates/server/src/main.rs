@@ -42,6 +42,7 @@ mod shutdown;
 mod standard_input;
 mod storage;
 mod store;
+mod trial_changes;
 mod wanted_format;
 
 use std::process::ExitCode;

@@ -11,10 +11,10 @@ use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
     AccountStore, InstallationStore, OpenInvitations, SessionStore, SignInThrottle,
 };
-use keyward_persistence::SchemaState;
 use keyward_persistence::postgres::PostgresStore;
 use keyward_persistence::sqlite::SqliteStore;
 use keyward_persistence::transfer::Transfer;
+use keyward_persistence::{SchemaState, TrialFailure};
 
 use crate::health::StorageProbe;
 use crate::schema_watch::SchemaProbe;
@@ -53,12 +53,20 @@ impl StorageProbe for PostgresStore {
     async fn is_ready(&self) -> Result<bool, StorageError> {
         Self::is_ready(self).await
     }
+
+    async fn try_change(&self) -> Result<(), TrialFailure> {
+        Self::try_change(self).await
+    }
 }
 
 #[async_trait]
 impl StorageProbe for SqliteStore {
     async fn is_ready(&self) -> Result<bool, StorageError> {
         Self::is_ready(self).await
+    }
+
+    async fn try_change(&self) -> Result<(), TrialFailure> {
+        Self::try_change(self).await
     }
 }
 

@@ -50,6 +50,30 @@ fn may_pass(kind: &DatabaseErrorKind, message: &str) -> bool {
     }
 }
 
+/// Whether it was a matter of time or of the connection, so that another attempt may well succeed at once.
+pub(super) fn is_passing(error: &QueryError) -> bool {
+    const BEGINNINGS: [&str; 4] = [
+        "canceling statement due to",
+        "terminating connection",
+        "the database system is",
+        "deadlock detected",
+    ];
+    match error {
+        QueryError::DatabaseError(
+            DatabaseErrorKind::UnableToSendCommand
+            | DatabaseErrorKind::ClosedConnection
+            | DatabaseErrorKind::SerializationFailure,
+            _,
+        )
+        | QueryError::BrokenTransactionManager
+        | QueryError::RollbackErrorOnCommit { .. } => true,
+        QueryError::DatabaseError(_, information) => BEGINNINGS
+            .iter()
+            .any(|beginning| information.message().starts_with(beginning)),
+        _ => false,
+    }
+}
+
 /// What PostgreSQL says when it is the server's state that is wrong and not the statement: error classes 53 (full), 57
 /// (an operator intervenes, or time is up), 58 (the system fails), and locks.
 fn is_operational(message: &str) -> bool {

@@ -12,3 +12,4 @@ mod revoking_thousands;
 mod schema;
 mod searches;
 mod tls;
+mod trial_change;

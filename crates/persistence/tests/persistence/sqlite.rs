@@ -12,3 +12,4 @@ mod opening;
 mod processes;
 mod retention;
 mod schema;
+mod trial_change;

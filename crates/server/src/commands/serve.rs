@@ -32,6 +32,7 @@ use crate::routes::{HEALTH_PATHS, Routes, refusal_response};
 use crate::schema_watch::{SchemaProbe, SchemaWatch};
 use crate::shutdown::ShutdownSignals;
 use crate::storage;
+use crate::trial_changes::TrialChanges;
 
 /// Serves until it is asked to end and the requests in flight are finished.
 pub(crate) async fn run(options: ServeOptions, demo: Option<&Demo>) -> Result<(), Failure> {
@@ -61,6 +62,7 @@ struct Server {
     last_use_writer: LastUseWriter,
     retention_job: Option<RetentionJob>,
     schema_probe: Arc<dyn SchemaProbe>,
+    trial_changes: TrialChanges,
     _serving_right: Option<ServingRight>,
 }
 
@@ -113,8 +115,9 @@ impl Server {
         }
         let composition = Composition::new(sources.clone(), Arc::clone(&store));
         let key_limit = KeyLimit(options.limits.key_limit);
+        let (trial_changes, changes) = TrialChanges::new(store.clone());
         let routes = Routes::new(
-            Health::new(front_door.readiness(), store.clone()),
+            Health::new(front_door.readiness(), store.clone(), changes),
             Outages::new({
                 let store = Arc::clone(&store);
                 move || {
@@ -149,6 +152,7 @@ impl Server {
             last_use_writer: composition.last_use_writer(),
             retention_job: periods.map(|periods| RetentionJob::new(composition.retention(periods))),
             schema_probe,
+            trial_changes,
             _serving_right: serving_right,
         })
     }
@@ -163,6 +167,7 @@ impl Server {
         let _schema_watch = SchemaWatch::start(self.schema_probe);
         let last_uses = self.last_use_writer.start();
         let retention = self.retention_job.map(RetentionJob::start);
+        let _trial_changes = self.trial_changes.start();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
         let end_of_retention = async {
             if let Some(retention) = retention {

@@ -26,6 +26,7 @@ mod offline;
 mod organizations;
 mod other_versions;
 mod place;
+mod readiness;
 mod refusals;
 mod refused_addresses;
 mod refused_data_directories;

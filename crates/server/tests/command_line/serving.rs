@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use keyward_test_database::TestDatabase;
 use rustix::process::Signal;
 
+use crate::readiness::until;
 use crate::server::{HttpAnswer, Server};
 
 async fn database() -> TestDatabase {
@@ -92,6 +93,7 @@ async fn a_database_that_goes_away_makes_the_server_unready_and_not_dead() {
     assert_eq!(unready.header("content-type"), Some("application/problem+json"));
     let problem = unready.json();
     assert_eq!(problem["code"], "unavailable");
+    assert_eq!(problem["detail"], "The database does not answer.");
     assert_eq!(problem["requestId"], unready.header("x-request-id").unwrap());
     assert_eq!(unready.header("retry-after"), Some("5"));
     assert_eq!(server.get("/healthz").status, 200);
@@ -117,17 +119,6 @@ async fn outage_of_the_database_is_one_line_at_its_begin_and_one_at_its_end() {
     let (_, log) = server.ended();
     assert_eq!(log.matches("storage unavailable").count(), 1, "{log}");
     assert_eq!(log.matches("\"level\":\"ERROR\"").count(), 1, "{log}");
-}
-
-fn until(server: &Server, status: u16) -> HttpAnswer {
-    let deadline = std::time::Instant::now() + crate::server::PATIENCE;
-    loop {
-        let answer = server.get("/readyz");
-        if answer.status == status {
-            return answer;
-        }
-        assert!(std::time::Instant::now() < deadline, "{answer:?}");
-    }
 }
 
 #[tokio::test]

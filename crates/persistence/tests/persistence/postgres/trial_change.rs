@@ -1,0 +1,81 @@
+//! What a trial change finds out.
+
+use keyward_domain::ports::Credentials;
+use keyward_persistence::TrialFailure;
+
+use crate::postgres::fixture::{Fixture, patient, store};
+
+#[tokio::test]
+async fn a_trial_change_adds_no_row() {
+    let fixture = Fixture::new().await;
+    let rows = "SELECT (SELECT count(*) FROM installation) + (SELECT count(*) FROM audit_events)";
+    let before: i64 = fixture.client.query_one(rows, &[]).await.expect("a count").get(0);
+    fixture.store.try_change().await.expect("changes work");
+    let after: i64 = fixture.client.query_one(rows, &[]).await.expect("a count").get(0);
+    assert_eq!(after, before);
+}
+
+#[tokio::test]
+async fn a_database_that_may_only_be_read_refuses_a_trial_change() {
+    let fixture = Fixture::new().await;
+    let name = fixture.database.name();
+    fixture
+        .execute(&format!(
+            "ALTER DATABASE {name} SET default_transaction_read_only = on"
+        ))
+        .await;
+    let read_only = store(patient(fixture.database.url()));
+    let refused = read_only.try_change().await;
+    assert!(matches!(refused, Err(TrialFailure::Refused(_))), "{refused:?}");
+    let found = Credentials::find(&read_only, &fixture.key.digest).await;
+    assert!(found.expect("reads go on").is_some());
+}
+
+#[tokio::test]
+async fn a_role_without_a_right_to_write_keys_or_events_is_refused() {
+    let fixture = Fixture::new().await;
+    let role = format!("{}_serve", fixture.database.name());
+    let (_, server_and_name) = fixture.database.url().rsplit_once('@').expect("a password");
+    fixture
+        .execute(&format!(
+            "CREATE ROLE {role} LOGIN PASSWORD 's3cret';
+             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role};
+             REVOKE UPDATE, DELETE ON audit_events FROM {role}"
+        ))
+        .await;
+    let of_role = store(patient(&format!("postgres://{role}:s3cret@{server_and_name}")));
+    of_role
+        .try_change()
+        .await
+        .expect("the rights of the guide suffice");
+    for right in [
+        "UPDATE ON api_keys",
+        "INSERT ON audit_events",
+        "UPDATE ON installation",
+    ] {
+        fixture.execute(&format!("REVOKE {right} FROM {role}")).await;
+        let refused = of_role.try_change().await;
+        assert!(
+            matches!(refused, Err(TrialFailure::Refused(_))),
+            "{right}: {refused:?}"
+        );
+        fixture.execute(&format!("GRANT {right} TO {role}")).await;
+        of_role.try_change().await.expect(right);
+    }
+    drop(of_role);
+    fixture
+        .execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}"))
+        .await;
+}
+
+#[tokio::test]
+async fn a_trial_change_that_waits_too_long_is_slow() {
+    let fixture = Fixture::with(|config| config.step_timeout = std::time::Duration::from_millis(300)).await;
+    fixture
+        .execute("BEGIN; LOCK TABLE installation IN EXCLUSIVE MODE")
+        .await;
+    let slow = fixture.store.try_change().await;
+    assert!(matches!(slow, Err(TrialFailure::Slow(_))), "{slow:?}");
+    fixture.execute("ROLLBACK").await;
+    fixture.store.try_change().await.expect("changes work");
+}

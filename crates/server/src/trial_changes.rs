@@ -1,0 +1,91 @@
+//! Finds out beside the requests whether the storage takes changes: to read from it is not enough to be ready.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use keyward_persistence::TrialFailure;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+use tracing::{info, warn};
+
+use crate::failure_sentence::sentence;
+use crate::health::StorageProbe;
+
+/// How long to rest after a change that worked.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// How long to rest after one that failed, so that its end is noticed soon.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// What is known about changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Changes {
+    /// Nothing yet.
+    Untried,
+    /// One worked at this moment, and none was refused since.
+    Worked(Instant),
+    /// They are refused.
+    Refused,
+}
+
+/// Makes a trial change now and then.
+pub(crate) struct TrialChanges {
+    storage: Arc<dyn StorageProbe>,
+    told: watch::Sender<Changes>,
+    is_failing: bool,
+}
+
+/// Trial changes that are being made. They end with this value; one that has begun finishes in the storage.
+pub(crate) struct RunningTrialChanges(JoinHandle<()>);
+
+impl TrialChanges {
+    /// And where to learn what came of them.
+    pub(crate) fn new(storage: Arc<dyn StorageProbe>) -> (Self, watch::Receiver<Changes>) {
+        let (told, changes) = watch::channel(Changes::Untried);
+        let trial = Self {
+            storage,
+            told,
+            is_failing: false,
+        };
+        (trial, changes)
+    }
+
+    /// Makes one, and others from now on.
+    pub(crate) fn start(mut self) -> RunningTrialChanges {
+        RunningTrialChanges(tokio::spawn(async move {
+            loop {
+                sleep(self.make_one().await).await;
+            }
+        }))
+    }
+
+    /// Says how long to rest.
+    async fn make_one(&mut self) -> Duration {
+        let failure = self.storage.try_change().await.err();
+        match &failure {
+            None => drop(self.told.send_replace(Changes::Worked(Instant::now()))),
+            Some(TrialFailure::Refused(_)) => drop(self.told.send_replace(Changes::Refused)),
+            // Much may be going on. If it goes on for long, the last one that worked is long ago.
+            Some(TrialFailure::Slow(_)) => {}
+        }
+        self.report(failure.as_ref());
+        if failure.is_some() { AGAIN } else { EVERY }
+    }
+
+    /// One line when changes begin to fail, and one when they work again.
+    fn report(&mut self, failure: Option<&TrialFailure>) {
+        match failure {
+            Some(error) if !self.is_failing => warn!(cause = sentence(error), "changes fail"),
+            None if self.is_failing => info!("changes work again"),
+            Some(_) | None => {}
+        }
+        self.is_failing = failure.is_some();
+    }
+}
+
+impl Drop for RunningTrialChanges {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,101 @@
+//! What `/readyz` says while the database answers and takes no changes: the table in `docs/health.md`.
+
+use std::time::Instant;
+
+use keyward_test_database::TestDatabase;
+use tokio_postgres::NoTls;
+
+use crate::server::{HttpAnswer, PATIENCE, Server};
+
+/// Well-formed, and of no key.
+const UNKNOWN: &str = "Authorization: Bearer kwp_000000000000000000000000000000002wjyrI";
+
+pub(crate) fn until(server: &Server, status: u16) -> HttpAnswer {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let answer = server.get("/readyz");
+        if answer.status == status {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "{answer:?}");
+    }
+}
+
+/// It may be unready for another reason first: connections that were cut say so once.
+fn until_detail(server: &Server, detail: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let answer = until(server, 503);
+        if answer.json()["detail"] == detail {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{answer:?}");
+    }
+}
+
+async fn execute(database: &TestDatabase, statement: &str) {
+    let (client, connection) = tokio_postgres::connect(database.url(), NoTls).await.unwrap();
+    let connection = tokio::spawn(connection);
+    client.batch_execute(statement).await.unwrap();
+    drop(client);
+    connection.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_takes_no_changes_makes_the_server_unready() {
+    let database = TestDatabase::empty().await.unwrap();
+    let mut server = Server::start(database.url(), &[]);
+    assert_eq!(server.get("/readyz").status, 200);
+
+    let of_database = format!("ALTER DATABASE {}", database.name());
+    let read_only = "SET default_transaction_read_only";
+    execute(&database, &format!("{of_database} {read_only} = on")).await;
+    // A session stays what it was when it began.
+    database.terminate_connections().await.unwrap();
+    until_detail(
+        &server,
+        "The database takes no changes. Keys are verified as before.",
+    );
+    server.event("changes fail");
+    // Looked up, and not found: what only reads goes on.
+    let verified = server.ask("GET", "/api/v1/user", &[UNKNOWN], "");
+    assert_eq!(verified.status, 401, "{}", verified.body);
+
+    let writable = format!("BEGIN READ WRITE; {of_database} RESET default_transaction_read_only; COMMIT");
+    execute(&database, &writable).await;
+    database.terminate_connections().await.unwrap();
+    until(&server, 200);
+    server.event("changes work again");
+}
+
+#[tokio::test]
+async fn a_database_without_the_last_migration_makes_the_server_unready() {
+    let database = TestDatabase::empty().await.unwrap();
+    let server = Server::start(database.url(), &[]);
+    assert_eq!(server.get("/readyz").status, 200);
+    let list = "__diesel_schema_migrations";
+    let newest = format!("(SELECT max(version) FROM {list})");
+    execute(&database, &format!("DELETE FROM {list} WHERE version = {newest}")).await;
+    let unready = until(&server, 503).json();
+    assert_eq!(
+        unready["detail"],
+        "The tables of the database do not fit this version."
+    );
+}
+
+#[tokio::test]
+async fn a_database_with_a_later_migration_leaves_the_server_ready() {
+    let database = TestDatabase::empty().await.unwrap();
+    let server = Server::start(database.url(), &[]);
+    execute(
+        &database,
+        "INSERT INTO __diesel_schema_migrations (version) VALUES ('29991231235959')",
+    )
+    .await;
+    until(&server, 200);
+    // Twice as long as an answer is repeated.
+    let deadline = Instant::now() + std::time::Duration::from_secs(2);
+    while Instant::now() < deadline {
+        assert_eq!(server.get("/readyz").status, 200);
+    }
+}
