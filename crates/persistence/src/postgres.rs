@@ -17,6 +17,7 @@
 //! A connection pooler between Keyward and PostgreSQL must pool by session, not by transaction.
 
 mod accounts;
+mod addresses;
 mod api_keys;
 mod audit_log;
 mod authority;

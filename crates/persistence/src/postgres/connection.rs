@@ -12,6 +12,7 @@ use tokio_postgres::NoTls;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::addresses;
 use super::config::PostgresConfig;
 use super::connection_refused::ConnectionRefused;
 use super::tls::TlsError;
@@ -106,12 +107,12 @@ impl Server {
     pub(super) async fn establish(&self, limits: SessionLimits) -> Result<AsyncPgConnection, EstablishError> {
         let mut connection = match &self.tls {
             Some(tls) => {
-                let connected = self.config.connect(tls.clone()).await;
+                let connected = addresses::connect(&self.config, tls.clone()).await;
                 let (client, connection) = connected.map_err(|error| self.cannot_connect(&error))?;
                 AsyncPgConnection::try_from_client_and_connection(client, connection).await?
             }
             None => {
-                let connected = self.config.connect(NoTls).await;
+                let connected = addresses::connect(&self.config, NoTls).await;
                 let (client, connection) = connected.map_err(|error| self.cannot_connect(&error))?;
                 AsyncPgConnection::try_from_client_and_connection(client, connection).await?
             }

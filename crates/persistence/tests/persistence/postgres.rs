@@ -1,5 +1,6 @@
 //! The store against a real PostgreSQL.
 
+mod addresses;
 mod conformance;
 mod crowds;
 mod faults;
