@@ -82,7 +82,6 @@ diesel::table! {
         role -> Text,
         joined_at -> Timestamptz,
         ended_at -> Nullable<Timestamptz>,
-        changes_empty_at -> Nullable<Timestamptz>,
     }
 }
 

@@ -54,7 +54,6 @@ records! {
         role: Words,
         joined_at: Moment,
         ended_at: Option<Moment>,
-        changes_empty_at: Option<Moment>,
     }
 
     Invitation of invitations {

@@ -1,5 +1,3 @@
-ALTER TABLE memberships DROP COLUMN changes_empty_at;
-ALTER TABLE memberships RESET (fillfactor);
 DROP TRIGGER api_keys_line ON api_keys;
 DROP FUNCTION api_keys_line();
 ALTER TABLE api_keys DROP COLUMN skip_key_id, DROP COLUMN tree_depth;

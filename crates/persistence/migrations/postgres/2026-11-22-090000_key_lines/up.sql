@@ -50,8 +50,3 @@ WITH RECURSIVE line AS (
 )
 UPDATE api_keys SET tree_depth = line.depth, skip_key_id = substr(line.skips, 43, 32)::uuid
 FROM line WHERE line.id = api_keys.id AND line.depth > 0;
-
--- When the consumer's bucket of changes will have run empty; absent for one that made none. It is written wherever the
--- membership is locked for a change to its keys: room on each page keeps that off the indexes.
-ALTER TABLE memberships SET (fillfactor = 80);
-ALTER TABLE memberships ADD COLUMN changes_empty_at timestamptz;

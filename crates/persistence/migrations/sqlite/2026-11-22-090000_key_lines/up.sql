@@ -44,6 +44,3 @@ WITH RECURSIVE line (id, consumer_id, depth, skips) AS (
 )
 UPDATE api_keys SET tree_depth = line.depth, skip_key_id = unhex(substr(line.skips, 43, 32))
 FROM line WHERE line.id = api_keys.id AND line.depth > 0;
-
--- When the consumer's bucket of changes will have run empty; absent for one that made none.
-ALTER TABLE memberships ADD COLUMN changes_empty_at INTEGER;
