@@ -28,7 +28,7 @@ pub(crate) fn rows() -> Vec<String> {
     let (first, child) = (id(7), id(8));
     let mut rows = vec![
         format!(
-            r#"{{"organizations":{{"id":"{organization}","slug":"acme","name":{words},"created_at":"2026-01-01T00:00:00Z"}}}}"#
+            r#"{{"organizations":{{"id":"{organization}","slug":"acme","name":{words},"created_at":"2026-01-01T00:00:00Z","new_keys_manage_keys":false}}}}"#
         ),
         format!(
             r#"{{"users":{{"id":"{ada}","username":"ada","display_name":{words},"password_hash":"$argon2id$v=19$m=1,t=1,p=1$c2FsdA$aGFzaA","created_at":"2026-01-01T00:00:00.001Z","search_text":{words}}}}}"#
@@ -65,12 +65,12 @@ pub(crate) fn rows() -> Vec<String> {
             id(12),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"wjyrI","name":{words},"description":{words},"search_text":{words},"created_by_user_id":"{ada}","created_by_key_id":null,"creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","revoked_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_note":null,"adopted_by_key_id":null,"tree_depth":0,"skip_key_id":null}}}}"#,
+            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"wjyrI","name":{words},"description":{words},"search_text":{words},"created_by_user_id":"{ada}","created_by_key_id":null,"creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","revoked_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_note":null,"adopted_by_key_id":null,"tree_depth":0,"skip_key_id":null,"can_manage_keys":true}}}}"#,
             bytes(32, 0x00),
             bytes(16, 0xff),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"wjyrI","name":"child","description":"","search_text":"child","created_by_user_id":null,"created_by_key_id":"{first}","creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","revoked_at":"2026-01-02T00:00:00.456Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","last_used_at":null,"last_used_from":null,"revoked_note":{words},"adopted_by_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}"}}}}"#,
+            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"wjyrI","name":"child","description":"","search_text":"child","created_by_user_id":null,"created_by_key_id":"{first}","creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","revoked_at":"2026-01-02T00:00:00.456Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","last_used_at":null,"last_used_from":null,"revoked_note":{words},"adopted_by_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","can_manage_keys":false}}}}"#,
             bytes(32, 0x80),
         ),
     ];
