@@ -25,6 +25,7 @@ use keyward_domain::ports::{
 use uuid::Uuid;
 
 use super::store::PostgresStore;
+use crate::task;
 
 #[async_trait]
 impl ApiKeys for PostgresStore {
@@ -82,16 +83,24 @@ impl ApiKeys for PostgresStore {
         descendants: DescendantKeys,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
-        let acting_key = act.actor.api_key();
-        let looked = self.read(move |connection| {
-            Box::pin(revoke::look(connection, consumer, id, descendants, acting_key))
+        let store = self.clone();
+        // What was asked for happens even if the caller stops waiting, during the look too.
+        let revoking = task::spawn(async move {
+            let acting_key = act.actor.api_key();
+            let looked = store.read(move |connection| {
+                Box::pin(revoke::look(connection, consumer, id, descendants, acting_key))
+            });
+            if let Some(answer) = looked.await?.answer() {
+                return answer;
+            }
+            let change = store.change(move |connection| {
+                Box::pin(revoke::revoke(connection, consumer, id, reason, descendants, act))
+            });
+            change.await
         });
-        if let Some(answer) = looked.await?.answer() {
-            return answer;
+        match revoking.await {
+            Ok(revoked) => revoked,
+            Err(error) => Err(StorageError::Defect(error.into()).into()),
         }
-        self.change(move |connection| {
-            Box::pin(revoke::revoke(connection, consumer, id, reason, descendants, act))
-        })
-        .await
     }
 }

@@ -23,6 +23,7 @@ use keyward_domain::ports::{
 use uuid::Uuid;
 
 use super::store::SqliteStore;
+use crate::task;
 
 #[async_trait]
 impl ApiKeys for SqliteStore {
@@ -80,13 +81,22 @@ impl ApiKeys for SqliteStore {
         descendants: DescendantKeys,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
-        let acting_key = act.actor.api_key();
-        let looked =
-            self.read(move |connection| revoke::look(connection, consumer, id, descendants, acting_key));
-        if let Some(answer) = looked.await?.answer() {
-            return answer;
+        let store = self.clone();
+        // What was asked for happens even if the caller stops waiting, during the look too.
+        let revoking = task::spawn(async move {
+            let acting_key = act.actor.api_key();
+            let looked =
+                store.read(move |connection| revoke::look(connection, consumer, id, descendants, acting_key));
+            if let Some(answer) = looked.await?.answer() {
+                return answer;
+            }
+            let change = store
+                .change(move |connection| revoke::revoke(connection, consumer, id, reason, descendants, act));
+            change.await
+        });
+        match revoking.await {
+            Ok(revoked) => revoked,
+            Err(error) => Err(StorageError::Defect(error.into()).into()),
         }
-        self.change(move |connection| revoke::revoke(connection, consumer, id, reason, descendants, act))
-            .await
     }
 }
