@@ -23,6 +23,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long the attack goes on before anybody revokes: its connections and queues have to come about.
 const HEAD_START: Duration = Duration::from_secs(1);
 
+/// How many valid keys the attacker may have beside those, as by default.
+const KEY_LIMIT: usize = 100;
+
 /// Plays the attack for this long and says what came of it.
 pub(crate) async fn play(
     attack: Attack,
@@ -31,7 +34,9 @@ pub(crate) async fn play(
     time: Duration,
 ) -> Figures {
     prepared.import_into(&storage).await;
-    let keyward = Arc::new(Keyward::start_on(storage).await);
+    // The keys that wait to be revoked are the holder's too, and must not keep the attacker from making others.
+    let key_limit = (KEY_LIMIT + prepared.graces.len()).to_string();
+    let keyward = Arc::new(Keyward::serve(storage, &["--key-limit", &key_limit]).await);
     let crowd = Arc::new(crowd(&keyward, installation, prepared));
     for person in [&crowd.bob, &crowd.bob_elsewhere, &crowd.grace, &crowd.ada] {
         person.sign_in().await.expect("a sign-in before the attack");

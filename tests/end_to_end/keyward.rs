@@ -47,7 +47,8 @@ impl Keyward {
         keyward
     }
 
-    async fn serve(storage: Storage, arguments: &[&str]) -> Self {
+    /// Serves any storage, with more arguments to `keyward serve`.
+    pub(crate) async fn serve(storage: Storage, arguments: &[&str]) -> Self {
         let mut process = keyward(&storage)
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(arguments)
