@@ -225,6 +225,8 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
     let id = request_id(&request).to_owned();
     let session = SessionCookie::of(&console.public_url).read(request.headers());
     let is_in_organization = request.uri().path().starts_with("/organizations/");
+    let has_secret =
+        [links::JOIN, links::SETUP].contains(&request.uri().path()) && request.uri().query().is_some();
     let answered = if same_origin::is_allowed(&request, &console.public_url) {
         endpoint
             .call(request)
@@ -243,7 +245,7 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
             Err(other) => error_page(other.status(), &id),
         },
     };
-    headers::set(response.headers_mut());
+    headers::set(response.headers_mut(), has_secret);
     response
 }
 

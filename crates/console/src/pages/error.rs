@@ -78,7 +78,7 @@ impl<'a> ErrorPage<'a> {
                 .body(self.title.to_owned()),
         };
         let response_headers = response.headers_mut();
-        headers::set(response_headers);
+        headers::set(response_headers, true);
         response
     }
 }

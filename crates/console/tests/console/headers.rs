@@ -43,6 +43,15 @@ fn assert_protected(path: &str, answer: &Answer) {
 }
 
 #[tokio::test]
+async fn an_address_with_a_secret_is_sent_on_to_nobody() {
+    let (running, _) = Running::with_ada().await;
+    for path in ["/join?token=0", "/setup?token=0"] {
+        let answer = running.visitor().get(path).await;
+        assert_eq!(answer.header("referrer-policy"), "strict-origin", "{path}");
+    }
+}
+
+#[tokio::test]
 async fn every_page_redirect_and_error_carries_the_protecting_headers() {
     let (running, _) = Running::with_ada().await;
     let visitor = running.visitor();
