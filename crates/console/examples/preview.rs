@@ -78,7 +78,6 @@ async fn main() {
         audit_events_kept_for: None,
         own_account: installation.own_account(),
         public_url,
-        command: "keyward".to_owned(),
     };
     let ids = Arc::clone(&installation.builder.ids);
     let config = FrontDoorConfig::new(Arc::new(move || {

@@ -82,8 +82,6 @@ pub struct Console {
     pub own_account: OwnAccount,
     /// Where people reach this installation.
     pub public_url: PublicUrl,
-    /// What whoever administers it types for Keyward on the server: `keyward`, or where that is.
-    pub command: String,
 }
 
 impl Console {

@@ -26,7 +26,6 @@ use keyward_http_api::{BaseUrl, HttpApi};
 use crate::clock::SystemClock;
 use crate::last_use_writer::LastUseWriter;
 use crate::password_hasher::Argon2idHasher;
-use crate::program;
 use crate::random::OsRandom;
 use crate::store::Store;
 
@@ -138,12 +137,6 @@ impl Composition {
             audit_trail: self.audit_trail(),
             audit_events_kept_for,
             own_account: self.own_account(),
-            // Strangers see these pages, too: where a file is on a server is not for them.
-            command: if public_url.is_https() {
-                "keyward".to_owned()
-            } else {
-                program::name()
-            },
             public_url,
         }
     }

@@ -18,9 +18,7 @@ use crate::{Console, links};
 /// Nobody has completed the first run.
 #[derive(Template)]
 #[template(path = "not_set_up.html")]
-struct NotSetUp<'a> {
-    command: &'a str,
-}
+struct NotSetUp;
 
 /// The user belongs to no organization (any more).
 #[derive(Template)]
@@ -51,12 +49,7 @@ pub(crate) async fn show(
         return if console.setup.is_complete().await? {
             Ok(redirect(links::SIGN_IN))
         } else {
-            html(
-                StatusCode::OK,
-                &NotSetUp {
-                    command: &console.command,
-                },
-            )
+            html(StatusCode::OK, &NotSetUp)
         };
     };
     let organizations = console.memberships.organizations_of(viewer.user.id).await?;

@@ -23,8 +23,7 @@ use crate::{Console, links};
 
 #[derive(Template, Default)]
 #[template(path = "sign_in.html")]
-struct SignInPage<'a> {
-    command: &'a str,
+struct SignInPage {
     next: Option<LocalPath>,
     notice: Option<&'static str>,
     username: String,
@@ -47,7 +46,6 @@ pub(crate) async fn show(
         return Ok(redirect(links::HOME));
     }
     let page = SignInPage {
-        command: &console.command,
         next,
         notice: query
             .optional("notice")
@@ -76,7 +74,6 @@ pub(crate) async fn submit(
         source,
     };
     let page = |error: String| SignInPage {
-        command: &console.command,
         next: next.clone(),
         username: username.to_owned(),
         error: Some(error),

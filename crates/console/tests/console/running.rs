@@ -68,7 +68,6 @@ impl Running {
             audit_events_kept_for: None,
             own_account: installation.own_account(),
             public_url: public_url.clone(),
-            command: "/opt/<keyward>".to_owned(),
         };
         change(&mut console);
         let ids = Arc::clone(&installation.builder.ids);

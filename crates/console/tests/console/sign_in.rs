@@ -111,7 +111,7 @@ async fn who_forgot_their_password_learns_what_an_administrator_types() {
     let (running, _) = Running::with_ada().await;
     let page = running.visitor().get("/sign-in").await;
     assert!(
-        page.shows("/opt/&#60;keyward&#62; admin reset-password --username …"),
+        page.shows("<code>keyward admin reset-password --username …"),
         "{}",
         page.body
     );
