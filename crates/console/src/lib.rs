@@ -9,12 +9,13 @@
 //! | which address leads where | `routes` |
 //! | what each page shows and does | `pages`, one file per page, with its template of the same name |
 //! | who may see a page | `viewer` |
-//! | which requests are believed | `same_origin`, `session_cookie`, `invitation_cookie`, `forms`, `local_path` |
+//! | which requests are believed | `same_origin`, `session_cookie`, `browser_cookie`, `invitation_cookie`, `forms`, `local_path` |
 //! | what every answer carries | `headers` |
 //! | what goes wrong, and the page that says so | `refusal` |
 //! | style, script and icon | `assets` |
 
 mod assets;
+mod browser_cookie;
 mod cookies;
 mod forms;
 mod headers;

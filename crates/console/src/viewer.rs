@@ -1,6 +1,7 @@
 //! Who asks for a page, decided anew at every request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use keyward_domain::administration::Authority;
 use keyward_domain::membership::Member;
@@ -9,6 +10,7 @@ use keyward_domain::sign_in::session::SignedIn;
 use poem::error::GetDataError;
 use poem::http::Method;
 use poem::{FromRequest, Request, RequestBody};
+use tokio::time::timeout;
 
 use crate::Console;
 use crate::links::SignInNotice;
@@ -27,7 +29,23 @@ impl<'a> FromRequest<'a> for Visitor {
             return Ok(Self(None));
         };
         let signed_in = console.sign_in.signed_in(&token).await.map_err(Refusal::from)?;
+        if let Some(signed_in) = &signed_in {
+            note_seen(console, signed_in).await;
+        }
         Ok(Self(signed_in))
+    }
+}
+
+/// Pages go on without: when somebody was last seen is worth neither a page nor a long wait. What takes longer is written
+/// all the same.
+async fn note_seen(console: &Console, signed_in: &SignedIn) {
+    const LONGEST_WAIT: Duration = Duration::from_millis(250);
+    match timeout(LONGEST_WAIT, console.sign_in.note_seen(signed_in)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "last seen not written");
+        }
+        Err(_) => tracing::debug!("last seen not written yet"),
     }
 }
 

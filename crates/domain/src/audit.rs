@@ -196,10 +196,12 @@ words! {
         RemoveProjectMember = "project.remove_member",
         /// An administrator replaced a user's password.
         ResetPassword = "user.reset_password",
-        /// A user changed their own password.
+        /// A user changed their own password, or tried to with a wrong one.
         ChangePassword = "user.change_password",
         /// A person signed in, or tried to.
         SignIn = "session.sign_in",
+        /// Attempts at a password were refused without being checked, because there were too many.
+        LimitAttempts = "user.limit_attempts",
         /// A person signed out, or ended the session of a browser, theirs or somebody else's, by signing in there anew.
         SignOut = "session.sign_out",
         /// A person ended another of their sessions.
@@ -270,6 +272,15 @@ impl Act {
             organization_id: Some(organization),
             ..self
         }
+    }
+
+    /// The act in no organization, and in each of these: what concerns a user is told in the log of the installation and in
+    /// those of the organizations that they belong to, by an event each.
+    pub(crate) fn in_logs_of(&self, organizations: impl IntoIterator<Item = OrganizationId>) -> Vec<Self> {
+        let within = organizations
+            .into_iter()
+            .map(|organization| self.clone().within(organization));
+        std::iter::once(self.clone()).chain(within).collect()
     }
 
     /// The event that tells of a change. One act makes one for each thing it changes, and a store asks for them when

@@ -7,14 +7,17 @@ mod newcomer;
 pub mod own_account;
 pub mod password;
 pub mod ports;
+mod refusals;
+pub mod remembered_browser;
 pub mod session;
 pub mod setup;
+pub mod signing_in;
 pub mod throttle;
 mod user_agent;
 
 pub use accounts::Accounts;
 pub use joining::Joining;
 pub use own_account::OwnAccount;
-pub use session::SignIn;
 pub use setup::Setup;
+pub use signing_in::SignIn;
 pub use user_agent::UserAgent;

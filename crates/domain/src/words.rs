@@ -69,6 +69,7 @@ mod tests {
             (Action::SignIn, "session.sign_in"),
             (Action::SignOut, "session.sign_out"),
             (Action::EndSession, "session.end"),
+            (Action::LimitAttempts, "user.limit_attempts"),
             (Action::CreateApiKey, "api_key.create"),
             (Action::CreateRestrictedApiKey, "api_key.create_restricted"),
             (Action::EditApiKey, "api_key.edit"),

@@ -30,11 +30,14 @@
 
 mod abort;
 mod actor;
+mod browser_key;
+mod ended_sessions;
 mod limit;
 mod lineage;
 mod live_member;
 mod looked;
 mod names;
+mod not_taken;
 pub mod postgres;
 mod progress;
 mod retention;

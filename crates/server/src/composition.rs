@@ -18,7 +18,7 @@ use keyward_domain::retention::{Retention, RetentionPeriods};
 use keyward_domain::sign_in::joining::JoiningPorts;
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::PasswordHasher;
-use keyward_domain::sign_in::session::SignInPorts;
+use keyward_domain::sign_in::signing_in::SignInPorts;
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use keyward_front_door::RequestIds;
 use keyward_http_api::{BaseUrl, HttpApi};
@@ -185,6 +185,8 @@ impl Composition {
             accounts: self.store.clone(),
             sessions: self.store.clone(),
             throttle: self.store.clone(),
+            limited_audit_log: self.store.clone(),
+            memberships: self.store.clone(),
             hasher: Arc::clone(&self.hasher),
         };
         OwnAccount::new(ports, clock, ids)
@@ -234,8 +236,10 @@ impl Composition {
         let ports = SignInPorts {
             accounts: self.store.clone(),
             sessions: self.store.clone(),
+            installation: self.store.clone(),
             throttle: self.store.clone(),
             audit_log: self.store.clone(),
+            memberships: self.store.clone(),
             hasher: Arc::clone(&self.hasher),
         };
         SignIn::new(ports, clock, random, ids)

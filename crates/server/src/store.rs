@@ -9,7 +9,7 @@ use keyward_domain::ports::{
 };
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
-    AccountStore, InstallationStore, OpenInvitations, SessionStore, SignInThrottle,
+    AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
 };
 use keyward_persistence::postgres::PostgresStore;
 use keyward_persistence::sqlite::SqliteStore;
@@ -28,6 +28,7 @@ pub(crate) trait Store:
     + AccountStore
     + SessionStore
     + SignInThrottle
+    + LimitedAuditLog
     + InstallationStore
     + OrganizationStore
     + MemberStore

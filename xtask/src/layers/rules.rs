@@ -86,10 +86,11 @@ const LAYERS: [Layer; 9] = [
 ];
 
 /// All that the domain may be built from directly.
-const DOMAIN_MAY_USE: [&str; 10] = [
+const DOMAIN_MAY_USE: [&str; 11] = [
     "async-trait",
     "chrono",
     "crc32fast",
+    "hmac",
     "sha2",
     "subtle",
     "thiserror",

@@ -31,13 +31,8 @@ struct AccountPage {
     notice: Option<Notice>,
     organizations: Vec<OwnOrganization>,
     sessions: Vec<SessionRow>,
-    /// How many sessions are not shown.
-    more_sessions: usize,
     password: PasswordForm,
 }
-
-/// How many sessions are shown, the latest: more than a person looks through.
-const SESSIONS_SHOWN: usize = 100;
 
 /// What has just happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,8 +183,6 @@ async fn page(
     });
     let mut sessions = console.own_account.sessions(viewer).await?;
     sessions.sort_by_key(|session| session.id != viewer.session.id);
-    let more_sessions = sessions.len().saturating_sub(SESSIONS_SHOWN);
-    sessions.truncate(SESSIONS_SHOWN);
     Ok(AccountPage {
         menu: UserMenu::new(&viewer.user, members.iter().map(|member| &member.organization)),
         notice,
@@ -198,7 +191,6 @@ async fn page(
             .iter()
             .map(|session| SessionRow::new(session, viewer))
             .collect(),
-        more_sessions,
         password,
     })
 }

@@ -10,11 +10,13 @@ use keyward_domain::organization::Organization;
 use keyward_domain::sign_in::joining::{JoinAsNewcomerError, JoinAsUserError};
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::ports::OpenInvitation;
-use keyward_domain::sign_in::session::{SignInAttempt, SignedIn};
+use keyward_domain::sign_in::session::SignedIn;
+use keyward_domain::sign_in::signing_in::SignInAttempt;
 use poem::http::{HeaderValue, StatusCode, header};
 use poem::web::Data;
 use poem::{Request, Response, handler};
 
+use crate::browser_cookie::BrowserCookie;
 use crate::forms::{Fields, Form, Query};
 use crate::invitation_cookie::InvitationCookie;
 use crate::links::SignInNotice;
@@ -216,6 +218,7 @@ async fn join_as_newcomer(
                 username: member.user.username.as_str(),
                 password: Password::attempt(password),
                 previous: SessionCookie::of(&console.public_url).read(request.headers()),
+                browser: BrowserCookie::of(&console.public_url).read(request.headers()),
                 source,
             };
             let next = first_page(&member);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use askama::Template;
 use keyward_domain::organization::OrganizationName;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::session::SignInAttempt;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices, SetupToken};
+use keyward_domain::sign_in::signing_in::SignInAttempt;
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Request, Response, handler};
@@ -77,6 +77,7 @@ pub(crate) async fn complete(
                 username: username.as_str(),
                 password: Password::attempt(password),
                 previous: None,
+                browser: None,
                 source,
             };
             sign_in_newcomer(console, attempt, links::HOME, SignInNotice::SetUp).await

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use askama::Template;
 use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::session::{SessionToken, SignInAttempt, SignInError};
+use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError};
 use keyward_domain::sign_in::throttle::Throttled;
 use poem::http::{StatusCode, header};
 use poem::web::Data;
 use poem::{Request, Response, handler};
 
+use crate::browser_cookie::BrowserCookie;
 use crate::forms::{Fields, Form, Query};
 use crate::links::SignInNotice;
 use crate::local_path::LocalPath;
@@ -71,6 +72,7 @@ pub(crate) async fn submit(
         username,
         password: Password::attempt(form.required("password")?),
         previous: cookie.read(request.headers()),
+        browser: BrowserCookie::of(&console.public_url).read(request.headers()),
         source,
     };
     let page = |error: String| SignInPage {
@@ -80,7 +82,7 @@ pub(crate) async fn submit(
         ..SignInPage::default()
     };
     match console.sign_in.sign_in(attempt).await {
-        Ok(token) => Ok(with_session(lead_on(next.as_ref()), cookie, &token)),
+        Ok(cookies) => Ok(with_cookies(lead_on(next.as_ref()), console, &cookies)),
         Err(error @ SignInError::WrongCredentials) => {
             let page = SignInPage {
                 credentials_refused: true,
@@ -111,10 +113,7 @@ pub(super) async fn sign_in_newcomer(
     notice: SignInNotice,
 ) -> Result<Response, Refusal> {
     match console.sign_in.sign_in(attempt).await {
-        Ok(token) => {
-            let cookie = SessionCookie::of(&console.public_url);
-            return Ok(with_session(redirect(next), cookie, &token));
-        }
+        Ok(cookies) => return Ok(with_cookies(redirect(next), console, &cookies)),
         Err(SignInError::WrongCredentials | SignInError::Throttled(_)) => {}
         Err(SignInError::Hashing(error)) => Refusal::from(error).log(),
         Err(SignInError::Storage(error)) => Refusal::from(error).log(),
@@ -122,11 +121,15 @@ pub(super) async fn sign_in_newcomer(
     Ok(redirect(&links::sign_in(None, Some(notice))))
 }
 
-/// Gives the browser a new session.
-fn with_session(mut response: Response, cookie: SessionCookie, token: &SessionToken) -> Response {
-    response
-        .headers_mut()
-        .insert(header::SET_COOKIE, cookie.set(token));
+/// Gives the browser a new session, and remembers it.
+fn with_cookies(mut response: Response, console: &Console, cookies: &NewCookies) -> Response {
+    let headers = response.headers_mut();
+    let session = SessionCookie::of(&console.public_url).set(&cookies.session);
+    headers.append(header::SET_COOKIE, session);
+    if let Some(browser) = &cookies.browser {
+        let browser = BrowserCookie::of(&console.public_url).set(browser);
+        headers.append(header::SET_COOKIE, browser);
+    }
     response
 }
 
@@ -162,7 +165,9 @@ pub(super) fn too_many(page: &impl Template, throttled: Throttled) -> Result<Res
 /// How long to wait, in the unit that a person would use.
 pub(super) fn patience(throttled: Throttled) -> String {
     let seconds = throttled.whole_seconds();
-    let (amount, unit) = if seconds > 90 {
+    let (amount, unit) = if seconds > 90 * 60 {
+        ((seconds + 3_599) / 3_600, "hour")
+    } else if seconds > 90 {
         ((seconds + 59) / 60, "minute")
     } else {
         (seconds, "second")
@@ -186,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wait_is_told_in_seconds_or_minutes_rounded_up() {
+    fn the_wait_is_told_in_seconds_minutes_or_hours_rounded_up() {
         let told = |milliseconds| {
             patience(Throttled {
                 retry_after: TimeDelta::milliseconds(milliseconds),
@@ -195,5 +200,6 @@ mod tests {
         assert_eq!(told(1), "Too many attempts. Try again in 1 second.");
         assert_eq!(told(60_000), "Too many attempts. Try again in 60 seconds.");
         assert_eq!(told(121_000), "Too many attempts. Try again in 3 minutes.");
+        assert_eq!(told(5_400_001), "Too many attempts. Try again in 2 hours.");
     }
 }

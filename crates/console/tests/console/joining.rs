@@ -45,7 +45,7 @@ async fn somebody_new_sees_the_offer_makes_an_account_and_is_signed_in() {
     let browser = running.visitor();
     let page = browser.get(&link).await;
     assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
-    assert_eq!(page.header("referrer-policy"), "same-origin");
+    assert_eq!(page.header("referrer-policy"), "strict-origin");
     for word in [
         "Join Acme",
         "ada invites you to Acme",

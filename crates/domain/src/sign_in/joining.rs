@@ -37,7 +37,7 @@ pub enum JoinAsNewcomerError {
     /// Another user has the username.
     #[error("the username is taken")]
     UsernameTaken,
-    /// Too many attempts from this address.
+    /// Too many attempts with this invitation or from this address.
     #[error(transparent)]
     Throttled(#[from] Throttled),
     /// The password could not be hashed.
@@ -105,8 +105,8 @@ impl Joining {
         Ok(found.filter(|open| open.invitation.is_open(now)))
     }
 
-    /// Makes an account and a member of somebody new. Every attempt with a link that works takes from the throttle's
-    /// bucket of the address, since it tells whether a username is taken.
+    /// Makes an account and a member of somebody new. An attempt with a username that is taken tells that it is, so it counts:
+    /// for the invitation, of which whoever has it learns few usernames, and for the address.
     ///
     /// # Errors
     /// See [`JoinAsNewcomerError`]; then nothing was changed.
@@ -122,15 +122,20 @@ impl Joining {
             invitation,
             organization,
         } = open.ok_or(JoinAsNewcomerError::InvitationInvalid)?;
-        if let Some(address) = source.address {
-            let bucket = ThrottleBucket::address(address);
-            if let Some(throttled) = self.ports.throttle.take(bucket, self.clock.now()).await? {
-                return Err(throttled.into());
-            }
+        let mut buckets = source.address.map(ThrottleBucket::of_address).unwrap_or_default();
+        buckets.push(ThrottleBucket::invitation(invitation.id));
+        if let Some(full) = self
+            .ports
+            .throttle
+            .take(buckets.clone(), self.clock.now())
+            .await?
+        {
+            return Err(full.throttled.into());
         }
         if self.ports.accounts.find(&choices.username).await?.is_some() {
             return Err(JoinAsNewcomerError::UsernameTaken);
         }
+        self.ports.throttle.give_back(buckets).await?;
         let password_hash = self.ports.hasher.hash(&choices.password).await?;
         let now = self.clock.now();
         let names = Names {

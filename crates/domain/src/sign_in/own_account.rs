@@ -5,11 +5,12 @@ use std::sync::Arc;
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::id::{IdGenerator, SessionId};
-use crate::ports::StorageError;
+use crate::ports::{Memberships, StorageError};
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{
-    AccountStore, ChangePasswordError, PasswordChange, SessionStore, SignInThrottle,
+    AccountStore, ChangePasswordError, LimitedAuditLog, PasswordChange, SessionStore, SignInThrottle,
 };
+use crate::sign_in::refusals::Refusals;
 use crate::sign_in::session::{Session, SignedIn};
 use crate::sign_in::throttle::{ThrottleBucket, Throttled};
 
@@ -30,6 +31,10 @@ pub struct OwnAccountPorts {
     pub sessions: Arc<dyn SessionStore>,
     /// The throttle, which counts guesses at the current password.
     pub throttle: Arc<dyn SignInThrottle>,
+    /// Where wrong passwords are written.
+    pub limited_audit_log: Arc<dyn LimitedAuditLog>,
+    /// In which organizations' logs, too.
+    pub memberships: Arc<dyn Memberships>,
     /// Hashes passwords.
     pub hasher: Arc<dyn PasswordHasher>,
 }
@@ -130,36 +135,46 @@ impl OwnAccount {
         passwords: NewPassword,
         source: RequestSource,
     ) -> Result<(), ChangeOwnPasswordError> {
-        let bucket = ThrottleBucket::password_change(signed_in.user.id);
-        if let Some(throttled) = self.ports.throttle.take(bucket, self.clock.now()).await? {
-            return Err(throttled.into());
+        let user = signed_in.user.id;
+        let act = self.act(signed_in, source);
+        let buckets = vec![ThrottleBucket::password_change(user)];
+        if let Some(full) = self.ports.throttle.take(buckets.clone(), act.at).await? {
+            self.refusals().too_many(&act, Some(user)).await?;
+            return Err(full.throttled.into());
         }
         let account = self.ports.accounts.find(&signed_in.user.username).await?;
         let Some(account) = account else {
             return Err(ChangeOwnPasswordError::WrongPassword);
         };
         let hasher = &self.ports.hasher;
-        if !hasher.verify(&passwords.current, &account.password_hash).await? {
+        let verified = hasher.verify(&passwords.current, &account.password_hash).await;
+        if !matches!(verified, Ok(false)) {
+            self.ports.throttle.give_back(buckets).await?;
+        }
+        if !verified? {
+            let refused = self.refusals();
+            refused
+                .wrong_password(&act, Action::ChangePassword, Some(user))
+                .await?;
             return Err(ChangeOwnPasswordError::WrongPassword);
         }
-        self.ports.throttle.clear(bucket).await?;
         let change = PasswordChange {
             password_hash: hasher.hash(&passwords.new).await?,
             verified_against: account.password_hash,
             keep: signed_in.session.id,
         };
-        let event = self
-            .act(signed_in, source)
-            .event(Action::ChangePassword, Subject::User(signed_in.user.id));
-        match self
-            .ports
-            .accounts
-            .change_password(signed_in.user.id, change, event)
-            .await
-        {
+        let event = act.event(Action::ChangePassword, Subject::User(user));
+        match self.ports.accounts.change_password(user, change, event).await {
             Ok(()) => Ok(()),
             Err(ChangePasswordError::PasswordReplaced) => Err(ChangeOwnPasswordError::WrongPassword),
             Err(ChangePasswordError::Storage(error)) => Err(error.into()),
+        }
+    }
+
+    fn refusals(&self) -> Refusals {
+        Refusals {
+            audit_log: Arc::clone(&self.ports.limited_audit_log),
+            memberships: Arc::clone(&self.ports.memberships),
         }
     }
 

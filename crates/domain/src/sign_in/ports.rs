@@ -13,6 +13,7 @@ use crate::organization::{Organization, Slug};
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
+use crate::sign_in::remembered_browser::BrowserKey;
 use crate::sign_in::session::{Session, SessionDigest, SignedIn};
 use crate::sign_in::setup::SetupDigest;
 use crate::sign_in::throttle::{ThrottleBucket, Throttled};
@@ -132,12 +133,17 @@ pub enum ReplacePasswordError {
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Starts a session and ends the one it replaces, if any, whosever that is. If it [was live](Session::is_live) at the
-    /// moment of [`ReplacedSession::act`], MUST write [`Act::end_of_replaced`].
+    /// moment of [`NewSession::act`], MUST write [`Act::end_of_replaced`].
+    ///
+    /// Besides it, those of the user's sessions MUST stay that started last, [`Session::MOST`] with it, however many start
+    /// at once, and MUST end the others; for each of these that was live, MUST write an event of [`Action::EndSession`].
     ///
     /// In the same transaction, and so that no concurrent [`AccountStore::replace_password`] comes between, it MUST
     /// check that the user's password hash still is [`NewSession::verified_against`]; else
     /// [`StartSessionError::PasswordReplaced`].
-    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StartSessionError>;
+    ///
+    /// [`Action::EndSession`]: crate::audit::Action::EndSession
+    async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), StartSessionError>;
 
     /// The session whose token has this digest and its user, unless it was ended. Whether it has expired is for the
     /// caller to say.
@@ -171,17 +177,10 @@ pub struct NewSession {
     /// The hash that the user's password was verified against. Verifying takes its time, and a password that is
     /// replaced meanwhile ends the sessions that exist then: this one would outlive it.
     pub verified_against: PasswordHash,
-    /// The session that ends with its start.
-    pub replaces: Option<ReplacedSession>,
-}
-
-/// A session that ends because another starts in the same browser. Only its cookie is known, so whether there is
-/// something to tell of, and of which session, is for the store to say.
-#[derive(Debug, Clone)]
-pub struct ReplacedSession {
-    /// Its token's digest.
-    pub digest: SessionDigest,
-    /// What its end is part of.
+    /// The token's digest of the session of the same browser, which ends with its start. Only its cookie is known, so
+    /// whether there is something to tell of, and of which session, is for the store to say.
+    pub replaces: Option<SessionDigest>,
+    /// What the ends of other sessions are part of.
     pub act: Act,
 }
 
@@ -200,22 +199,50 @@ pub enum StartSessionError {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait SignInThrottle: Send + Sync {
-    /// Takes one attempt from a bucket, as [`ThrottleBucket::take`] says; `Some` if it is refused. Of concurrent
-    /// attempts MUST NOT let more pass than one after the other would.
+    /// Takes one attempt from each of the buckets, as [`ThrottleBucket::take`] says, in their order; or, if one of them is
+    /// full, from none, and returns the first that is. Of concurrent attempts MUST NOT let more pass than one after the
+    /// other would.
     async fn take(
         &self,
-        bucket: ThrottleBucket,
+        buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
-    ) -> Result<Option<Throttled>, StorageError>;
+    ) -> Result<Option<FullBucket>, StorageError>;
 
-    /// Gives all attempts of a bucket back.
-    async fn clear(&self, bucket: ThrottleBucket) -> Result<(), StorageError>;
+    /// Gives one attempt back to each of the buckets, as [`ThrottleBucket::give_back`] says: it was none to count.
+    async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError>;
+}
+
+/// The bucket for which an attempt is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FullBucket {
+    /// Which one.
+    pub bucket: ThrottleBucket,
+    /// For how long.
+    pub throttled: Throttled,
+}
+
+/// Writes events that tell of no change and that strangers can bring about, so that they are bounded.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait LimitedAuditLog: Send + Sync {
+    /// Takes from each of the buckets and writes the events, in one transaction; or neither, if one of the buckets is full.
+    /// Returns whether they were written.
+    async fn record_within(
+        &self,
+        limits: Vec<ThrottleBucket>,
+        events: Vec<AuditEvent>,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError>;
 }
 
 /// Keeps what is true of the installation as a whole.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait InstallationStore: Send + Sync {
+    /// What the cookies of remembered browsers are signed with. If there is no key yet, MUST keep the candidate; of
+    /// concurrent calls every one MUST return the same key.
+    async fn browser_key(&self, candidate: BrowserKey) -> Result<BrowserKey, StorageError>;
+
     /// Whether the first organization exists.
     async fn is_set_up(&self) -> Result<bool, StorageError>;
 

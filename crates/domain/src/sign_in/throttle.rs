@@ -4,14 +4,16 @@
 //! store needs one row, one atomic statement, and no clean-up to be right.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sha2::{Digest, Sha256};
 
-use crate::id::UserId;
+use crate::id::{ApiKeyId, InvitationId, UserId};
+use crate::sign_in::password::PasswordHash;
+use crate::sign_in::remembered_browser::RememberedBrowser;
 
-/// What attempts are counted by: an account, an address, or who changes their password.
+/// What attempts are counted by. Those that succeed are given back, so what stays counted are failures.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ThrottleBucket {
     key: [u8; 32],
@@ -25,59 +27,179 @@ struct Rate {
     interval: TimeDelta,
 }
 
+// What an attacker gets against one account, by arithmetic: from one IPv4 address or one IPv6 /64, 10 guesses at once and
+// 1,440 a day; from one IPv6 /48, 30 and 4,320 a day; from however many, 2,000 and 43,200 a day, which is 15.8 million a
+// year. A password has 15 characters at least, and no listed one is accepted: three words that were drawn from 7,776 are one
+// of 4.7 × 10^11 (one year of guessing finds one of 30,000 such passwords), fifteen random letters one of 1.7 × 10^21. Against all accounts together, one address or
+// /64 gets 200 and 8,640 a day, one /48 500 and 17,280 a day.
+//
+// To keep an account's own bucket full, and so its holder's new browsers out, takes 30 addresses or 10 networks of /48 that
+// guess all the time. Browsers in which the holder signed in before are never concerned.
+
 /// Slow enough that guessing is hopeless, forgiving to somebody who tries their old passwords.
-const PER_ACCOUNT: Rate = Rate {
+const PER_PERSON: Rate = Rate {
     burst: 10,
     interval: TimeDelta::minutes(1),
 };
-/// Offices share an address, so it may try more.
+/// Of one IPv6 site against one account.
+const PER_ACCOUNT_AND_SITE: Rate = Rate {
+    burst: 30,
+    interval: TimeDelta::seconds(20),
+};
+/// However many addresses guess.
+const PER_ACCOUNT: Rate = Rate {
+    burst: 2_000,
+    interval: TimeDelta::seconds(2),
+};
+/// Offices share an address. More than ever are checked at once, so that nobody is refused because others, who will turn
+/// out to be right, are being checked.
 const PER_ADDRESS: Rate = Rate {
-    burst: 50,
+    burst: 200,
     interval: TimeDelta::seconds(10),
 };
+/// An IPv6 /48 is what a provider gives to one site: it has 65,536 networks of /64.
+const PER_SITE: Rate = Rate {
+    burst: 500,
+    interval: TimeDelta::seconds(5),
+};
+
+const PER_INVITATION: Rate = Rate {
+    burst: 10,
+    interval: TimeDelta::days(1),
+};
+
+/// Of events that strangers can bring about, so many are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FewEvents {
+    /// Wrong passwords of a user.
+    RefusalsOf(UserId),
+    /// Attempts at the password of a user that were not checked.
+    LimitsOf(UserId),
+    /// Attempts that were not checked because this bucket, of an address, was full.
+    LimitsBy(ThrottleBucket),
+    /// All that is about no user.
+    OfNobody,
+    /// Uses of a key that is revoked.
+    UsesOfRevoked(ApiKeyId),
+}
+
+const REFUSALS: Rate = Rate {
+    burst: 20,
+    interval: TimeDelta::hours(1),
+};
+const ONE_AN_HOUR: Rate = Rate {
+    burst: 1,
+    interval: TimeDelta::hours(1),
+};
+const OF_NOBODY: Rate = Rate {
+    burst: 60,
+    interval: TimeDelta::minutes(10),
+};
+
+/// An account as attempts to sign in are counted: by what was typed as username, whether it exists or not, and by the
+/// password that it has. So a new password begins with nothing counted, without a store having to find what to clear.
+#[derive(Clone, Copy)]
+pub struct CountedAccount([u8; 32]);
+
+impl CountedAccount {
+    /// Only a digest of what was typed is kept: people type passwords into the wrong field.
+    #[must_use]
+    pub fn new(typed: &str, password_hash: Option<&PasswordHash>) -> Self {
+        let typed = digest("typed", typed.as_bytes());
+        let password = digest(
+            "password hash",
+            password_hash.map_or("", PasswordHash::as_str).as_bytes(),
+        );
+        Self(digest("account", &[typed, password].concat()))
+    }
+}
 
 impl ThrottleBucket {
-    /// The bucket of whatever was typed as username, whether it exists or not. Only a digest of it is kept: people
-    /// type passwords into the wrong field.
+    /// The buckets of an attempt to sign in from a browser in which nobody signed in to the account before, in the order in
+    /// which they MUST be taken from: so no two attempts wait for each other, and an address that is refused makes no
+    /// buckets of accounts.
     #[must_use]
-    pub fn account(typed: &str) -> Self {
-        Self::of("account", typed.as_bytes(), PER_ACCOUNT)
+    pub fn of_attempt(account: CountedAccount, address: Option<IpAddr>) -> Vec<Self> {
+        let networks = address.map(Networks::of);
+        let mut buckets = networks.as_ref().map(Self::of_networks).unwrap_or_default();
+        if let Some(networks) = networks {
+            let from = |network: &[u8]| [account.0.as_slice(), network].concat();
+            buckets.extend(
+                networks
+                    .site
+                    .map(|site| Self::of("account and site", &from(&site), PER_ACCOUNT_AND_SITE)),
+            );
+            buckets.push(Self::of("account and address", &from(&networks.own), PER_PERSON));
+        }
+        buckets.push(Self::of("account", &account.0, PER_ACCOUNT));
+        buckets
     }
 
-    /// The bucket of a client's address; an IPv6 client is its /64 network, which one person has whole.
+    /// The buckets of a client's address: its own, in which an IPv6 client is its /64 network, and that of its /48.
     #[must_use]
-    pub fn address(address: IpAddr) -> Self {
-        let network = match address.to_canonical() {
-            IpAddr::V4(address) => IpAddr::V4(address),
-            IpAddr::V6(address) => {
-                let prefix = u128::from(address) >> 64 << 64;
-                IpAddr::V6(Ipv6Addr::from(prefix))
-            }
-        };
-        Self::of("address", network.to_string().as_bytes(), PER_ADDRESS)
+    pub fn of_address(address: IpAddr) -> Vec<Self> {
+        Self::of_networks(&Networks::of(address))
+    }
+
+    fn of_networks(networks: &Networks) -> Vec<Self> {
+        let site = networks.site.map(|site| Self::of("site", &site, PER_SITE));
+        let own = Self::of("address", &networks.own, PER_ADDRESS);
+        site.into_iter().chain([own]).collect()
+    }
+
+    /// The only bucket of an attempt from a browser in which its user signed in before: nobody else can fill it.
+    #[must_use]
+    pub fn browser(account: CountedAccount, browser: RememberedBrowser) -> Self {
+        Self::of(
+            "browser",
+            &[account.0.as_slice(), &browser.0].concat(),
+            PER_PERSON,
+        )
     }
 
     /// The bucket of a user who changes their password. Only who is signed in as them takes from it: strangers who try
-    /// to sign in as them fill [another](Self::account).
+    /// to sign in as them fill [others](Self::of_attempt).
     #[must_use]
     pub fn password_change(user: UserId) -> Self {
-        Self::of("password", user.as_uuid().as_bytes(), PER_ACCOUNT)
+        Self::of("password", user.as_uuid().as_bytes(), PER_PERSON)
+    }
+
+    /// The bucket of the usernames that were tried with an invitation and are taken. An honest newcomer meets few; whoever
+    /// wants to know who is here learns 10 names at once and 23 in the invitation's 14 days.
+    #[must_use]
+    pub fn invitation(invitation: InvitationId) -> Self {
+        Self::of("invitation", invitation.as_uuid().as_bytes(), PER_INVITATION)
+    }
+
+    /// The bucket that bounds how often something that strangers can bring about is told in the audit log.
+    #[must_use]
+    pub fn events(events: FewEvents) -> Self {
+        match events {
+            FewEvents::RefusalsOf(user) => Self::of("refusals", user.as_uuid().as_bytes(), REFUSALS),
+            FewEvents::LimitsOf(user) => Self::of("limits", user.as_uuid().as_bytes(), ONE_AN_HOUR),
+            FewEvents::LimitsBy(bucket) => Self::of("limits by", &bucket.key, ONE_AN_HOUR),
+            FewEvents::OfNobody => Self::of("refusals of nobody", &[], OF_NOBODY),
+            FewEvents::UsesOfRevoked(key) => Self::of("revoked key", key.as_uuid().as_bytes(), ONE_AN_HOUR),
+        }
     }
 
     fn of(kind: &str, value: &[u8], rate: Rate) -> Self {
-        let key = Sha256::new()
-            .chain_update(kind)
-            .chain_update([0])
-            .chain_update(value)
-            .finalize()
-            .into();
-        Self { key, rate }
+        Self {
+            key: digest(kind, value),
+            rate,
+        }
     }
 
     /// The bucket's key in storage.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.key
+    }
+
+    /// What a store keeps once an attempt is given back, if it kept `empty_at`.
+    #[must_use]
+    pub fn give_back(&self, empty_at: DateTime<Utc>) -> DateTime<Utc> {
+        empty_at - self.rate.interval
     }
 
     /// Decides about one attempt at `now`. A store keeps one moment per bucket, `empty_at`, at which the bucket will
@@ -100,6 +222,39 @@ impl ThrottleBucket {
             })
         }
     }
+}
+
+/// Where an attempt comes from, as much of the address as one person or one site has.
+struct Networks {
+    own: [u8; 16],
+    site: Option<[u8; 16]>,
+}
+
+impl Networks {
+    fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Self {
+                own: address.to_ipv6_mapped().octets(),
+                site: None,
+            },
+            IpAddr::V6(address) => {
+                let prefix = |bits: u32| (u128::from(address) >> (128 - bits) << (128 - bits)).to_be_bytes();
+                Self {
+                    own: prefix(64),
+                    site: Some(prefix(48)),
+                }
+            }
+        }
+    }
+}
+
+fn digest(kind: &str, value: &[u8]) -> [u8; 32] {
+    Sha256::new()
+        .chain_update(kind)
+        .chain_update([0])
+        .chain_update(value)
+        .finalize()
+        .into()
 }
 
 impl fmt::Debug for ThrottleBucket {
@@ -132,9 +287,10 @@ mod tests {
 
     use chrono::{DateTime, TimeDelta, Utc};
 
-    use super::{ThrottleBucket, Throttled};
+    use super::{CountedAccount, ThrottleBucket, Throttled};
     use crate::clock::Clock;
-    use crate::testing::FixedClock;
+    use crate::sign_in::password::PasswordHash;
+    use crate::testing::{Builder, FixedClock};
 
     /// A bucket as a store keeps it.
     struct Stored {
@@ -156,17 +312,32 @@ mod tests {
         }
 
         fn passing(&mut self, now: DateTime<Utc>) -> usize {
-            (0..1_000).take_while(|_| self.take(now).is_ok()).count()
+            (0..10_000).take_while(|_| self.take(now).is_ok()).count()
         }
     }
 
-    fn address(text: &str) -> ThrottleBucket {
-        ThrottleBucket::address(text.parse::<IpAddr>().unwrap())
+    fn attempt(typed: &str, address: &str) -> Vec<ThrottleBucket> {
+        let address = address.parse::<IpAddr>().unwrap();
+        ThrottleBucket::of_attempt(CountedAccount::new(typed, None), Some(address))
+    }
+
+    fn password_change() -> ThrottleBucket {
+        ThrottleBucket::password_change(Builder::new(1).ids.next())
+    }
+
+    /// How many attempts pass at once, and how many more in a day.
+    fn bounds(bucket: ThrottleBucket) -> (usize, usize) {
+        let now = FixedClock::default().now();
+        let mut stored = Stored::new(bucket);
+        let at_once = stored.passing(now);
+        let minutes = 1..=24 * 60;
+        let later = minutes.map(|minute| stored.passing(now + TimeDelta::minutes(minute)));
+        (at_once, later.sum())
     }
 
     #[test]
-    fn an_account_takes_10_attempts_and_one_more_each_minute() {
-        let mut stored = Stored::new(ThrottleBucket::account("ada"));
+    fn a_full_bucket_gives_attempts_back_one_by_one() {
+        let mut stored = Stored::new(password_change());
         let now = FixedClock::default().now();
         assert_eq!(stored.passing(now), 10);
         let refused = stored.take(now).unwrap_err();
@@ -183,17 +354,29 @@ mod tests {
     }
 
     #[test]
-    fn an_address_takes_50_attempts_and_one_more_every_10_seconds() {
-        let mut stored = Stored::new(address("192.0.2.7"));
+    fn the_bounds_of_guessing_are_as_documented() {
+        let told: Vec<_> = attempt("ada", "192.0.2.7").into_iter().map(bounds).collect();
+        let (address, from_address, account) = ((200, 8_640), (10, 1_440), (2_000, 43_200));
+        assert_eq!(told, [address, from_address, account]);
+
+        let told: Vec<_> = attempt("ada", "2001:db8::1").into_iter().map(bounds).collect();
+        let (site, from_site) = ((500, 17_280), (30, 4_320));
+        assert_eq!(told, [site, address, from_site, from_address, account]);
+    }
+
+    #[test]
+    fn an_attempt_that_is_given_back_was_never_counted() {
+        let bucket = password_change();
         let now = FixedClock::default().now();
-        assert_eq!(stored.passing(now), 50);
-        assert_eq!(stored.passing(now + TimeDelta::seconds(10)), 1);
-        assert_eq!(stored.passing(now + TimeDelta::seconds(30)), 2);
+        let once = bucket.take(None, now).unwrap();
+        let twice = bucket.take(Some(once), now).unwrap();
+        assert_eq!(bucket.give_back(twice), once);
+        assert!(bucket.give_back(once) <= now, "as good as never used");
     }
 
     #[test]
     fn a_clock_that_steps_back_gives_nothing_away() {
-        let mut stored = Stored::new(ThrottleBucket::account("ada"));
+        let mut stored = Stored::new(password_change());
         let now = FixedClock::default().now();
         assert_eq!(stored.passing(now), 10);
         let earlier = now - TimeDelta::seconds(30);
@@ -205,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_bucket_that_ran_empty_may_be_forgotten() {
-        let bucket = ThrottleBucket::account("ada");
+        let bucket = password_change();
         let now = FixedClock::default().now();
         for past in [now, now - TimeDelta::seconds(1), now - TimeDelta::days(400)] {
             assert_eq!(bucket.take(Some(past), now), bucket.take(None, now));
@@ -213,21 +396,39 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_network_shares_a_bucket_and_an_ipv4_address_has_its_own() {
-        assert_eq!(address("2001:db8::1"), address("2001:db8::ffff:0:0:2"));
-        assert_ne!(address("2001:db8::1"), address("2001:db8:0:1::1"));
-        assert_ne!(address("192.0.2.7"), address("192.0.2.8"));
-        assert_eq!(address("::ffff:192.0.2.7"), address("192.0.2.7"));
-        assert_ne!(address("::ffff:192.0.2.7"), address("::ffff:192.0.2.8"));
+    fn an_ipv6_client_shares_buckets_with_its_networks_and_an_ipv4_client_with_nobody() {
+        let shared = |one: &str, other: &str| {
+            let other = attempt("ada", other);
+            attempt("ada", one)
+                .iter()
+                .filter(|bucket| other.contains(bucket))
+                .count()
+        };
+        let only_the_account = 1;
+        assert_eq!(shared("2001:db8::1", "2001:db8::ffff:0:0:2"), 5);
+        assert_eq!(shared("2001:db8::1", "2001:db8:0:1::1"), only_the_account + 2);
+        assert_eq!(shared("2001:db8::1", "2001:db8:1::1"), only_the_account);
+        assert_eq!(shared("::ffff:192.0.2.7", "192.0.2.7"), 3);
+        assert_eq!(shared("192.0.2.7", "192.0.2.8"), only_the_account);
     }
 
     #[test]
-    fn a_username_that_looks_like_an_address_has_a_bucket_of_its_own() {
-        let account = ThrottleBucket::account("192.0.2.7");
-        assert_ne!(account.as_bytes(), address("192.0.2.7").as_bytes());
-        assert_ne!(
-            account.as_bytes(),
-            ThrottleBucket::account("192.0.2.8").as_bytes()
-        );
+    fn accounts_share_only_the_address() {
+        let other = attempt("bob", "192.0.2.7");
+        let shared: Vec<_> = attempt("ada", "192.0.2.7")
+            .into_iter()
+            .filter(|bucket| other.contains(bucket))
+            .collect();
+        assert_eq!(shared, ThrottleBucket::of_address([192, 0, 2, 7].into()));
+    }
+
+    #[test]
+    fn a_new_password_begins_with_nothing_counted() {
+        let buckets = |hash: &str| {
+            let hash = PasswordHash::from_phc_string(hash.to_owned());
+            ThrottleBucket::of_attempt(CountedAccount::new("ada", Some(&hash)), None)
+        };
+        assert_eq!(buckets("one"), buckets("one"));
+        assert_ne!(buckets("one"), buckets("another"));
     }
 }

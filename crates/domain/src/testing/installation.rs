@@ -18,7 +18,7 @@ use crate::random::Random;
 use crate::sign_in::joining::JoiningPorts;
 use crate::sign_in::own_account::OwnAccountPorts;
 use crate::sign_in::password::Password;
-use crate::sign_in::session::SignInPorts;
+use crate::sign_in::signing_in::SignInPorts;
 use crate::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use crate::testing::{Builder, MemoryStore, PlainHasher};
 
@@ -125,7 +125,9 @@ impl TestInstallation {
             accounts: Arc::new(self.store.clone()),
             sessions: Arc::new(self.store.clone()),
             throttle: Arc::new(self.store.clone()),
+            installation: Arc::new(self.store.clone()),
             audit_log: Arc::new(self.store.clone()),
+            memberships: Arc::new(self.store.clone()),
             hasher: Arc::new(PlainHasher),
         };
         SignIn::new(ports, self.clock(), self.random(), Arc::clone(&self.builder.ids))
@@ -151,7 +153,9 @@ impl TestInstallation {
         let ports = OwnAccountPorts {
             accounts: Arc::clone(&store) as _,
             sessions: Arc::clone(&store) as _,
-            throttle: store,
+            throttle: Arc::clone(&store) as _,
+            limited_audit_log: Arc::clone(&store) as _,
+            memberships: store,
             hasher: Arc::new(PlainHasher),
         };
         OwnAccount::new(ports, self.clock(), Arc::clone(&self.builder.ids))

@@ -38,6 +38,7 @@ use crate::project::Project;
 use crate::retention::ClockRecord;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
+use crate::sign_in::remembered_browser::BrowserKey;
 use crate::sign_in::session::{Session, SessionDigest};
 use crate::sign_in::setup::SetupDigest;
 use crate::token::TokenDigest;
@@ -66,6 +67,7 @@ struct State {
     sessions: Vec<StoredSession>,
     throttle: HashMap<[u8; 32], DateTime<Utc>>,
     setup_link: Option<(SetupDigest, DateTime<Utc>)>,
+    browser_key: Option<BrowserKey>,
     events: Vec<AuditEvent>,
     clock: Option<ClockRecord>,
 }

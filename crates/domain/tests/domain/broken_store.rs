@@ -14,8 +14,8 @@ use keyward_domain::ports::{
     AddKeyError, ApiKeys, AuditFilter, AuditLog, AuditPosition, Credentials, DescendantKeys, EditKeyError,
     KeyFilter, KeyLimit, NewApiKey, RevokeKeyError, StatusFilter, StorageError,
 };
-use keyward_domain::sign_in::ports::SignInThrottle;
-use keyward_domain::sign_in::throttle::{ThrottleBucket, Throttled};
+use keyward_domain::sign_in::ports::{FullBucket, SignInThrottle};
+use keyward_domain::sign_in::throttle::ThrottleBucket;
 use keyward_domain::testing::MemoryStore;
 use keyward_domain::testing::conformance::{KeyStores, Stores};
 use keyward_domain::token::TokenDigest;
@@ -39,6 +39,7 @@ pub(crate) enum Fault {
     TakesPercentSignsForWildcards,
     RemembersCredentials,
     ReadsTheThrottleBeforeTheTransaction,
+    TakesFromTheBucketsBeforeAFullOne,
 }
 
 /// A [`MemoryStore`] with a fault before it.
@@ -286,26 +287,56 @@ impl AuditLog for BrokenStore {
 impl SignInThrottle for BrokenStore {
     async fn take(
         &self,
-        bucket: ThrottleBucket,
+        buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
-    ) -> Result<Option<Throttled>, StorageError> {
-        if self.fault != Fault::ReadsTheThrottleBeforeTheTransaction {
-            return self.sound.take(bucket, now).await;
-        }
-        let empty_at = lock(&self.buckets).get(bucket.as_bytes()).copied();
-        tokio::task::yield_now().await;
-        match bucket.take(empty_at, now) {
-            Ok(moment) => {
-                lock(&self.buckets).insert(*bucket.as_bytes(), moment);
+    ) -> Result<Option<FullBucket>, StorageError> {
+        match self.fault {
+            Fault::ReadsTheThrottleBeforeTheTransaction => {
+                self.take_what_was_read_before(&buckets, now).await
+            }
+            Fault::TakesFromTheBucketsBeforeAFullOne => {
+                for bucket in buckets {
+                    let full = self.sound.take(vec![bucket], now).await?;
+                    if full.is_some() {
+                        return Ok(full);
+                    }
+                }
                 Ok(None)
             }
-            Err(throttled) => Ok(Some(throttled)),
+            _ => self.sound.take(buckets, now).await,
         }
     }
 
-    async fn clear(&self, bucket: ThrottleBucket) -> Result<(), StorageError> {
-        lock(&self.buckets).remove(bucket.as_bytes());
-        self.sound.clear(bucket).await
+    async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
+        for bucket in &buckets {
+            if let Some(empty_at) = lock(&self.buckets).get_mut(bucket.as_bytes()) {
+                *empty_at = bucket.give_back(*empty_at);
+            }
+        }
+        self.sound.give_back(buckets).await
+    }
+}
+
+impl BrokenStore {
+    async fn take_what_was_read_before(
+        &self,
+        buckets: &[ThrottleBucket],
+        now: DateTime<Utc>,
+    ) -> Result<Option<FullBucket>, StorageError> {
+        for bucket in buckets {
+            let empty_at = lock(&self.buckets).get(bucket.as_bytes()).copied();
+            tokio::task::yield_now().await;
+            match bucket.take(empty_at, now) {
+                Ok(moment) => {
+                    lock(&self.buckets).insert(*bucket.as_bytes(), moment);
+                }
+                Err(throttled) => {
+                    let bucket = *bucket;
+                    return Ok(Some(FullBucket { bucket, throttled }));
+                }
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -189,3 +189,12 @@ async fn a_throttle_that_is_not_atomic_is_caught() {
     )
     .await;
 }
+
+#[tokio::test]
+async fn a_throttle_that_takes_before_it_refuses_is_caught() {
+    assert_caught_by_sign_in(
+        Fault::TakesFromTheBucketsBeforeAFullOne,
+        sign_in_cases::an_attempt_is_taken_from_all_buckets_or_from_none,
+    )
+    .await;
+}

@@ -6,7 +6,8 @@ use chrono::TimeDelta;
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::sign_in::ports::MockSessionStore;
-use keyward_domain::sign_in::session::{Session, SessionToken, SignInPorts, SignedIn};
+use keyward_domain::sign_in::session::{Session, SessionToken, SignedIn};
+use keyward_domain::sign_in::signing_in::SignInPorts;
 
 use crate::signing_in::{installation_with_ada, is_signed_in, ports, sign_in, source, with_ports};
 
@@ -75,7 +76,8 @@ async fn use_is_written_down_at_most_once_a_minute() {
     for pause in [TimeDelta::zero(), TimeDelta::seconds(59), TimeDelta::seconds(1)] {
         clock.advance(pause);
         let signed_in = sign_in.signed_in(&token).await.expect("the store answers");
-        assert!(signed_in.is_some());
+        let signed_in = signed_in.expect("signed in");
+        sign_in.note_seen(&signed_in).await.expect("the store answers");
     }
 }
 

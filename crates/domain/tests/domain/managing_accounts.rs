@@ -11,7 +11,8 @@ use keyward_domain::sign_in::accounts::{
     AccountDraft, CreateAccountError, CreateOrganizationError, ResetPasswordError,
 };
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
-use keyward_domain::sign_in::session::{SessionToken, SignInAttempt, SignInError};
+use keyward_domain::sign_in::session::SessionToken;
+use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInError};
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::user::{DisplayName, Username};
 
@@ -41,9 +42,11 @@ async fn sign_in(
         username: name,
         password: Password::attempt(password),
         previous: None,
+        browser: None,
         source: RequestSource::default(),
     };
-    installation.sign_in().sign_in(attempt).await
+    let cookies = installation.sign_in().sign_in(attempt).await;
+    cookies.map(|cookies| cookies.session)
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
 //! What a user does with their own account.
 
 use chrono::TimeDelta;
-use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::audit::{Action, Actor, Outcome, Subject};
 use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, EndSessionError, NewPassword};
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::session::{Session, SessionToken, SignInError, SignedIn};
+use keyward_domain::sign_in::session::{Session, SessionToken, SignedIn};
+use keyward_domain::sign_in::signing_in::SignInError;
 use keyward_domain::testing::TestInstallation;
 
 use crate::signing_in::{attempt, installation_with_ada, is_signed_in, sign_in, source};
@@ -63,7 +64,8 @@ async fn nobody_ends_somebody_elses_session() {
         .sign_in()
         .sign_in(attempt("bob", TestInstallation::PASSWORD))
         .await
-        .expect("signed in");
+        .expect("signed in")
+        .session;
     let bob = session(&installation, &his).await;
     let refused = installation
         .own_account()
@@ -84,7 +86,8 @@ async fn a_user_signs_out_everywhere_else() {
         .sign_in()
         .sign_in(attempt(bob.user.username.as_str(), TestInstallation::PASSWORD))
         .await
-        .expect("signed in");
+        .expect("signed in")
+        .session;
     let signed_in = session(&installation, &here).await;
     let account = installation.own_account();
 
@@ -129,12 +132,12 @@ async fn a_changed_password_ends_all_other_sessions_and_is_the_one_that_works() 
 }
 
 #[tokio::test]
-async fn a_wrong_current_password_changes_nothing() {
-    let (installation, _) = installation_with_ada();
+async fn a_wrong_current_password_changes_nothing_and_is_told() {
+    let (installation, ada) = installation_with_ada();
     let elsewhere = sign_in(&installation).await;
     let here = sign_in(&installation).await;
     let signed_in = session(&installation, &here).await;
-    let before = installation.store.events();
+    let before = installation.store.events().len();
     let refused = change(&installation, &signed_in, "a guess").await;
 
     assert!(
@@ -142,7 +145,16 @@ async fn a_wrong_current_password_changes_nothing() {
         "{refused:?}"
     );
     assert!(is_signed_in(&installation, &elsewhere).await);
-    assert_eq!(installation.store.events(), before);
+    let told = installation.store.events().split_off(before);
+    let logs: Vec<_> = told.iter().map(|event| event.organization_id).collect();
+    assert_eq!(logs, [None, Some(ada.organization.id)]);
+    for event in told {
+        assert_eq!(event.action, Action::ChangePassword);
+        assert_eq!(event.outcome, Outcome::Refused);
+        assert_eq!(event.actor, Actor::User(ada.user.id));
+        assert_eq!(event.subject, Subject::User(ada.user.id));
+        assert_eq!(event.source, source());
+    }
 }
 
 #[tokio::test]

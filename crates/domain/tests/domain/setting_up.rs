@@ -13,8 +13,8 @@ use keyward_domain::sign_in::password::{HashingError, MockPasswordHasher, Passwo
 use keyward_domain::sign_in::ports::{
     AccountStore, InstallationStore, MockInstallationStore, ReplaceSetupLinkError, SetUpError,
 };
-use keyward_domain::sign_in::session::SignInAttempt;
 use keyward_domain::sign_in::setup::{CompleteSetupError, LINK_LIFETIME, SetupChoices, SetupToken};
+use keyward_domain::sign_in::signing_in::SignInAttempt;
 use keyward_domain::testing::{PlainHasher, TestInstallation};
 use keyward_domain::user::{DisplayName, Username};
 
@@ -239,10 +239,11 @@ async fn assert_owner_can_sign_in(installation: &TestInstallation, organization:
         username: "ada",
         password: Password::attempt(PASSWORD),
         previous: None,
+        browser: None,
         source: nowhere(),
     };
     let sign_in = installation.sign_in();
-    let token = sign_in.sign_in(attempt).await.expect("signed in");
+    let token = sign_in.sign_in(attempt).await.expect("signed in").session;
     let signed_in = sign_in.signed_in(&token).await.expect("the store answers");
     let user = signed_in.expect("signed in").user;
     assert_eq!(user.display_name.as_str(), "Ada Лавлейс");

@@ -12,6 +12,7 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::ports::{
     FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof,
 };
+use keyward_domain::sign_in::remembered_browser::BrowserKey;
 use keyward_domain::sign_in::setup::SetupDigest;
 
 use super::audit_log::{write_event, write_events};
@@ -19,9 +20,21 @@ use super::people::{MembershipRow, NewUserRow, OrganizationRow};
 use super::schema::{installation, memberships, organizations, users};
 use super::store::PostgresStore;
 use crate::abort::Abort;
+use crate::browser_key::read_browser_key;
 
 #[async_trait]
 impl InstallationStore for PostgresStore {
+    async fn browser_key(&self, candidate: BrowserKey) -> Result<BrowserKey, StorageError> {
+        let stored = self.read(|connection| Box::pin(browser_key(connection))).await?;
+        match stored {
+            Some(key) => Ok(key),
+            None => {
+                self.change(move |connection| Box::pin(keep_browser_key(connection, candidate)))
+                    .await
+            }
+        }
+    }
+
     async fn is_set_up(&self) -> Result<bool, StorageError> {
         self.read(|connection| {
             Box::pin(async move { Ok::<_, Abort<_>>(read(connection).await?.set_up_at.is_some()) })
@@ -79,6 +92,26 @@ async fn read(connection: &mut AsyncPgConnection) -> Result<InstallationRow, Abo
         .select(InstallationRow::as_select())
         .get_result(connection)
         .await?)
+}
+
+async fn browser_key<E>(connection: &mut AsyncPgConnection) -> Result<Option<BrowserKey>, Abort<E>> {
+    let stored: Option<Vec<u8>> = installation::table
+        .select(installation::browser_key)
+        .get_result(connection)
+        .await?;
+    Ok(read_browser_key(stored)?)
+}
+
+async fn keep_browser_key(
+    connection: &mut AsyncPgConnection,
+    candidate: BrowserKey,
+) -> Result<BrowserKey, Abort<StorageError>> {
+    // Of several at once, the second waits for the first, and then finds that there is one.
+    diesel::update(installation::table.filter(installation::browser_key.is_null()))
+        .set(installation::browser_key.eq(candidate.as_bytes().as_slice()))
+        .execute(connection)
+        .await?;
+    Ok(browser_key(connection).await?.unwrap_or(candidate))
 }
 
 /// Of concurrent changes to the installation, each sees what the one before has made of it.

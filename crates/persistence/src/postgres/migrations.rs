@@ -33,6 +33,7 @@ pub const MIGRATIONS_KEY: &str = concat!(
     include_str!("../../migrations/postgres/2026-11-21-170000_retention/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-090000_key_lines/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-100000_key_rights/up.sql"),
+    include_str!("../../migrations/postgres/2026-11-22-110000_remembered_browsers/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-130000_schema_compatibility/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-130100_retention_clock/up.sql"),
 );

@@ -53,6 +53,7 @@ diesel::table! {
         set_up_at -> Nullable<Timestamptz>,
         setup_link_digest -> Nullable<Binary>,
         setup_link_expires_at -> Nullable<Timestamptz>,
+        browser_key -> Nullable<Binary>,
     }
 }
 

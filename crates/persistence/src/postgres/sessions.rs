@@ -9,11 +9,11 @@ use diesel::OptionalExtension;
 use diesel::pg::Pg;
 use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
+use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::UserAgent;
-use keyward_domain::sign_in::ports::{NewSession, ReplacedSession, SessionStore, StartSessionError};
+use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 use uuid::Uuid;
 
@@ -22,12 +22,13 @@ use super::people::UserRow;
 use super::schema::{sessions, users};
 use super::store::PostgresStore;
 use crate::abort::Abort;
+use crate::ended_sessions::{ROOM_FOR_ONE_MORE, events_of_ends};
 use crate::stored_row::StoredRow;
 
 #[async_trait]
 impl SessionStore for PostgresStore {
-    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StartSessionError> {
-        self.change(move |connection| Box::pin(start(connection, new, event)))
+    async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), StartSessionError> {
+        self.change(move |connection| Box::pin(start(connection, new, events)))
             .await
     }
 
@@ -61,21 +62,22 @@ impl SessionStore for PostgresStore {
 async fn start(
     connection: &mut AsyncPgConnection,
     new: NewSession,
-    event: AuditEvent,
+    events: Vec<AuditEvent>,
 ) -> Result<(), Abort<StartSessionError>> {
     let NewSession {
         session,
         digest,
         verified_against,
         replaces,
+        act,
     } = new;
     // No session outlives the password that started it. Either a concurrent replacement waits for this lock, and then
-    // ends the new session with the others; or this waits for it, and then reads the new hash. `FOR SHARE` lets
-    // sign-ins of one user pass side by side.
+    // ends the new session with the others; or this waits for it, and then reads the new hash. Sign-ins of one user pass
+    // one after the other, so that each counts the sessions of those before it.
     let current: Option<String> = users::table
         .filter(users::id.eq(session.user_id.as_uuid()))
         .select(users::password_hash)
-        .for_share()
+        .for_no_key_update()
         .get_result(connection)
         .await
         .optional()?;
@@ -83,8 +85,9 @@ async fn start(
         return Err(Abort::Refused(StartSessionError::PasswordReplaced));
     }
     if let Some(replaced) = replaces {
-        end_replaced(connection, replaced).await?;
+        end_replaced(connection, replaced, &act).await?;
     }
+    end_oldest(connection, session.user_id, &act).await?;
     diesel::insert_into(sessions::table)
         .values((
             sessions::id.eq(session.id.as_uuid()),
@@ -97,15 +100,39 @@ async fn start(
         ))
         .execute(connection)
         .await?;
-    write_event(connection, event).await?;
+    write_events(connection, events).await?;
+    Ok(())
+}
+
+/// Makes room for one more session of the user.
+async fn end_oldest(
+    connection: &mut AsyncPgConnection,
+    user: UserId,
+    act: &Act,
+) -> Result<(), Abort<StartSessionError>> {
+    let too_many: Vec<Uuid> = sessions::table
+        .filter(sessions::user_id.eq(user.as_uuid()))
+        .order((sessions::started_at.desc(), sessions::id.desc()))
+        .offset(ROOM_FOR_ONE_MORE)
+        .select(sessions::id)
+        .load(connection)
+        .await?;
+    if too_many.is_empty() {
+        return Ok(());
+    }
+    let ended: Vec<SessionRow> = diesel::delete(sessions::table.filter(sessions::id.eq_any(too_many)))
+        .returning(SessionRow::as_returning())
+        .get_results(connection)
+        .await?;
+    tell_of_ends(connection, ended, act).await?;
     Ok(())
 }
 
 async fn end_replaced(
     connection: &mut AsyncPgConnection,
-    replaced: ReplacedSession,
+    digest: SessionDigest,
+    act: &Act,
 ) -> Result<(), Abort<StartSessionError>> {
-    let ReplacedSession { digest, act } = replaced;
     let ended: Option<SessionRow> =
         diesel::delete(sessions::table.filter(sessions::digest.eq(digest.as_bytes().as_slice())))
             .returning(SessionRow::as_returning())
@@ -226,17 +253,20 @@ async fn end_others(
     .returning(SessionRow::as_returning())
     .get_results(connection)
     .await?;
-    let others: Result<Vec<Session>, StorageError> = others.into_iter().map(Session::try_from).collect();
-    let mut others = others?;
-    others.sort_by_key(|session| session.id);
-    let events: Vec<AuditEvent> = others
-        .iter()
-        .filter(|session| session.is_live(act.at))
-        .map(|session| act.event(Action::EndSession, Subject::Session(session.id)))
-        .collect();
-    let ended = events.len();
+    tell_of_ends(connection, others, &act).await
+}
+
+/// Writes the ends of sessions that were live. Returns how many were.
+async fn tell_of_ends<E>(
+    connection: &mut AsyncPgConnection,
+    ended: Vec<SessionRow>,
+    act: &Act,
+) -> Result<usize, Abort<E>> {
+    let ended: Result<Vec<Session>, StorageError> = ended.into_iter().map(Session::try_from).collect();
+    let events = events_of_ends(ended?, act);
+    let live = events.len();
     write_events(connection, events).await?;
-    Ok(ended)
+    Ok(live)
 }
 
 #[derive(Queryable, Selectable)]

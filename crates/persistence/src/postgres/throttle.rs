@@ -2,70 +2,113 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::ports::SignInThrottle;
-use keyward_domain::sign_in::throttle::{ThrottleBucket, Throttled};
+use keyward_domain::sign_in::ports::{FullBucket, LimitedAuditLog, SignInThrottle};
+use keyward_domain::sign_in::throttle::ThrottleBucket;
 
+use super::audit_log::write_events;
 use super::schema::sign_in_throttle;
 use super::store::PostgresStore;
 use crate::abort::Abort;
+use crate::not_taken::NotTaken;
 
 #[async_trait]
 impl SignInThrottle for PostgresStore {
     async fn take(
         &self,
-        bucket: ThrottleBucket,
+        buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
-    ) -> Result<Option<Throttled>, StorageError> {
-        self.change(move |connection| Box::pin(take(connection, bucket, now)))
-            .await
+    ) -> Result<Option<FullBucket>, StorageError> {
+        let taken = self
+            .change(move |connection| Box::pin(async move { take(connection, &buckets, now).await }))
+            .await;
+        NotTaken::full_bucket(taken)
     }
 
-    async fn clear(&self, bucket: ThrottleBucket) -> Result<(), StorageError> {
-        self.change(move |connection| Box::pin(clear(connection, bucket)))
+    async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
+        self.change(move |connection| Box::pin(async move { give_back(connection, &buckets).await }))
             .await
     }
 }
 
+#[async_trait]
+impl LimitedAuditLog for PostgresStore {
+    async fn record_within(
+        &self,
+        limits: Vec<ThrottleBucket>,
+        events: Vec<AuditEvent>,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
+        let recorded = self
+            .change(move |connection| {
+                Box::pin(async move {
+                    take(connection, &limits, now).await?;
+                    Ok::<_, Abort<NotTaken>>(write_events(connection, events).await?)
+                })
+            })
+            .await;
+        Ok(NotTaken::full_bucket(recorded)?.is_none())
+    }
+}
+
+/// Takes from all of them. If one is full, the transaction is rolled back, and nothing was taken from the others.
 async fn take(
     connection: &mut AsyncPgConnection,
-    bucket: ThrottleBucket,
+    buckets: &[ThrottleBucket],
     now: DateTime<Utc>,
-) -> Result<Option<Throttled>, Abort<StorageError>> {
-    let key = bucket.as_bytes().as_slice();
-    // Locks the bucket's row, whether it was there or not, so concurrent attempts take one after the other. A bucket
-    // that is empty at this moment is the same as one never used.
-    let empty_at: DateTime<Utc> = diesel::insert_into(sign_in_throttle::table)
-        .values((
-            sign_in_throttle::bucket.eq(key),
-            sign_in_throttle::empty_at.eq(now),
-        ))
-        .on_conflict(sign_in_throttle::bucket)
-        .do_update()
-        .set(sign_in_throttle::empty_at.eq(sign_in_throttle::empty_at))
-        .returning(sign_in_throttle::empty_at)
-        .get_result(connection)
-        .await?;
-    match bucket.take(Some(empty_at), now) {
-        Ok(empty_at) => {
-            diesel::update(sign_in_throttle::table.filter(sign_in_throttle::bucket.eq(key)))
-                .set(sign_in_throttle::empty_at.eq(empty_at))
-                .execute(connection)
-                .await?;
-            Ok(None)
-        }
-        Err(throttled) => Ok(Some(throttled)),
+) -> Result<(), Abort<NotTaken>> {
+    for bucket in buckets {
+        let key = bucket.as_bytes().as_slice();
+        // Locks the bucket's row, whether it was there or not, so concurrent attempts take one after the other. A bucket
+        // that is empty at this moment is the same as one never used.
+        let empty_at: DateTime<Utc> = diesel::insert_into(sign_in_throttle::table)
+            .values((
+                sign_in_throttle::bucket.eq(key),
+                sign_in_throttle::empty_at.eq(now),
+            ))
+            .on_conflict(sign_in_throttle::bucket)
+            .do_update()
+            .set(sign_in_throttle::empty_at.eq(sign_in_throttle::empty_at))
+            .returning(sign_in_throttle::empty_at)
+            .get_result(connection)
+            .await?;
+        let empty_at = NotTaken::check(*bucket, Some(empty_at), now)?;
+        keep(connection, bucket, empty_at).await?;
     }
+    Ok(())
 }
 
-async fn clear(
+async fn give_back(
     connection: &mut AsyncPgConnection,
-    bucket: ThrottleBucket,
+    buckets: &[ThrottleBucket],
 ) -> Result<(), Abort<StorageError>> {
+    for bucket in buckets {
+        let empty_at: Option<DateTime<Utc>> = sign_in_throttle::table
+            .filter(sign_in_throttle::bucket.eq(bucket.as_bytes().as_slice()))
+            .select(sign_in_throttle::empty_at)
+            .for_update()
+            .get_result(connection)
+            .await
+            .optional()?;
+        if let Some(empty_at) = empty_at {
+            keep(connection, bucket, bucket.give_back(empty_at)).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn keep(
+    connection: &mut AsyncPgConnection,
+    bucket: &ThrottleBucket,
+    empty_at: DateTime<Utc>,
+) -> Result<(), diesel::result::Error> {
     let key = bucket.as_bytes().as_slice();
-    diesel::delete(sign_in_throttle::table.filter(sign_in_throttle::bucket.eq(key)))
+    diesel::update(sign_in_throttle::table.filter(sign_in_throttle::bucket.eq(key)))
+        .set(sign_in_throttle::empty_at.eq(empty_at))
         .execute(connection)
         .await?;
     Ok(())

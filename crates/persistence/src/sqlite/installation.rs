@@ -12,6 +12,7 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::ports::{
     FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof,
 };
+use keyward_domain::sign_in::remembered_browser::BrowserKey;
 use keyward_domain::sign_in::setup::SetupDigest;
 
 use super::audit_log::{write_event, write_events};
@@ -19,9 +20,20 @@ use super::people::{MembershipRow, NewUserRow, OrganizationRow};
 use super::schema::{installation, memberships, organizations, users};
 use super::store::SqliteStore;
 use crate::abort::Abort;
+use crate::browser_key::read_browser_key;
 
 #[async_trait]
 impl InstallationStore for SqliteStore {
+    async fn browser_key(&self, candidate: BrowserKey) -> Result<BrowserKey, StorageError> {
+        match self.read(browser_key).await? {
+            Some(key) => Ok(key),
+            None => {
+                self.change(move |connection| keep_browser_key(connection, candidate))
+                    .await
+            }
+        }
+    }
+
     async fn is_set_up(&self) -> Result<bool, StorageError> {
         self.read(|connection| Ok(read(connection)?.set_up_at.is_some()))
             .await
@@ -77,6 +89,23 @@ fn read(connection: &mut SqliteConnection) -> QueryResult<InstallationRow> {
     installation::table
         .select(InstallationRow::as_select())
         .get_result(connection)
+}
+
+fn browser_key<E>(connection: &mut SqliteConnection) -> Result<Option<BrowserKey>, Abort<E>> {
+    let stored: Option<Vec<u8>> = installation::table
+        .select(installation::browser_key)
+        .get_result(connection)?;
+    Ok(read_browser_key(stored)?)
+}
+
+fn keep_browser_key(
+    connection: &mut SqliteConnection,
+    candidate: BrowserKey,
+) -> Result<BrowserKey, Abort<StorageError>> {
+    diesel::update(installation::table.filter(installation::browser_key.is_null()))
+        .set(installation::browser_key.eq(candidate.as_bytes().as_slice()))
+        .execute(connection)?;
+    Ok(browser_key(connection)?.unwrap_or(candidate))
 }
 
 fn replace_setup_link(

@@ -58,6 +58,7 @@ diesel::table! {
         set_up_at -> Nullable<BigInt>,
         setup_link_digest -> Nullable<Binary>,
         setup_link_expires_at -> Nullable<BigInt>,
+        browser_key -> Nullable<Binary>,
     }
 }
 

@@ -10,11 +10,11 @@ use diesel::prelude::{
     ExpressionMethods, QueryDsl, Queryable, RunQueryDsl, Selectable, SelectableHelper, SqliteConnection,
 };
 use diesel::sqlite::Sqlite;
-use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
+use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::UserAgent;
-use keyward_domain::sign_in::ports::{NewSession, ReplacedSession, SessionStore, StartSessionError};
+use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 
 use super::audit_log::{write_event, write_events};
@@ -23,12 +23,14 @@ use super::people::UserRow;
 use super::schema::{sessions, users};
 use super::store::SqliteStore;
 use crate::abort::Abort;
+use crate::ended_sessions::{ROOM_FOR_ONE_MORE, events_of_ends};
 use crate::stored_row::StoredRow;
 
 #[async_trait]
 impl SessionStore for SqliteStore {
-    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StartSessionError> {
-        self.change(move |connection| start(connection, new, event)).await
+    async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), StartSessionError> {
+        self.change(move |connection| start(connection, new, events))
+            .await
     }
 
     async fn find(&self, digest: &SessionDigest) -> Result<Option<SignedIn>, StorageError> {
@@ -58,13 +60,14 @@ impl SessionStore for SqliteStore {
 fn start(
     connection: &mut SqliteConnection,
     new: NewSession,
-    event: AuditEvent,
+    events: Vec<AuditEvent>,
 ) -> Result<(), Abort<StartSessionError>> {
     let NewSession {
         session,
         digest,
         verified_against,
         replaces,
+        act,
     } = new;
     // No session outlives the password that started it: a replacement comes before this transaction, and then the hash
     // is another one; or after it, and then ends the new session with the others.
@@ -77,8 +80,9 @@ fn start(
         return Err(Abort::Refused(StartSessionError::PasswordReplaced));
     }
     if let Some(replaced) = replaces {
-        end_replaced(connection, replaced)?;
+        end_replaced(connection, replaced, &act)?;
     }
+    end_oldest(connection, session.user_id, &act)?;
     diesel::insert_into(sessions::table)
         .values((
             sessions::id.eq(StoredId(session.id.as_uuid())),
@@ -90,15 +94,36 @@ fn start(
             sessions::user_agent.eq(session.user_agent.as_ref().map(UserAgent::as_str)),
         ))
         .execute(connection)?;
-    write_event(connection, event)?;
+    write_events(connection, events)?;
+    Ok(())
+}
+
+/// Makes room for one more session of the user.
+fn end_oldest(
+    connection: &mut SqliteConnection,
+    user: UserId,
+    act: &Act,
+) -> Result<(), Abort<StartSessionError>> {
+    let too_many: Vec<SessionRow> = sessions::table
+        .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
+        .order((sessions::started_at.desc(), sessions::id.desc()))
+        // SQLite knows no OFFSET without LIMIT.
+        .limit(i64::MAX)
+        .offset(ROOM_FOR_ONE_MORE)
+        .select(SessionRow::as_select())
+        .load(connection)?;
+    for session in &too_many {
+        diesel::delete(sessions::table.filter(sessions::id.eq(session.id))).execute(connection)?;
+    }
+    tell_of_ends(connection, too_many, act)?;
     Ok(())
 }
 
 fn end_replaced(
     connection: &mut SqliteConnection,
-    replaced: ReplacedSession,
+    digest: SessionDigest,
+    act: &Act,
 ) -> Result<(), Abort<StartSessionError>> {
-    let ReplacedSession { digest, act } = replaced;
     let ended: Option<SessionRow> = sessions::table
         .filter(sessions::digest.eq(digest.as_bytes().as_slice()))
         .select(SessionRow::as_select())
@@ -203,17 +228,20 @@ fn end_others(
     )
     .returning(SessionRow::as_returning())
     .get_results(connection)?;
-    let others: Result<Vec<Session>, StorageError> = others.into_iter().map(Session::try_from).collect();
-    let mut others = others?;
-    others.sort_by_key(|session| session.id);
-    let events: Vec<AuditEvent> = others
-        .iter()
-        .filter(|session| session.is_live(act.at))
-        .map(|session| act.event(Action::EndSession, Subject::Session(session.id)))
-        .collect();
-    let ended = events.len();
+    tell_of_ends(connection, others, &act)
+}
+
+/// Writes the ends of sessions that were live. Returns how many were.
+fn tell_of_ends<E>(
+    connection: &mut SqliteConnection,
+    ended: Vec<SessionRow>,
+    act: &Act,
+) -> Result<usize, Abort<E>> {
+    let ended: Result<Vec<Session>, StorageError> = ended.into_iter().map(Session::try_from).collect();
+    let events = events_of_ends(ended?, act);
+    let live = events.len();
     write_events(connection, events)?;
-    Ok(ended)
+    Ok(live)
 }
 
 #[derive(Queryable, Selectable)]

@@ -4,63 +4,108 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
+use diesel::result::Error as QueryError;
+use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::ports::SignInThrottle;
-use keyward_domain::sign_in::throttle::{ThrottleBucket, Throttled};
+use keyward_domain::sign_in::ports::{FullBucket, LimitedAuditLog, SignInThrottle};
+use keyward_domain::sign_in::throttle::ThrottleBucket;
 
+use super::audit_log::write_events;
 use super::columns::moment;
 use super::schema::sign_in_throttle;
 use super::store::SqliteStore;
 use crate::abort::Abort;
+use crate::not_taken::NotTaken;
 
 #[async_trait]
 impl SignInThrottle for SqliteStore {
     async fn take(
         &self,
-        bucket: ThrottleBucket,
+        buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
-    ) -> Result<Option<Throttled>, StorageError> {
-        self.change(move |connection| take(connection, bucket, now)).await
+    ) -> Result<Option<FullBucket>, StorageError> {
+        let taken = self
+            .change(move |connection| take(connection, &buckets, now))
+            .await;
+        NotTaken::full_bucket(taken)
     }
 
-    async fn clear(&self, bucket: ThrottleBucket) -> Result<(), StorageError> {
-        self.change(move |connection| clear(connection, bucket)).await
+    async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
+        self.change(move |connection| give_back(connection, &buckets))
+            .await
     }
 }
 
+#[async_trait]
+impl LimitedAuditLog for SqliteStore {
+    async fn record_within(
+        &self,
+        limits: Vec<ThrottleBucket>,
+        events: Vec<AuditEvent>,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
+        let recorded = self
+            .change(move |connection| {
+                take(connection, &limits, now)?;
+                Ok::<_, Abort<NotTaken>>(write_events(connection, events)?)
+            })
+            .await;
+        Ok(NotTaken::full_bucket(recorded)?.is_none())
+    }
+}
+
+/// Takes from all of them. If one is full, the transaction is rolled back, and nothing was taken from the others.
 fn take(
     connection: &mut SqliteConnection,
-    bucket: ThrottleBucket,
+    buckets: &[ThrottleBucket],
     now: DateTime<Utc>,
-) -> Result<Option<Throttled>, Abort<StorageError>> {
-    let key = bucket.as_bytes().as_slice();
+) -> Result<(), Abort<NotTaken>> {
+    for bucket in buckets {
+        let empty_at = NotTaken::check(*bucket, kept(connection, bucket)?, now)?;
+        keep(connection, bucket, empty_at)?;
+    }
+    Ok(())
+}
+
+fn give_back(
+    connection: &mut SqliteConnection,
+    buckets: &[ThrottleBucket],
+) -> Result<(), Abort<StorageError>> {
+    for bucket in buckets {
+        if let Some(empty_at) = kept(connection, bucket)? {
+            keep(connection, bucket, bucket.give_back(empty_at))?;
+        }
+    }
+    Ok(())
+}
+
+fn kept<E>(
+    connection: &mut SqliteConnection,
+    bucket: &ThrottleBucket,
+) -> Result<Option<DateTime<Utc>>, Abort<E>> {
     let empty_at: Option<i64> = sign_in_throttle::table
-        .find(key)
+        .find(bucket.as_bytes().as_slice())
         .select(sign_in_throttle::empty_at)
         .get_result(connection)
         .optional()?;
     let empty_at = empty_at.map(moment).transpose();
-    let empty_at = empty_at.map_err(|error| StorageError::Defect(error.into()))?;
-    match bucket.take(empty_at, now) {
-        Ok(empty_at) => {
-            let empty_at = empty_at.timestamp_millis();
-            diesel::insert_into(sign_in_throttle::table)
-                .values((
-                    sign_in_throttle::bucket.eq(key),
-                    sign_in_throttle::empty_at.eq(empty_at),
-                ))
-                .on_conflict(sign_in_throttle::bucket)
-                .do_update()
-                .set(sign_in_throttle::empty_at.eq(empty_at))
-                .execute(connection)?;
-            Ok(None)
-        }
-        Err(throttled) => Ok(Some(throttled)),
-    }
+    Ok(empty_at.map_err(|error| StorageError::Defect(error.into()))?)
 }
 
-fn clear(connection: &mut SqliteConnection, bucket: ThrottleBucket) -> Result<(), Abort<StorageError>> {
-    let key = bucket.as_bytes().as_slice();
-    diesel::delete(sign_in_throttle::table.filter(sign_in_throttle::bucket.eq(key))).execute(connection)?;
+fn keep(
+    connection: &mut SqliteConnection,
+    bucket: &ThrottleBucket,
+    empty_at: DateTime<Utc>,
+) -> Result<(), QueryError> {
+    let empty_at = empty_at.timestamp_millis();
+    diesel::insert_into(sign_in_throttle::table)
+        .values((
+            sign_in_throttle::bucket.eq(bucket.as_bytes().as_slice()),
+            sign_in_throttle::empty_at.eq(empty_at),
+        ))
+        .on_conflict(sign_in_throttle::bucket)
+        .do_update()
+        .set(sign_in_throttle::empty_at.eq(empty_at))
+        .execute(connection)?;
     Ok(())
 }

@@ -148,6 +148,7 @@ records! {
         set_up_at: Option<Moment>,
         setup_link_digest: Option<Bytes>,
         setup_link_expires_at: Option<Moment>,
+        browser_key: Option<Bytes>,
     }
 }
 

@@ -15,7 +15,7 @@ use keyward_domain::administration::ports::{
 use keyward_domain::ports::{ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
-    AccountStore, InstallationStore, OpenInvitations, SessionStore, SignInThrottle,
+    AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
 };
 use keyward_persistence::postgres::{MIGRATIONS_KEY, PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
@@ -62,6 +62,7 @@ pub(crate) trait Store:
     + RetentionStore
     + SessionStore
     + SignInThrottle
+    + LimitedAuditLog
     + Transfer
 {
 }

@@ -37,6 +37,7 @@ const fn took_something_away(action: Action) -> bool {
         | Action::AddProjectMember
         | Action::SignIn
         | Action::EnableKeyManagement
+        | Action::LimitAttempts
         | Action::CreateApiKey
         | Action::CreateRestrictedApiKey
         | Action::EditApiKey => false,

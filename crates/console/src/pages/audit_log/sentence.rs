@@ -1,7 +1,7 @@
 //! An event as a sentence that people read.
 
 use keyward_domain::administration::AuditPage;
-use keyward_domain::audit::{Action, Actor, AuditEvent, Subject};
+use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, Subject};
 
 /// An event as a sentence: somebody did something to something.
 pub(super) struct Sentence {
@@ -179,6 +179,13 @@ impl Words {
             Action::AcceptInvitation if event.object.is_some_and(is_actor) => {
                 Self::alone("accepted their invitation")
             }
+            Action::SignIn if event.outcome == Outcome::Refused => Self::about("tried to sign in as"),
+            Action::ChangePassword if event.outcome == Outcome::Refused => {
+                Self::alone("tried to change their password, but got the current one wrong")
+            }
+            Action::LimitAttempts if is_actor(event.subject) => {
+                Self::alone("got their current password wrong too often")
+            }
             // Somebody else's, by signing in where they were signed in.
             Action::SignOut if event.object.is_some() => Self::between("ended the", "of"),
             action => Self::usual(action),
@@ -213,6 +220,7 @@ impl Words {
             Action::ResetPassword => Self::about("reset the password of"),
             Action::ChangePassword => Self::alone("changed their password"),
             Action::SignIn => Self::alone("signed in"),
+            Action::LimitAttempts => Self::about("tried too many passwords of"),
             Action::SignOut => Self::alone("signed out"),
             Action::EndSession => Self::about("ended the"),
             Action::CreateApiKey => Self::about("created the API key"),
@@ -251,10 +259,11 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         Action::CreateRestrictedApiKey => Some("API key created, not managing keys"),
         Action::EditApiKey => Some("API key edited"),
         Action::RevokeApiKey => Some("API key revoked"),
+        Action::SignIn => Some("Sign-in"),
+        Action::ChangePassword => Some("Password change"),
+        Action::LimitAttempts => Some("Too many password attempts"),
         Action::CreateSetupLink
         | Action::ResetPassword
-        | Action::ChangePassword
-        | Action::SignIn
         | Action::SignOut
         | Action::EndSession
         | Action::RemoveAuditEvents => None,

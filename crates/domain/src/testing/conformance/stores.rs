@@ -14,7 +14,9 @@ use crate::membership::Membership;
 use crate::organization::Organization;
 use crate::ports::{ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
 use crate::retention::ports::RetentionStore;
-use crate::sign_in::ports::{AccountStore, InstallationStore, OpenInvitations, SessionStore, SignInThrottle};
+use crate::sign_in::ports::{
+    AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
+};
 use crate::user::User;
 
 /// One fresh, empty store, behind the ports that keys need: all that a service implements that has users and sign-in
@@ -72,6 +74,8 @@ pub struct Stores {
     pub sessions: Arc<dyn SessionStore>,
     /// The throttle of sign-in.
     pub throttle: Arc<dyn SignInThrottle>,
+    /// The log of what strangers bring about.
+    pub limited_audit_log: Arc<dyn LimitedAuditLog>,
     /// The installation.
     pub installation: Arc<dyn InstallationStore>,
     /// What organizations have chosen for themselves.
@@ -108,6 +112,7 @@ impl Stores {
             + AccountStore
             + SessionStore
             + SignInThrottle
+            + LimitedAuditLog
             + InstallationStore
             + OrganizationStore
             + MemberStore
@@ -126,6 +131,7 @@ impl Stores {
             accounts: Arc::clone(&store) as _,
             sessions: Arc::clone(&store) as _,
             throttle: Arc::clone(&store) as _,
+            limited_audit_log: Arc::clone(&store) as _,
             installation: Arc::clone(&store) as _,
             organizations: Arc::clone(&store) as _,
             members: Arc::clone(&store) as _,

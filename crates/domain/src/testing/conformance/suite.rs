@@ -182,6 +182,9 @@ super::suite_macros::suite! { $
             a_session_starts_in_full_even_if_the_caller_stops_waiting
             no_session_starts_with_a_password_that_was_replaced
             no_session_outlives_a_password_that_is_replaced_meanwhile
+            the_oldest_sessions_end_with_their_events_when_there_are_too_many
+            a_session_of_a_clock_that_is_behind_ends_no_session_of_its_own
+            sessions_that_start_at_once_are_not_too_many
         }
         session_cases {
             an_unknown_session_is_not_found
@@ -213,8 +216,14 @@ super::suite_macros::suite! { $
         throttle_cases {
             attempts_are_taken_as_the_rule_says
             buckets_do_not_share_attempts
-            clearing_gives_all_attempts_of_one_bucket_back
+            an_attempt_is_taken_from_all_buckets_or_from_none
+            an_attempt_that_is_given_back_was_never_taken
+            attempts_of_many_at_once_are_taken_and_given_back_one_by_one
             concurrent_attempts_pass_no_more_often_than_one_after_the_other
+            events_are_written_until_a_limit_is_reached
+            events_that_cannot_be_written_take_nothing
+            events_of_many_at_once_keep_their_limit
+            events_are_written_even_if_the_caller_stops_waiting
         }
         installation_cases {
             an_empty_store_is_not_set_up
@@ -232,6 +241,8 @@ super::suite_macros::suite! { $
             a_setup_happens_in_full_even_if_the_caller_stops_waiting
             of_many_concurrent_setups_one_succeeds
             no_link_survives_a_concurrent_setup
+            the_first_browser_key_stays
+            of_many_browser_keys_at_once_one_stays
         }
     }
     administration {

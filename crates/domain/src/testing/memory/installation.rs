@@ -6,10 +6,15 @@ use crate::audit::AuditEvent;
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof};
+use crate::sign_in::remembered_browser::BrowserKey;
 use crate::sign_in::setup::SetupDigest;
 
 #[async_trait]
 impl InstallationStore for MemoryStore {
+    async fn browser_key(&self, candidate: BrowserKey) -> Result<BrowserKey, StorageError> {
+        Ok(self.state()?.browser_key.get_or_insert(candidate).clone())
+    }
+
     async fn is_set_up(&self) -> Result<bool, StorageError> {
         Ok(self.state()?.is_set_up())
     }

@@ -13,7 +13,7 @@ use crate::sign_in::session::{Session, SessionDigest, SignedIn};
 
 #[async_trait]
 impl SessionStore for MemoryStore {
-    async fn start(&self, new: NewSession, event: AuditEvent) -> Result<(), StartSessionError> {
+    async fn start(&self, new: NewSession, mut events: Vec<AuditEvent>) -> Result<(), StartSessionError> {
         let mut state = self.state()?;
         let is_current = |account: &Account| {
             account.user.id == new.session.user_id && account.password_hash == new.verified_against
@@ -21,23 +21,35 @@ impl SessionStore for MemoryStore {
         if !state.accounts.iter().any(is_current) {
             return Err(StartSessionError::PasswordReplaced);
         }
-        let mut events = vec![event];
-        if let Some(replaced) = &new.replaces {
-            let ended = state
-                .sessions
-                .iter()
-                .filter(|stored| stored.digest == replaced.digest)
-                .map(|stored| &stored.session)
-                .filter(|session| session.is_live(replaced.act.at));
-            events.extend(ended.map(|session| replaced.act.end_of_replaced(session)));
-        }
+        let NewSession {
+            session,
+            digest,
+            replaces,
+            act,
+            ..
+        } = new;
+        let (replaced, others): (Vec<&StoredSession>, Vec<&StoredSession>) = state
+            .sessions
+            .iter()
+            .partition(|stored| Some(stored.digest) == replaces);
+        let is_live = |session: &&Session| session.is_live(act.at);
+        let replaced = replaced.iter().map(|stored| &stored.session).filter(is_live);
+        events.extend(replaced.map(|session| act.end_of_replaced(session)));
+
+        let others = others.iter().map(|stored| &stored.session);
+        let mut of_user: Vec<&Session> = others.filter(|other| other.user_id == session.user_id).collect();
+        of_user.sort_by_key(|session| Reverse((session.started_at, session.id)));
+        let ended = of_user.into_iter().skip(Session::MOST - 1);
+        let ended: Vec<Session> = ended.cloned().collect();
+        let told = ended.iter().filter(is_live);
+        events.extend(told.map(|session| act.event(Action::EndSession, Subject::Session(session.id))));
+
         state.write(events)?;
-        let replaced = new.replaces.map(|replaced| replaced.digest);
-        state.sessions.retain(|stored| Some(stored.digest) != replaced);
-        state.sessions.push(StoredSession {
-            session: new.session,
-            digest: new.digest,
-        });
+        let is_ended = |id: SessionId| ended.iter().any(|session| session.id == id);
+        state
+            .sessions
+            .retain(|stored| Some(stored.digest) != replaces && !is_ended(stored.session.id));
+        state.sessions.push(StoredSession { session, digest });
         Ok(())
     }
 

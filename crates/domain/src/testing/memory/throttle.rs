@@ -1,31 +1,70 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::MemoryStore;
+use super::{MemoryStore, State};
+use crate::audit::AuditEvent;
 use crate::ports::StorageError;
-use crate::sign_in::ports::SignInThrottle;
-use crate::sign_in::throttle::{ThrottleBucket, Throttled};
+use crate::sign_in::ports::{FullBucket, LimitedAuditLog, SignInThrottle};
+use crate::sign_in::throttle::ThrottleBucket;
 
 #[async_trait]
 impl SignInThrottle for MemoryStore {
     async fn take(
         &self,
-        bucket: ThrottleBucket,
+        buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
-    ) -> Result<Option<Throttled>, StorageError> {
-        let mut state = self.state()?;
-        state.throttle.retain(|_, empty_at| *empty_at > now);
-        match bucket.take(state.throttle.get(bucket.as_bytes()).copied(), now) {
-            Ok(empty_at) => {
-                state.throttle.insert(*bucket.as_bytes(), empty_at);
-                Ok(None)
-            }
-            Err(throttled) => Ok(Some(throttled)),
-        }
+    ) -> Result<Option<FullBucket>, StorageError> {
+        Ok(self.state()?.take(&buckets, now))
     }
 
-    async fn clear(&self, bucket: ThrottleBucket) -> Result<(), StorageError> {
-        self.state()?.throttle.remove(bucket.as_bytes());
+    async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
+        let mut state = self.state()?;
+        for bucket in buckets {
+            if let Some(empty_at) = state.throttle.get_mut(bucket.as_bytes()) {
+                *empty_at = bucket.give_back(*empty_at);
+            }
+        }
         Ok(())
+    }
+}
+
+#[async_trait]
+impl LimitedAuditLog for MemoryStore {
+    async fn record_within(
+        &self,
+        limits: Vec<ThrottleBucket>,
+        events: Vec<AuditEvent>,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
+        let mut state = self.state()?;
+        let before = state.throttle.clone();
+        if state.take(&limits, now).is_some() {
+            return Ok(false);
+        }
+        if let Err(error) = state.write(events) {
+            state.throttle = before;
+            return Err(error);
+        }
+        Ok(true)
+    }
+}
+
+impl State {
+    fn take(&mut self, buckets: &[ThrottleBucket], now: DateTime<Utc>) -> Option<FullBucket> {
+        self.throttle.retain(|_, empty_at| *empty_at > now);
+        let mut after = self.throttle.clone();
+        for bucket in buckets {
+            match bucket.take(after.get(bucket.as_bytes()).copied(), now) {
+                Ok(empty_at) => after.insert(*bucket.as_bytes(), empty_at),
+                Err(throttled) => {
+                    return Some(FullBucket {
+                        bucket: *bucket,
+                        throttled,
+                    });
+                }
+            };
+        }
+        self.throttle = after;
+        None
     }
 }

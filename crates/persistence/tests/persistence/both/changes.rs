@@ -15,6 +15,7 @@ use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::own_account::NewPassword;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::session::SessionToken;
+use keyward_domain::sign_in::throttle::ThrottleBucket;
 use keyward_domain::user::{DisplayName, Username};
 
 use crate::both::first_run::{FirstRunChange, PASSWORD};
@@ -42,6 +43,8 @@ pub(crate) enum Change {
     RemoveProjectMember,
     ResetPassword,
     ReplaceOwnPassword,
+    ReplaceOwnPasswordWithWrongPassword,
+    ReplaceOwnPasswordTooOften,
     SignIn,
     SignInInstead,
     SignInWithWrongPassword,
@@ -98,7 +101,14 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
         Action::AddProjectMember => (&[], &[Change::AddProjectMember]),
         Action::RemoveProjectMember => (&[], &[Change::RemoveProjectMember]),
         Action::ResetPassword => (&[], &[Change::ResetPassword]),
-        Action::ChangePassword => (&[], &[Change::ReplaceOwnPassword]),
+        Action::ChangePassword => (
+            &[],
+            &[
+                Change::ReplaceOwnPassword,
+                Change::ReplaceOwnPasswordWithWrongPassword,
+            ],
+        ),
+        Action::LimitAttempts => (&[], &[Change::ReplaceOwnPasswordTooOften]),
         Action::SignIn => (
             &[],
             &[
@@ -206,6 +216,23 @@ impl Scene {
                     .await?;
             }
             Change::ReplaceOwnPassword => {
+                let passwords = NewPassword {
+                    current: Password::attempt(PASSWORD),
+                    new: Password::attempt("another quiet otter"),
+                };
+                own_account.change_password(&self.here, passwords, source).await?;
+            }
+            Change::ReplaceOwnPasswordWithWrongPassword => {
+                let passwords = NewPassword {
+                    current: Password::attempt("guess"),
+                    new: Password::attempt("another quiet otter"),
+                };
+                own_account.change_password(&self.here, passwords, source).await?;
+            }
+            Change::ReplaceOwnPasswordTooOften => {
+                let bucket = ThrottleBucket::password_change(self.here.user.id);
+                let store = &self.database.store;
+                while store.take(vec![bucket], self.make.clock.now()).await?.is_none() {}
                 let passwords = NewPassword {
                     current: Password::attempt(PASSWORD),
                     new: Password::attempt("another quiet otter"),

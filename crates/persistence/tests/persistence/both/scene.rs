@@ -22,7 +22,8 @@ use keyward_domain::sign_in::accounts::AccountDraft;
 use keyward_domain::sign_in::joining::JoiningPorts;
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::session::{SessionToken, SignInAttempt, SignInPorts, SignedIn};
+use keyward_domain::sign_in::session::{SessionToken, SignedIn};
+use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInPorts};
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, SignIn};
 use keyward_domain::testing::{Builder, PlainHasher};
 use keyward_domain::token::TokenDigest;
@@ -58,14 +59,18 @@ impl UseCases {
         let sign_in = SignInPorts {
             accounts: store(),
             sessions: store(),
+            installation: store(),
             throttle: store(),
             audit_log: store(),
+            memberships: store(),
             hasher: hasher(),
         };
         let own_account = OwnAccountPorts {
             accounts: store(),
             sessions: store(),
             throttle: store(),
+            limited_audit_log: store(),
+            memberships: store(),
             hasher: hasher(),
         };
         let joining = JoiningPorts {
@@ -223,6 +228,7 @@ pub(crate) fn attempt<'a>(username: &'a str, password: &str) -> SignInAttempt<'a
         password: Password::attempt(password),
         user_agent: None,
         previous: None,
+        browser: None,
         source: RequestSource::default(),
     }
 }
@@ -259,7 +265,8 @@ async fn sign_in(use_cases: &UseCases) -> (SessionToken, SignedIn) {
         .sign_in
         .sign_in(attempt("ada", PASSWORD))
         .await
-        .expect("a session");
+        .expect("a session")
+        .session;
     let found = use_cases.sign_in.signed_in(&token).await;
     (token, found.expect("an answer").expect("a live session"))
 }

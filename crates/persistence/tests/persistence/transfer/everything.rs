@@ -119,7 +119,10 @@ fn event(number: u32) -> String {
 
 /// The row of an installation, from `set_up_at` on.
 pub(crate) fn installation(values: &str) -> String {
-    format!(r#"{{"installation":{{"only_row":true,"set_up_at":{values}}}}}"#)
+    format!(
+        r#"{{"installation":{{"only_row":true,"set_up_at":{values},"browser_key":"{}"}}}}"#,
+        bytes(32, 0x04)
+    )
 }
 
 /// An export of these rows, whole, as this version makes it.

@@ -90,11 +90,10 @@ async fn start(scene: &RetentionScene, member: &Member) -> NewSession {
         digest: SessionToken::generate(&*scene.make.random).digest(),
         verified_against: password_hash(),
         replaces: None,
+        act: scene.act_as(Actor::User(member.user.id), None),
     };
-    let event = scene
-        .act_as(Actor::User(member.user.id), None)
-        .event(Action::SignIn, Subject::Session(new.session.id));
-    let started = scene.stores.sessions.start(new.clone(), event).await;
+    let event = new.act.event(Action::SignIn, Subject::Session(new.session.id));
+    let started = scene.stores.sessions.start(new.clone(), vec![event]).await;
     started.expect("a session starts");
     new
 }

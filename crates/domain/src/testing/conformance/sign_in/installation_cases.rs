@@ -9,6 +9,7 @@ use super::scene::{SignInScene, member_of};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
 use crate::sign_in::ports::{FirstOwner, ReplaceSetupLinkError, SetUpError, SetupProof};
+use crate::sign_in::remembered_browser::BrowserKey;
 use crate::sign_in::setup::{SetupDigest, SetupToken};
 
 pub async fn an_empty_store_is_not_set_up(stores: Stores) {
@@ -391,4 +392,33 @@ async fn organizations(scene: &SignInScene) -> Vec<crate::organization::Organiza
         .organizations()
         .await
         .expect("the store answers")
+}
+
+pub async fn the_first_browser_key_stays(stores: Stores) {
+    let scene = SignInScene::new(stores);
+    let first = BrowserKey::generate(&*scene.make.random);
+    for candidate in [
+        first.clone(),
+        BrowserKey::generate(&*scene.make.random),
+        first.clone(),
+    ] {
+        assert_eq!(browser_key(&scene, candidate).await.as_bytes(), first.as_bytes());
+    }
+}
+
+pub async fn of_many_browser_keys_at_once_one_stays(stores: Stores) {
+    let scene = SignInScene::new(stores);
+    let calls = (0..16).map(|_| {
+        let (scene, candidate) = (scene.clone(), BrowserKey::generate(&*scene.make.random));
+        let task: BoxFuture<'static, _> = Box::pin(async move { browser_key(&scene, candidate).await });
+        task
+    });
+    let keys = scene.in_parallel(calls).await;
+
+    assert!(keys.iter().all(|key| *key == keys[0]));
+}
+
+async fn browser_key(scene: &SignInScene, candidate: BrowserKey) -> BrowserKey {
+    let key = scene.stores.installation.browser_key(candidate).await;
+    key.expect("the store answers")
 }

@@ -51,7 +51,12 @@ pub async fn a_session_ends_once(stores: Stores) {
     let replaced = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(replaced.digest));
     let event = sign_in(&scene, &second);
-    scene.stores.sessions.start(second, event).await.expect("started");
+    scene
+        .stores
+        .sessions
+        .start(second, vec![event])
+        .await
+        .expect("started");
     assert!(!end(&replaced).await);
     assert_eq!(endings(&scene, &replaced).await.len(), 1, "by the sign-in alone");
 }

@@ -8,7 +8,7 @@ use super::super::parallel::{abandon, eventually};
 use super::scene::{SignInScene, password_hash};
 use super::sessions::{find, new_session, sign_in, sign_out, start_session};
 use crate::audit::{Action, Actor, Subject};
-use crate::sign_in::ports::{NewSession, ReplacedSession, StartSessionError};
+use crate::sign_in::ports::{NewSession, StartSessionError};
 use crate::sign_in::session::{Session, SignedIn};
 use crate::user::User;
 
@@ -33,7 +33,7 @@ pub async fn starting_a_session_writes_its_event(stores: Stores) {
     scene
         .stores
         .sessions
-        .start(new.clone(), event.clone())
+        .start(new.clone(), vec![event.clone()])
         .await
         .expect("started");
 
@@ -52,7 +52,7 @@ pub async fn a_session_ends_when_another_replaces_it(stores: Stores) {
     scene
         .stores
         .sessions
-        .start(second.clone(), event)
+        .start(second.clone(), vec![event])
         .await
         .expect("started");
 
@@ -108,10 +108,8 @@ pub async fn a_session_whose_end_cannot_be_told_is_not_replaced(stores: Stores) 
     let first = start_session(&scene, &ada.user).await;
     let act = scene.act_as(Actor::User(ada.user.id), None);
     let second = NewSession {
-        replaces: Some(ReplacedSession {
-            digest: first.digest,
-            act: scene.unwritable_act(act).await,
-        }),
+        replaces: Some(first.digest),
+        act: scene.unwritable_act(act).await,
         ..new_session(&scene, &ada.user, None)
     };
     let before = scene.events(None).await;
@@ -130,7 +128,7 @@ pub async fn a_session_starts_even_if_the_one_it_replaces_is_gone(stores: Stores
     scene
         .stores
         .sessions
-        .start(new.clone(), event)
+        .start(new.clone(), vec![event])
         .await
         .expect("started");
 
@@ -144,7 +142,7 @@ pub async fn a_session_whose_event_cannot_be_written_does_not_start(stores: Stor
     let first = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(first.digest));
     let event = scene.unwritable(sign_in(&scene, &second)).await;
-    let failed = scene.stores.sessions.start(second.clone(), event).await;
+    let failed = scene.stores.sessions.start(second.clone(), vec![event]).await;
 
     assert!(failed.is_err());
     assert_eq!(find(&scene, &second.digest).await, None);
@@ -159,7 +157,7 @@ pub async fn a_session_starts_in_full_even_if_the_caller_stops_waiting(stores: S
     let first = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(first.digest));
     let event = sign_in(&scene, &second);
-    abandon(scene.stores.sessions.start(second.clone(), event)).await;
+    abandon(scene.stores.sessions.start(second.clone(), vec![event])).await;
 
     eventually("the abandoned session starts", async || {
         find(&scene, &second.digest).await.is_some()
@@ -232,9 +230,79 @@ pub async fn no_session_outlives_a_password_that_is_replaced_meanwhile(stores: S
     }
 }
 
+pub async fn the_oldest_sessions_end_with_their_events_when_there_are_too_many(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let bob = scene.join_with_password(&ada.organization, "bob").await;
+    let his = start_session(&scene, &bob.user).await;
+    let expired = start_session(&scene, &ada.user).await;
+    scene.later(Session::IDLE);
+    let mut started = Vec::new();
+    for _ in 0..Session::MOST {
+        scene.later(TimeDelta::milliseconds(1));
+        started.push(start_session(&scene, &ada.user).await);
+    }
+    assert_eq!(
+        find(&scene, &expired.digest).await,
+        None,
+        "one too many, though it expired"
+    );
+    assert_eq!(sessions_of(&scene, &ada.user).await.len(), Session::MOST);
+    assert_eq!(ends(&scene, &expired).await, 0);
+
+    scene.later(TimeDelta::milliseconds(1));
+    let newest = start_session(&scene, &ada.user).await;
+    let left = sessions_of(&scene, &ada.user).await;
+    assert_eq!(left.len(), Session::MOST);
+    assert!(left.contains(&newest.session));
+    assert!(!left.contains(&started[0].session));
+    assert_eq!(ends(&scene, &started[0]).await, 1);
+    assert_eq!(ends(&scene, &started[1]).await, 0);
+    assert!(find(&scene, &his.digest).await.is_some());
+}
+
+pub async fn a_session_of_a_clock_that_is_behind_ends_no_session_of_its_own(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    for _ in 0..Session::MOST {
+        start_session(&scene, &ada.user).await;
+    }
+    let mut new = new_session(&scene, &ada.user, None);
+    new.session.started_at -= TimeDelta::minutes(1);
+    start(&scene, &new).await.expect("started");
+
+    assert!(find(&scene, &new.digest).await.is_some());
+    assert_eq!(sessions_of(&scene, &ada.user).await.len(), Session::MOST);
+}
+
+pub async fn sessions_that_start_at_once_are_not_too_many(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    for _ in 0..Session::MOST - 1 {
+        start_session(&scene, &ada.user).await;
+    }
+    let starts = (0..16).map(|_| {
+        let (scene, new) = (scene.clone(), new_session(&scene, &ada.user, None));
+        let task: BoxFuture<'static, _> = Box::pin(async move { start(&scene, &new).await });
+        task
+    });
+    for started in scene.in_parallel(starts).await {
+        started.expect("started");
+    }
+
+    assert_eq!(sessions_of(&scene, &ada.user).await.len(), Session::MOST);
+}
+
+async fn sessions_of(scene: &SignInScene, user: &User) -> Vec<Session> {
+    scene.stores.sessions.list(user.id).await.expect("a list")
+}
+
+/// How many events tell that a session was ended from another.
+async fn ends(scene: &SignInScene, ended: &NewSession) -> usize {
+    let subject = Subject::Session(ended.session.id);
+    scene.events_about(None, Action::EndSession, subject).await.len()
+}
+
 async fn start(scene: &SignInScene, new: &NewSession) -> Result<(), StartSessionError> {
     let event = sign_in(scene, new);
-    scene.stores.sessions.start(new.clone(), event).await
+    scene.stores.sessions.start(new.clone(), vec![event]).await
 }
 
 async fn replace_password(scene: &SignInScene, user: &User, word: &str) {

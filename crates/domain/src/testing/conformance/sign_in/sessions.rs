@@ -3,7 +3,7 @@
 use super::scene::{SignInScene, password_hash};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::sign_in::UserAgent;
-use crate::sign_in::ports::{NewSession, ReplacedSession};
+use crate::sign_in::ports::NewSession;
 use crate::sign_in::session::{Session, SessionDigest, SessionToken, SignedIn};
 use crate::user::User;
 
@@ -13,7 +13,7 @@ pub(super) async fn start_session(scene: &SignInScene, user: &User) -> NewSessio
     scene
         .stores
         .sessions
-        .start(new.clone(), event)
+        .start(new.clone(), vec![event])
         .await
         .expect("started");
     new
@@ -31,10 +31,8 @@ pub(super) fn new_session(scene: &SignInScene, user: &User, replaces: Option<Ses
         },
         digest: SessionToken::generate(&*scene.make.random).digest(),
         verified_against: password_hash(user.username.as_str()),
-        replaces: replaces.map(|digest| ReplacedSession {
-            digest,
-            act: scene.act_as(Actor::User(user.id), None),
-        }),
+        replaces,
+        act: scene.act_as(Actor::User(user.id), None),
     }
 }
 

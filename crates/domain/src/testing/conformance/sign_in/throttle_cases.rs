@@ -1,17 +1,19 @@
-//! What [`SignInThrottle`](crate::sign_in::ports::SignInThrottle) promises.
+//! What [`SignInThrottle`](crate::sign_in::ports::SignInThrottle) and
+//! [`LimitedAuditLog`](crate::sign_in::ports::LimitedAuditLog) promise.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
 
 use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
 use super::scene::SignInScene;
-use crate::sign_in::throttle::{ThrottleBucket, Throttled};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::sign_in::ports::FullBucket;
+use crate::sign_in::throttle::{CountedAccount, FewEvents, ThrottleBucket, Throttled};
 
 pub async fn attempts_are_taken_as_the_rule_says(stores: Stores) {
     let scene = SignInScene::new(stores);
-    let account = ThrottleBucket::account("ada");
-    let address = ThrottleBucket::address([192, 0, 2, 7].into());
-    for bucket in [account, address] {
+    for bucket in attempt_of("ada") {
         let mut empty_at: Option<DateTime<Utc>> = None;
         // Bursts, pauses of odd lengths, and a clock that steps back.
         for pause in [0, 1, 999, 0, 61_003, 5_000, -30_000, 600_000, 10_000, 0] {
@@ -33,38 +35,77 @@ pub async fn attempts_are_taken_as_the_rule_says(stores: Stores) {
 
 pub async fn buckets_do_not_share_attempts(stores: Stores) {
     let scene = SignInScene::new(stores);
-    let buckets = [
-        ThrottleBucket::account("ada"),
-        ThrottleBucket::account("bob"),
-        ThrottleBucket::address([192, 0, 2, 7].into()),
-    ];
-    drain(&scene, buckets[0]).await;
+    let (full, other) = (bucket(&scene), bucket(&scene));
+    drain(&scene, full).await;
 
-    assert_eq!(take(&scene, buckets[1]).await, None);
-    assert_eq!(take(&scene, buckets[2]).await, None);
+    assert_eq!(take(&scene, other).await, None);
 }
 
-pub async fn clearing_gives_all_attempts_of_one_bucket_back(stores: Stores) {
+pub async fn an_attempt_is_taken_from_all_buckets_or_from_none(stores: Stores) {
     let scene = SignInScene::new(stores);
-    let (ada, bob) = (ThrottleBucket::account("ada"), ThrottleBucket::account("bob"));
-    let burst = drain(&scene, ada).await;
-    drain(&scene, bob).await;
-    scene.stores.throttle.clear(ada).await.expect("cleared");
+    let (first, full, last) = (bucket(&scene), bucket(&scene), bucket(&scene));
+    let burst = drain(&scene, full).await;
+    for _ in 0..burst + 1 {
+        let refused = take_all(&scene, &[first, full, last]).await.expect("one is full");
+        assert_eq!(refused.bucket, full);
+        assert_eq!(refused.throttled, take(&scene, full).await.expect("it is full"));
+    }
 
-    assert_eq!(drain(&scene, ada).await, burst);
+    for _ in 0..burst {
+        assert_eq!(take_all(&scene, &[first, last]).await, None);
+    }
+    let refused = take_all(&scene, &[first, last]).await.expect("both are full");
+    assert_eq!(refused.bucket, first);
+}
+
+pub async fn an_attempt_that_is_given_back_was_never_taken(stores: Stores) {
+    let scene = SignInScene::new(stores);
+    let buckets = [bucket(&scene), bucket(&scene)];
+    let burst = drain(&scene, buckets[0]).await;
+    give_back(&scene, &buckets).await;
+    assert_eq!(take(&scene, buckets[0]).await, None);
     assert!(
-        take(&scene, bob).await.is_some(),
-        "other buckets stay as they are"
+        take(&scene, buckets[0]).await.is_some(),
+        "only one was given back"
     );
+
+    assert_eq!(
+        drain(&scene, buckets[1]).await,
+        burst,
+        "nothing was taken, so nothing is gained"
+    );
+}
+
+pub async fn attempts_of_many_at_once_are_taken_and_given_back_one_by_one(stores: Stores) {
+    let scene = SignInScene::new(stores);
+    let buckets = [bucket(&scene), bucket(&scene)];
+    let attempts = (0..40).map(|_| {
+        let scene = scene.clone();
+        let task: BoxFuture<'static, _> = Box::pin(async move {
+            let is_taken = take_all(&scene, &buckets).await.is_none();
+            if is_taken {
+                give_back(&scene, &buckets).await;
+            }
+        });
+        task
+    });
+    scene.in_parallel(attempts).await;
+
+    let fresh = bucket(&scene);
+    let burst = drain(&scene, fresh).await;
+    for bucket in buckets {
+        assert_eq!(drain(&scene, bucket).await, burst);
+    }
 }
 
 pub async fn concurrent_attempts_pass_no_more_often_than_one_after_the_other(stores: Stores) {
     let scene = SignInScene::new(stores);
-    let one_by_one = drain(&scene, ThrottleBucket::account("one by one")).await;
-    let at_once = ThrottleBucket::account("at once");
+    let fresh = bucket(&scene);
+    let one_by_one = drain(&scene, fresh).await;
+    let at_once = [bucket(&scene), bucket(&scene)];
     let attempts = (0..64).map(|_| {
         let scene = scene.clone();
-        let task: BoxFuture<'static, _> = Box::pin(async move { take(&scene, at_once).await });
+        let task: BoxFuture<'static, _> = Box::pin(async move { take_all(&scene, &at_once).await });
         task
     });
     let results = scene.in_parallel(attempts).await;
@@ -73,13 +114,119 @@ pub async fn concurrent_attempts_pass_no_more_often_than_one_after_the_other(sto
     assert_eq!(passed, one_by_one);
 }
 
+pub async fn events_are_written_until_a_limit_is_reached(stores: Stores) {
+    let scene = SignInScene::new(stores);
+    let limits = [
+        bucket(&scene),
+        ThrottleBucket::events(FewEvents::LimitsOf(scene.id())),
+    ];
+    for hour in 1..=2 {
+        assert!(record(&scene, &limits, vec![event(&scene), event(&scene)]).await);
+        assert!(!record(&scene, &limits, vec![event(&scene)]).await, "one an hour");
+        assert_eq!(refusals(&scene).await, 2 * hour);
+        scene.later(TimeDelta::hours(1));
+    }
+    // What was not written took nothing.
+    let fresh = bucket(&scene);
+    let burst = drain(&scene, fresh).await;
+    assert_eq!(drain(&scene, limits[0]).await, burst);
+}
+
+pub async fn events_that_cannot_be_written_take_nothing(stores: Stores) {
+    let scene = SignInScene::new(stores);
+    let limits = [ThrottleBucket::events(FewEvents::LimitsOf(scene.id()))];
+    let unwritable = scene.unwritable(event(&scene)).await;
+    let before = scene.events(None).await;
+    let written = scene
+        .stores
+        .limited_audit_log
+        .record_within(limits.to_vec(), vec![event(&scene), unwritable], scene.now())
+        .await;
+    assert!(written.is_err());
+    assert_eq!(scene.events(None).await, before);
+
+    assert!(record(&scene, &limits, vec![event(&scene)]).await);
+}
+
+pub async fn events_of_many_at_once_keep_their_limit(stores: Stores) {
+    let scene = SignInScene::new(stores);
+    let limits = [ThrottleBucket::events(FewEvents::LimitsOf(scene.id()))];
+    let attempts = (0..16).map(|_| {
+        let scene = scene.clone();
+        let task: BoxFuture<'static, _> =
+            Box::pin(async move { record(&scene, &limits, vec![event(&scene)]).await });
+        task
+    });
+    let written = scene.in_parallel(attempts).await;
+
+    assert_eq!(written.iter().filter(|written| **written).count(), 1);
+    assert_eq!(refusals(&scene).await, 1);
+}
+
+pub async fn events_are_written_even_if_the_caller_stops_waiting(stores: Stores) {
+    let scene = SignInScene::new(stores);
+    let limits = vec![ThrottleBucket::events(FewEvents::LimitsOf(scene.id()))];
+    let events = vec![event(&scene)];
+    abandon(
+        scene
+            .stores
+            .limited_audit_log
+            .record_within(limits, events, scene.now()),
+    )
+    .await;
+
+    eventually("the abandoned event is written", async || {
+        refusals(&scene).await == 1
+    })
+    .await;
+}
+
+/// A bucket that nobody took from.
+fn bucket(scene: &SignInScene) -> ThrottleBucket {
+    ThrottleBucket::password_change(scene.id())
+}
+
+fn attempt_of(username: &str) -> Vec<ThrottleBucket> {
+    let address = "2001:db8::7".parse().expect("an address");
+    ThrottleBucket::of_attempt(CountedAccount::new(username, None), Some(address))
+}
+
+fn event(scene: &SignInScene) -> AuditEvent {
+    scene
+        .act_as(Actor::Anonymous, None)
+        .refusal(Action::SignIn, Subject::Installation)
+}
+
+async fn refusals(scene: &SignInScene) -> usize {
+    let events = scene.events(None).await;
+    events
+        .iter()
+        .filter(|event| event.action == Action::SignIn)
+        .count()
+}
+
+async fn record(scene: &SignInScene, limits: &[ThrottleBucket], events: Vec<AuditEvent>) -> bool {
+    let log = &scene.stores.limited_audit_log;
+    let written = log.record_within(limits.to_vec(), events, scene.now()).await;
+    written.expect("the store answers")
+}
+
 async fn take(scene: &SignInScene, bucket: ThrottleBucket) -> Option<Throttled> {
+    take_all(scene, &[bucket]).await.map(|full| full.throttled)
+}
+
+async fn take_all(scene: &SignInScene, buckets: &[ThrottleBucket]) -> Option<FullBucket> {
     scene
         .stores
         .throttle
-        .take(bucket, scene.now())
+        .take(buckets.to_vec(), scene.now())
         .await
         .expect("the store answers")
+}
+
+async fn give_back(scene: &SignInScene, buckets: &[ThrottleBucket]) {
+    let given_back = scene.stores.throttle.give_back(buckets.to_vec()).await;
+    given_back.expect("the store answers");
 }
 
 /// Takes attempts until one is refused; says how many passed.

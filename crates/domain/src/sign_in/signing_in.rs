@@ -1,0 +1,311 @@
+//! Signing in to the console and out of it, and who is signed in.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use crate::audit::{Act, Action, Actor, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::id::IdGenerator;
+use crate::ports::{Memberships, StorageError};
+use crate::random::Random;
+use crate::sign_in::UserAgent;
+use crate::sign_in::accounts::Account;
+use crate::sign_in::password::{HashingError, Password, PasswordHasher};
+use crate::sign_in::ports::{
+    AccountStore, FullBucket, InstallationStore, LimitedAuditLog, NewSession, SessionStore, SignInThrottle,
+    StartSessionError,
+};
+use crate::sign_in::refusals::Refusals;
+use crate::sign_in::remembered_browser::{BrowserKey, BrowserToken};
+use crate::sign_in::session::{Session, SessionToken, SignedIn};
+use crate::sign_in::throttle::{CountedAccount, ThrottleBucket, Throttled};
+use crate::user::Username;
+
+/// What somebody sends to sign in.
+pub struct SignInAttempt<'a> {
+    /// The username as typed. People add spaces and capitals, which no username has.
+    pub username: &'a str,
+    /// The password as typed.
+    pub password: Password,
+    /// What their browser says that it is.
+    pub user_agent: Option<UserAgent>,
+    /// The session of the same browser, which ends with this sign-in.
+    pub previous: Option<SessionToken>,
+    /// Who signed in in the same browser before.
+    pub browser: Option<BrowserToken>,
+    /// From where.
+    pub source: RequestSource,
+}
+
+/// What the browser gets in which somebody signed in.
+#[derive(Debug)]
+pub struct NewCookies {
+    /// Lets its bearer in.
+    pub session: SessionToken,
+    /// Says next time that they signed in there before. Nothing if that cannot be said.
+    pub browser: Option<BrowserToken>,
+}
+
+/// Why nobody was signed in.
+#[derive(Debug, thiserror::Error)]
+pub enum SignInError {
+    /// The username or the password is wrong; nobody is told which.
+    #[error("the username or the password is wrong")]
+    WrongCredentials,
+    /// Too many attempts, for this account or from this address.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
+    /// The password could not be checked.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Signs people in and out.
+#[derive(Clone)]
+pub struct SignIn {
+    accounts: Arc<dyn AccountStore>,
+    sessions: Arc<dyn SessionStore>,
+    installation: Arc<dyn InstallationStore>,
+    throttle: Arc<dyn SignInThrottle>,
+    refusals: Refusals,
+    hasher: Arc<dyn PasswordHasher>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    ids: Arc<IdGenerator>,
+}
+
+/// What [`SignIn`] works with.
+pub struct SignInPorts {
+    /// Accounts.
+    pub accounts: Arc<dyn AccountStore>,
+    /// Sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// The key of remembered browsers.
+    pub installation: Arc<dyn InstallationStore>,
+    /// The throttle.
+    pub throttle: Arc<dyn SignInThrottle>,
+    /// Where refusals are written.
+    pub audit_log: Arc<dyn LimitedAuditLog>,
+    /// In which organizations' logs people's sign-ins are told.
+    pub memberships: Arc<dyn Memberships>,
+    /// Hashes passwords.
+    pub hasher: Arc<dyn PasswordHasher>,
+}
+
+impl SignIn {
+    /// The use cases over these ports.
+    #[must_use]
+    pub fn new(
+        ports: SignInPorts,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        ids: Arc<IdGenerator>,
+    ) -> Self {
+        let SignInPorts {
+            accounts,
+            sessions,
+            installation,
+            throttle,
+            audit_log,
+            memberships,
+            hasher,
+        } = ports;
+        Self {
+            accounts,
+            sessions,
+            installation,
+            throttle,
+            refusals: Refusals {
+                audit_log,
+                memberships,
+            },
+            hasher,
+            clock,
+            random,
+            ids,
+        }
+    }
+
+    /// Signs somebody in.
+    ///
+    /// Every attempt takes from the throttle before the password is checked, so that of many at once no more are checked
+    /// than one after the other; what turns out to be right, or could not be checked, is given back.
+    ///
+    /// # Errors
+    /// See [`SignInError`]. An unknown username and a wrong password take the same time, are counted alike and answer
+    /// alike; only the audit log tells which account was tried, if there is one.
+    pub async fn sign_in(&self, attempt: SignInAttempt<'_>) -> Result<NewCookies, SignInError> {
+        let now = self.clock.now();
+        let typed = attempt.username.trim().to_ascii_lowercase();
+        let account = match Username::parse(&typed) {
+            Ok(username) => self.accounts.find(&username).await?,
+            Err(_) => None,
+        };
+        let taken = self.take(&typed, account.as_ref(), &attempt, now).await?;
+        let verified = match &account {
+            Some(account) => {
+                self.hasher
+                    .verify(&attempt.password, &account.password_hash)
+                    .await
+            }
+            None => {
+                let nothing = self.hasher.verify_nothing(&attempt.password).await;
+                nothing.map(|()| false)
+            }
+        };
+        let verified = match verified {
+            Ok(verified) => verified,
+            Err(error) => {
+                self.throttle.give_back(taken).await?;
+                return Err(error.into());
+            }
+        };
+        let user = account.as_ref().map(|account| account.user.id);
+        let refusal = self.act(Actor::Anonymous, now, attempt.source.clone());
+        if let Some(account) = account.filter(|_| verified) {
+            self.throttle.give_back(taken).await?;
+            match self.start_session(account, now, attempt).await {
+                Ok(cookies) => return Ok(cookies),
+                Err(StartSessionError::PasswordReplaced) => {}
+                Err(StartSessionError::Storage(error)) => return Err(error.into()),
+            }
+        }
+        // What was typed is not written down: people type passwords into the wrong field.
+        self.refusals
+            .wrong_password(&refusal, Action::SignIn, user)
+            .await?;
+        Err(SignInError::WrongCredentials)
+    }
+
+    /// Takes from all buckets that count the attempt, and returns them.
+    async fn take(
+        &self,
+        typed: &str,
+        account: Option<&Account>,
+        attempt: &SignInAttempt<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<ThrottleBucket>, SignInError> {
+        let counted = CountedAccount::new(typed, account.map(|account| &account.password_hash));
+        let address = attempt.source.address;
+        let remembered = match (&attempt.browser, account) {
+            (Some(token), Some(account)) => {
+                token.browser_of(account.user.id, &self.browser_key().await?, now)
+            }
+            (Some(_), None) => {
+                // It takes as long as with an account.
+                self.browser_key().await?;
+                None
+            }
+            (None, _) => None,
+        };
+        let buckets = match remembered {
+            Some(browser) => vec![ThrottleBucket::browser(counted, browser)],
+            None => ThrottleBucket::of_attempt(counted, address),
+        };
+        let Some(FullBucket { bucket, throttled }) = self.throttle.take(buckets.clone(), now).await? else {
+            return Ok(buckets);
+        };
+        let act = self.act(Actor::Anonymous, now, attempt.source.clone());
+        let of_address = address.map(ThrottleBucket::of_address).unwrap_or_default();
+        if of_address.contains(&bucket) {
+            self.refusals.too_many_from(&act, bucket).await?;
+        } else {
+            let user = account.map(|account| account.user.id);
+            self.refusals.too_many(&act, user).await?;
+        }
+        Err(throttled.into())
+    }
+
+    async fn start_session(
+        &self,
+        account: Account,
+        now: DateTime<Utc>,
+        attempt: SignInAttempt<'_>,
+    ) -> Result<NewCookies, StartSessionError> {
+        let SignInAttempt {
+            user_agent,
+            previous,
+            browser,
+            source,
+            ..
+        } = attempt;
+        let token = SessionToken::generate(&*self.random);
+        let user_id = account.user.id;
+        let session = Session {
+            id: self.ids.next(),
+            user_id,
+            started_at: now,
+            last_seen_at: now,
+            started_from: source.address,
+            user_agent,
+        };
+        let act = self.act(Actor::User(user_id), now, source);
+        let organizations = self.refusals.organizations_of(user_id).await?;
+        let subject = Subject::Session(session.id);
+        let logs = act.in_logs_of(organizations);
+        let events = logs
+            .iter()
+            .map(|act| act.event(Action::SignIn, subject))
+            .collect();
+        let new = NewSession {
+            session,
+            digest: token.digest(),
+            verified_against: account.password_hash,
+            replaces: previous.map(|token| token.digest()),
+            act,
+        };
+        let key = self.browser_key().await?;
+        self.sessions.start(new, events).await?;
+        Ok(NewCookies {
+            session: token,
+            browser: BrowserToken::remember(user_id, browser.as_ref(), &key, now, &*self.random),
+        })
+    }
+
+    async fn browser_key(&self) -> Result<BrowserKey, StorageError> {
+        let candidate = BrowserKey::generate(&*self.random);
+        self.installation.browser_key(candidate).await
+    }
+
+    /// Who the bearer of a session cookie is, if it still lets anybody in.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn signed_in(&self, token: &SessionToken) -> Result<Option<SignedIn>, StorageError> {
+        let now = self.clock.now();
+        let found = self.sessions.find(&token.digest()).await?;
+        Ok(found.filter(|found| found.session.is_live(now)))
+    }
+
+    /// Notes that a user was seen, if that is [due](Session::SEEN_EVERY). Nothing they want depends on it.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn note_seen(&self, signed_in: &SignedIn) -> Result<(), StorageError> {
+        let now = self.clock.now();
+        if signed_in.session.is_due_to_be_seen(now) {
+            self.sessions.seen(signed_in.session.id, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends a session. One that has ended already stays so.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn sign_out(&self, signed_in: &SignedIn, source: RequestSource) -> Result<(), StorageError> {
+        let act = self.act(Actor::User(signed_in.user.id), self.clock.now(), source);
+        let event = act.event(Action::SignOut, Subject::Session(signed_in.session.id));
+        let (user, session) = (signed_in.user.id, signed_in.session.id);
+        self.sessions.end(user, session, event).await?;
+        Ok(())
+    }
+
+    fn act(&self, actor: Actor, at: DateTime<Utc>, source: RequestSource) -> Act {
+        Act::new(&self.ids, at, actor, source)
+    }
+}
