@@ -231,10 +231,21 @@ fn every_filter_finds_something_in_the_audit_log() {
         .into_iter()
         .filter(|word| !word.is_empty())
         .collect();
-    assert_eq!(actions.len(), 19, "{actions:?}");
+    assert_eq!(actions.len(), 25, "{actions:?}");
+    // Nobody attacks the made-up organization, and its keys are as they are by default.
+    let never_done = [
+        "organization.enable_default_key_management",
+        "organization.disable_default_key_management",
+        "user.change_password",
+        "user.limit_attempts",
+    ];
     for action in actions {
         let found = read(&format!("{log}?action={action}"));
-        assert!(found.contains("<tbody"), "nobody ever did {action}");
+        assert_eq!(
+            found.contains("<tbody"),
+            !never_done.contains(&action),
+            "{action}"
+        );
     }
     for who in ["ada", "ingrid", "administrator:"] {
         let found = read(&format!("{log}?who={who}"));
