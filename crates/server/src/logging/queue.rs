@@ -67,7 +67,7 @@ impl LineQueue {
         self.changed.notify_all();
     }
 
-    /// Keeps the line that reports dropped ones for [`write_lines`].
+    /// Keeps the line that reports dropped ones for [`write_lines`](Self::write_lines).
     pub(super) fn set_report(&self, report: &[u8]) {
         self.lock().report = report.to_vec();
     }
