@@ -6,7 +6,9 @@ use keyward_domain::membership::{Membership, Role};
 use keyward_domain::organization::{Organization, OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
 use keyward_domain::user::{DisplayName, User, Username};
-use redb::{OwnedAccessGuard, ReadTransaction, ReadableTable, TableDefinition, TableHandle, Value, WriteTransaction};
+use redb::{
+    OwnedAccessGuard, ReadTransaction, ReadableTable, TableDefinition, TableHandle, Value, WriteTransaction,
+};
 use uuid::Uuid;
 
 use crate::columns::Row;
