@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use chrono::{DateTime, TimeDelta, Utc};
 use sha2::{Digest, Sha256};
 
-use crate::id::{ApiKeyId, InvitationId, UserId};
+use crate::id::{InvitationId, UserId};
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::remembered_browser::RememberedBrowser;
 
@@ -79,8 +79,6 @@ pub enum FewEvents {
     LimitsBy(ThrottleBucket),
     /// All that is about no user.
     OfNobody,
-    /// Uses of a key that is revoked.
-    UsesOfRevoked(ApiKeyId),
 }
 
 const REFUSALS: Rate = Rate {
@@ -179,7 +177,6 @@ impl ThrottleBucket {
             FewEvents::LimitsOf(user) => Self::of("limits", user.as_uuid().as_bytes(), ONE_AN_HOUR),
             FewEvents::LimitsBy(bucket) => Self::of("limits by", &bucket.key, ONE_AN_HOUR),
             FewEvents::OfNobody => Self::of("refusals of nobody", &[], OF_NOBODY),
-            FewEvents::UsesOfRevoked(key) => Self::of("revoked key", key.as_uuid().as_bytes(), ONE_AN_HOUR),
         }
     }
 
@@ -396,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_client_shares_buckets_with_its_networks_and_an_ipv4_client_with_nobody() {
+    fn ipv6_networks_share_buckets_and_ipv4_addresses_do_not() {
         let shared = |one: &str, other: &str| {
             let other = attempt("ada", other);
             attempt("ada", one)
