@@ -6,9 +6,13 @@ use tokio::time::Instant;
 
 use crate::{config::Deadlines, patience::Patience, request_id::RequestId, serving_state::ServingState};
 
-/// How many bytes of an answer of unknown length win its client a new deadline: at 60 s, a line of 35 kbit/s keeps up,
-/// and whoever drips does not.
-const STREAMED_PORTION: usize = 256 * 1024;
+/// How many bytes win a client new time: a new deadline for an answer of unknown length, and a new moment for any while
+/// others wait for its place. At 60 s, a line of 35 kbit/s keeps up, and whoever drips does not.
+const PORTION: usize = 256 * 1024;
+
+/// How many moments a client that takes an answer slowly has for a portion while others wait for its place: at 5 s, a
+/// line of 420 kbit/s keeps up.
+const MOMENTS_FOR_PORTION: u32 = 5;
 
 /// What one connection is doing. Shared by its socket, its requests and its task.
 #[derive(Debug)]
@@ -37,8 +41,11 @@ enum Phase {
     /// Sending the answer.
     Answering {
         until: Instant,
-        /// What was taken since the deadline was last moved; only an answer of unknown length moves it.
-        taken: Option<usize>,
+        /// Only an answer of unknown length moves its deadline.
+        is_streamed: bool,
+        /// Since when the latest portion is on its way, and what of it was taken.
+        portion_since: Instant,
+        taken: usize,
         is_complete: bool,
         /// Since when the system has taken nothing for the client although bytes are ready.
         stalled_since: Option<Instant>,
@@ -87,9 +94,12 @@ impl Activity {
     pub(crate) fn answer_begun(&self, request: RequestId, length: Option<u64>) {
         let mut state = self.state();
         state.answered = Some(request);
+        let now = Instant::now();
         state.phase = Phase::Answering {
-            until: Instant::now() + self.deadlines.response,
-            taken: length.is_none().then_some(0),
+            until: now + self.deadlines.response,
+            is_streamed: length.is_none(),
+            portion_since: now,
+            taken: 0,
             is_complete: false,
             stalled_since: None,
         };
@@ -99,17 +109,21 @@ impl Activity {
     pub(crate) fn bytes_taken(&self, bytes: usize) {
         if let Phase::Answering {
             until,
+            is_streamed,
+            portion_since,
             taken,
             stalled_since,
             ..
         } = &mut self.state().phase
         {
             *stalled_since = None;
-            let Some(taken) = taken else { return };
             *taken = taken.saturating_add(bytes);
-            if *taken >= STREAMED_PORTION {
+            if *taken >= PORTION {
                 *taken = 0;
-                *until = Instant::now() + self.deadlines.response;
+                *portion_since = Instant::now();
+                if *is_streamed {
+                    *until = *portion_since + self.deadlines.response;
+                }
             }
         }
     }
@@ -164,11 +178,22 @@ impl Activity {
                 Some(patience.deadline(serving.hurried_since()))
             }
             Phase::Answering {
-                until, stalled_since, ..
+                until,
+                stalled_since: Some(stalled_since),
+                portion_since,
+                ..
             } => {
-                let stalled = stalled_since.map(|since| since + self.deadlines.stalled_response);
-                Some(stalled.map_or(until, |stalled| stalled.min(until)))
+                let alone = until.min(stalled_since + self.deadlines.stalled_response);
+                // Its answer is cut, and every answer can be asked for again.
+                let crowded = serving.crowded_since.map(|since| {
+                    let stalled = since.max(stalled_since) + self.deadlines.hurried;
+                    let portion = since.max(portion_since) + self.deadlines.hurried * MOMENTS_FOR_PORTION;
+                    stalled.min(portion)
+                });
+                Some(crowded.map_or(alone, |crowded| crowded.min(alone)))
             }
+            // What is late is the application, if anything.
+            Phase::Answering { until, .. } => Some(until),
             Phase::Idle { until } => {
                 let drained = serving
                     .draining_since
@@ -266,9 +291,9 @@ mod tests {
         assert_eq!(dripping, Some(Deadlines::default().response));
         // It begins well and then stops.
         let stalled = answering(None);
-        stalled.bytes_taken(10 * STREAMED_PORTION);
+        stalled.bytes_taken(10 * PORTION);
         advance(30 * SECOND).await;
-        stalled.bytes_taken(STREAMED_PORTION);
+        stalled.bytes_taken(PORTION);
         assert_eq!(cut_after(&stalled, 1, SECOND).await, Some(60 * SECOND));
     }
 
@@ -293,6 +318,61 @@ mod tests {
 
         stalled.bytes_taken(1);
         assert!(!is_overdue(&stalled) && !stalled.waits_for_client());
+    }
+
+    fn crowded_since(moment: Instant) -> ServingState {
+        ServingState {
+            crowded_since: Some(moment),
+            ..ServingState::default()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn client_that_takes_nothing_has_a_moment_from_when_others_wait() {
+        let now = Instant::now();
+        let stalled = answering(Some(1 << 20));
+        // The application has yet to give bytes: nobody but the client is hurried.
+        let alone = now + Deadlines::default().response;
+        assert_eq!(stalled.deadline(&crowded_since(now)), Some(alone));
+        stalled.bytes_refused();
+        assert_eq!(stalled.deadline(&crowded_since(now)), Some(now + SECOND));
+        advance(5 * SECOND).await;
+        let crowd = Instant::now();
+        assert_eq!(stalled.deadline(&crowded_since(crowd)), Some(crowd + SECOND));
+        assert_eq!(
+            stalled.deadline(&ServingState::default()),
+            Some(now + Deadlines::default().stalled_response)
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn client_that_drips_while_others_wait_has_moments_for_each_portion() {
+        let step = SECOND / 2;
+        let cut_in_a_crowd = async |length, bytes_in_a_step| {
+            let activity = answering(length);
+            let crowd = crowded_since(Instant::now());
+            for steps in 1..1_000 {
+                activity.bytes_refused();
+                advance(step).await;
+                if activity
+                    .deadline(&crowd)
+                    .is_none_or(|deadline| deadline <= Instant::now())
+                {
+                    return Some(steps * step);
+                }
+                activity.bytes_taken(bytes_in_a_step);
+            }
+            None
+        };
+        for length in [None, Some(1 << 30)] {
+            assert_eq!(cut_in_a_crowd(length, 1_000).await, Some(5 * SECOND));
+        }
+        assert_eq!(cut_in_a_crowd(None, PORTION / 8).await, None);
+        // All of an answer of known length has a deadline still.
+        assert_eq!(
+            cut_in_a_crowd(Some(1 << 30), PORTION / 8).await,
+            Some(Deadlines::default().response)
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -108,9 +108,10 @@ pub struct Deadlines {
     /// From a request's first byte (or from the connection, for the first request) to the end of its headers; then the
     /// connection is closed. Default: 10 s.
     pub header_read: Duration,
-    /// What a client gets at most, once all connections are taken and others wait for its place: for its headers, and
-    /// for its body, be it read or thrown away after a refusal. All but the body that is read hurries for the drain,
-    /// too. Default: 1 s.
+    /// What a client gets at most, once all connections are taken and others wait for its place: for its headers, for
+    /// its body, be it read or thrown away after a refusal, and until some bytes of its answer move, of which each
+    /// 256 KiB may take five times as long. Headers, and a body that is thrown away, hurry for the drain, too.
+    /// Default: 1 s.
     pub hurried: Duration,
     /// How long a connection may stay open between two requests. A proxy must close its idle connections **sooner**, or it
     /// will now and then send a request into one that is just being closed. Default: 300 s, well above what nginx (60 s),
@@ -127,7 +128,7 @@ pub struct Deadlines {
     /// slowly as its client likes. Default: 60 s.
     pub response: Duration,
     /// How long none of the bytes of an answer may move although some are ready; then the connection is closed, however
-    /// much time [`response`](Self::response) leaves. Default: 15 s.
+    /// much time [`response`](Self::response) leaves. While others wait, [`hurried`](Self::hurried) counts. Default: 15 s.
     pub stalled_response: Duration,
     /// How long idle connections stay open for a last request when the drain begins: it is answered, with `Connection:
     /// close`. Who uses a connection often hears so before it is closed, and loses no request. Default: 2 s.

@@ -235,7 +235,8 @@ async fn next_client(
     accepting.await
 }
 
-/// A place for one more connection. While there is none, who has been served is asked to go, and who is slow hurries.
+/// A place for one more connection. While there is none, who has been served is asked to go, and who owes the rest of a
+/// request or does not read its answer has [a moment](crate::Deadlines::hurried).
 #[expect(clippy::expect_used, reason = "nothing closes the semaphore")]
 async fn free_slot(slots: &Arc<Semaphore>, serving: &watch::Sender<ServingState>) -> OwnedSemaphorePermit {
     if let Ok(slot) = slots.clone().try_acquire_owned() {

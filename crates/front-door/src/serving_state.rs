@@ -12,7 +12,8 @@ pub(crate) struct ServingState {
     pub(crate) shutting_down: bool,
     /// Since when nobody is let in any more; who is in finishes and goes.
     pub(crate) draining_since: Option<Instant>,
-    /// Since when there has always been somebody waiting for a place; who has been served goes, and who is slow hurries.
+    /// Since when there has always been somebody waiting for a place; who has been served goes, and who owes the rest of a
+    /// request or does not read its answer has a moment.
     pub(crate) crowded_since: Option<Instant>,
 }
 

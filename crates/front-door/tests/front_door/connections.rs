@@ -270,6 +270,28 @@ async fn in_a_full_house_a_refused_client_that_stays_keeps_its_place_for_a_momen
 }
 
 #[tokio::test]
+async fn in_a_full_house_clients_that_do_not_read_their_answers_keep_places_for_a_moment_only() {
+    let door = Running::with(|config| {
+        config.limits.connections = Some(3);
+        config.deadlines.hurried = A_MOMENT;
+        config.deadlines.response = HOUR;
+        config.deadlines.stalled_response = HOUR;
+    })
+    .await;
+    let mut stalled = Vec::new();
+    for path in ["/large", "/endless", "/large"] {
+        let mut client = door.client().await;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        client.send(request.repeat(3)).await;
+        client.first_byte().await;
+        stalled.push(client);
+    }
+    let mut newcomer = door.client().await;
+    let answer = tokio::time::timeout(10 * A_MOMENT, newcomer.get("/")).await;
+    assert_eq!(answer.map(|answer| answer.status), Ok(200));
+}
+
+#[tokio::test]
 async fn requests_sent_at_once_are_answered_in_order() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
