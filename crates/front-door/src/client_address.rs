@@ -32,6 +32,17 @@ pub enum ForwardedHeader {
     Forwarded,
 }
 
+impl ForwardedHeader {
+    const BOTH: [Self; 2] = [Self::XForwardedFor, Self::Forwarded];
+
+    pub(crate) fn name(self) -> HeaderName {
+        match self {
+            Self::XForwardedFor => X_FORWARDED_FOR,
+            Self::Forwarded => header::FORWARDED,
+        }
+    }
+}
+
 impl TrustedProxies {
     /// The right-most hop that is no trusted proxy. What it says about hops before it is hearsay; where a trusted proxy
     /// says something unreadable, that proxy is the last address to be sure of.
@@ -84,7 +95,9 @@ impl TrustedProxies {
 
 /// Whether a proxy seems to have passed the request on.
 pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
-    headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(header::FORWARDED)
+    ForwardedHeader::BOTH
+        .into_iter()
+        .any(|header| headers.contains_key(header.name()))
 }
 
 #[cfg(test)]

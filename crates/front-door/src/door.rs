@@ -1,11 +1,6 @@
 //! Accepts, counts and drains.
 
-use std::{
-    io, iter,
-    net::SocketAddr,
-    pin::pin,
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::{io, iter, net::SocketAddr, pin::pin, sync::Arc};
 
 use futures_util::future::poll_immediate;
 use hyper::server::conn::http1;
@@ -25,6 +20,7 @@ use crate::{
     connection,
     exchange::Exchanges,
     ip_network::IpNetwork,
+    proxy_warnings::ProxyWarnings,
     serving_state::{self, Readiness, ServingState},
 };
 
@@ -109,7 +105,7 @@ impl FrontDoor {
                 app,
                 config,
                 serving: serving.subscribe(),
-                has_warned: AtomicBool::new(false),
+                proxy_warnings: ProxyWarnings::default(),
             }),
         };
         let mut tasks = JoinSet::new();

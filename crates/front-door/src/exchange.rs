@@ -5,10 +5,7 @@ use std::{
     net::SocketAddr,
     panic::AssertUnwindSafe,
     pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -30,8 +27,8 @@ use tracing::{Instrument, Span, error, error_span, field::Empty, warn};
 use crate::{
     activity::Activity,
     admission::admit,
-    client_address::is_forwarded,
     config::FrontDoorConfig,
+    proxy_warnings::ProxyWarnings,
     refusal::{Refusal, Refused},
     request_body::{BodyProgress, RequestBody},
     request_id::{REQUEST_ID, RequestId, trace_id},
@@ -51,8 +48,7 @@ pub(crate) struct Exchanges<E> {
     pub(crate) app: E,
     pub(crate) config: FrontDoorConfig,
     pub(crate) serving: watch::Receiver<ServingState>,
-    /// A forwarded header of a peer that is no trusted proxy was logged.
-    pub(crate) has_warned: AtomicBool,
+    pub(crate) proxy_warnings: ProxyWarnings,
 }
 
 /// The connection a request came by.
@@ -105,9 +101,8 @@ impl<E: Endpoint> Exchanges<E> {
             span.record("trace_id", trace_id);
         }
         async {
-            if !is_from_proxy && is_forwarded(request.headers()) {
-                self.warn_of_unknown_proxy(origin.peer);
-            }
+            self.proxy_warnings
+                .look_at(&self.config.trusted_proxies, origin.peer, request.headers());
             let health_paths = self.config.health_paths;
             let log = RequestLog::begin(&head.method, &head.uri, client, head.started, health_paths);
             let admitted = if origin.is_too_late {
@@ -274,17 +269,6 @@ impl<E: Endpoint> Exchanges<E> {
             .ok()
             .and_then(|answer| answer.headers().get(header::ALLOW).cloned());
         allow.unwrap_or(none)
-    }
-
-    /// Whoever forgot to name their proxy has one limit on sign-ins for everybody. Said once: anybody can send a header.
-    fn warn_of_unknown_proxy(&self, peer: SocketAddr) {
-        if !self.has_warned.swap(true, Ordering::Relaxed) {
-            warn!(
-                peer = %peer.ip(),
-                "a request has a forwarded header, but comes from no trusted proxy, so the header is ignored: if this peer \
-                 is your proxy, name it in --trusted-proxy"
-            );
-        }
     }
 }
 

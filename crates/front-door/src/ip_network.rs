@@ -33,6 +33,16 @@ impl IpNetwork {
             && address.to_canonical().is_ipv4() == self.address.is_ipv4()
     }
 
+    /// What one machine certainly has of its own: an IPv4 address, or the IPv6 network in which it takes any address.
+    pub(crate) fn of_machine(address: IpAddr) -> Self {
+        let address = address.to_canonical();
+        let prefix = if address.is_ipv4() { 32 } else { 64 };
+        Self {
+            address: masked(address, prefix).unwrap_or(address),
+            prefix,
+        }
+    }
+
     /// Whether it is all of IPv4 or of IPv6.
     pub fn is_everybody(&self) -> bool {
         self.prefix == 0

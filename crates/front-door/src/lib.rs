@@ -51,6 +51,7 @@
 //! | `admission` | which requests are let in: methods, `Host`, announced length |
 //! | `request_body` | the body with its deadline and cap |
 //! | `client_address`, `forwarded`, `ip_network` | who is asking |
+//! | `proxy_warnings` | proxies that are not named, or write the other header |
 //! | `request_id` | the id every answer carries |
 //! | `request_path` | one form of each path |
 //! | `refusal` | what the front door answers itself, and [`ErrorPages`] to say it |
@@ -70,6 +71,7 @@ mod ip_network;
 mod memory;
 mod open_files;
 mod patience;
+mod proxy_warnings;
 mod refusal;
 mod request_body;
 mod request_id;

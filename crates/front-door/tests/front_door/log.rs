@@ -208,6 +208,40 @@ async fn forwarded_header_of_an_unknown_proxy_is_warned_of_once() {
 }
 
 #[tokio::test]
+async fn trusted_proxy_that_sends_the_other_header_only_is_warned_of_once() {
+    let (log, _guard) = Log::start();
+    let door = Running::with(|config| {
+        config.trusted_proxies.networks = vec!["127.0.0.1".parse().unwrap()];
+    })
+    .await;
+    let mut client = door.client().await;
+    let expected = "X-Forwarded-For: 192.0.2.1\r\n";
+    let other = "Forwarded: for=192.0.2.1\r\n";
+    for (headers, warnings) in [
+        (String::new(), 0),
+        (expected.to_owned(), 0),
+        ([expected, other].concat(), 0),
+        (other.to_owned(), 1),
+        (other.to_owned(), 1),
+    ] {
+        client
+            .send(format!("GET / HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"))
+            .await;
+        client.answer().await;
+        assert_eq!(
+            log.text().matches("--forwarded-header").count(),
+            warnings,
+            "{headers}"
+        );
+    }
+    let line = log.line_with("--forwarded-header").await;
+    assert!(
+        line.contains("WARN") && line.contains("not `x-forwarded-for`"),
+        "{line}"
+    );
+}
+
+#[tokio::test]
 async fn trusting_everybody_is_warned_of_at_start() {
     for (network, warned) in [("0.0.0.0/0", 1), ("::/0", 1), ("10.0.0.0/8", 0)] {
         let (log, _guard) = Log::start();

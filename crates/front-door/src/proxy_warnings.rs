@@ -1,0 +1,87 @@
+//! Tells of proxies whose word about the client's address does not count although somebody may think that it does: then
+//! all clients have one address, and one limit on sign-ins.
+
+use std::{
+    net::SocketAddr,
+    sync::{Mutex, PoisonError},
+};
+
+use poem::http::HeaderMap;
+use tracing::warn;
+
+use crate::{
+    client_address::{TrustedProxies, is_forwarded},
+    ip_network::IpNetwork,
+};
+
+/// Anybody can send a header, so that a peer is warned of once, and only so many are: a scanner cannot fill the log, and
+/// does not use up the warning of the proxy that comes after it.
+const MOST_PEERS: usize = 16;
+
+/// What was warned of.
+#[derive(Debug, Default)]
+pub(crate) struct ProxyWarnings {
+    unknown: FirstPeers,
+    of_other_header: FirstPeers,
+}
+
+/// The peers that came first.
+#[derive(Debug, Default)]
+struct FirstPeers(Mutex<Vec<IpNetwork>>);
+
+impl ProxyWarnings {
+    /// Warns of what is wrong about a request from `peer`, if that is new.
+    pub(crate) fn look_at(&self, trusted: &TrustedProxies, peer: SocketAddr, headers: &HeaderMap) {
+        if !is_forwarded(headers) {
+            return;
+        }
+        let expected = trusted.header.name();
+        if !trusted.trusts_peer(peer) {
+            if self.unknown.are_joined_by(peer) {
+                warn!(
+                    peer = %peer.ip(),
+                    "a request has a forwarded header, but comes from no trusted proxy, so the header is ignored: if this \
+                     peer is your proxy, name it in --trusted-proxy"
+                );
+            }
+        } else if !headers.contains_key(&expected) && self.of_other_header.are_joined_by(peer) {
+            warn!(
+                peer = %peer.ip(),
+                "a trusted proxy sent a forwarded header, but not `{expected}`, so its own address counts as the client's: \
+                 say in --forwarded-header which of them it writes"
+            );
+        }
+    }
+}
+
+impl FirstPeers {
+    /// Whether `peer` is new, and one of the first.
+    fn are_joined_by(&self, peer: SocketAddr) -> bool {
+        let machine = IpNetwork::of_machine(peer.ip());
+        let mut peers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = peers.len() < MOST_PEERS && !peers.contains(&machine);
+        if is_new {
+            peers.push(machine);
+        }
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_machine_joins_once_until_there_are_enough() {
+        let peers = FirstPeers::default();
+        let joins = |address: &str| peers.are_joined_by(address.parse().unwrap());
+        assert!(joins("192.0.2.1:900") && joins("192.0.2.2:900"));
+        assert!(!joins("192.0.2.1:901") && !joins("[::ffff:192.0.2.1]:900"));
+        assert!(joins("[2001:db8::1]:900") && !joins("[2001:db8::2]:900"));
+        for last in 0..=255 {
+            let _ = joins(&format!("198.51.100.{last}:900"));
+        }
+        assert_eq!(peers.0.lock().unwrap().len(), MOST_PEERS);
+        assert!(!joins("203.0.113.1:900"));
+    }
+}
