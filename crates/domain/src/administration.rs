@@ -3,6 +3,7 @@
 //! Only people administer. Every use case takes an [`Authority`], which an owner has in person and which no key ever
 //! yields; and since a role can end between the click and the change, every store checks it again in the transaction.
 
+mod audit_export;
 mod audit_trail;
 mod events;
 mod invitations;
@@ -13,7 +14,8 @@ pub mod ports;
 mod projects;
 
 pub use crate::authority::Authority;
-pub use audit_trail::{AuditExport, AuditPage, AuditTrail};
+pub use audit_export::AuditExport;
+pub use audit_trail::{AuditPage, AuditTrail};
 pub use invitations::{InvitationDraft, Invitations, IssuedInvitation};
 pub use members::Members;
 pub use organization_keys::{OrganizationKeys, RevocationStopped, RevokedKeys, WhyStopped};

@@ -216,6 +216,8 @@ words! {
         RevokeApiKey = "api_key.revoke",
         /// Old audit events were removed, as the installation is set up to do.
         RemoveAuditEvents = "audit_log.remove_old",
+        /// Audit events were exported: by an owner, or by whoever runs the command line.
+        ExportAuditLog = "audit_log.export",
     }
 }
 

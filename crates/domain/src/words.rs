@@ -75,6 +75,7 @@ mod tests {
             (Action::EditApiKey, "api_key.edit"),
             (Action::RevokeApiKey, "api_key.revoke"),
             (Action::RemoveAuditEvents, "audit_log.remove_old"),
+            (Action::ExportAuditLog, "audit_log.export"),
         ] {
             assert_eq!(action.as_str(), word);
             assert_eq!(Action::from_word(word), Some(action));

@@ -176,7 +176,8 @@ impl Composition {
 
     /// What happened.
     pub(crate) fn audit_trail(&self) -> AuditTrail {
-        AuditTrail::new(self.store.clone(), self.store.clone())
+        let (clock, ids) = self.clock_and_ids();
+        AuditTrail::new(self.store.clone(), self.store.clone(), clock, ids)
     }
 
     fn own_account(&self) -> OwnAccount {

@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::administration::Authority;
 use crate::administration::ports::Names;
-use crate::audit::{Actor, AuditEvent, Subject};
-use crate::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
+use crate::administration::{AuditExport, Authority};
+use crate::audit::{Act, Actor, AuditEvent, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::id::{ApiKeyId, IdGenerator, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use crate::user::Username;
@@ -17,6 +18,8 @@ use crate::user::Username;
 pub struct AuditTrail {
     audit_log: Arc<dyn AuditLog>,
     names: Arc<dyn Names>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<IdGenerator>,
 }
 
 /// Events, and what people call those who are in them.
@@ -33,8 +36,18 @@ pub struct AuditPage {
 impl AuditTrail {
     /// The use cases over a store.
     #[must_use]
-    pub fn new(audit_log: Arc<dyn AuditLog>, names: Arc<dyn Names>) -> Self {
-        Self { audit_log, names }
+    pub fn new(
+        audit_log: Arc<dyn AuditLog>,
+        names: Arc<dyn Names>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<IdGenerator>,
+    ) -> Self {
+        Self {
+            audit_log,
+            names,
+            clock,
+            ids,
+        }
     }
 
     /// A page of the organization's events, latest first.
@@ -50,25 +63,28 @@ impl AuditTrail {
         self.page(Some(authority.organization_id()), filter, page).await
     }
 
-    /// All events that pass the filter, to be read piece by piece.
+    /// All events of the organization that pass the filter, to be read piece by piece. That they were exported is an event
+    /// itself.
     #[must_use]
-    pub fn export(&self, authority: &Authority, filter: AuditFilter) -> AuditExport {
-        self.export_of(Some(authority.organization_id()), filter)
+    pub fn export(&self, authority: &Authority, filter: AuditFilter, source: RequestSource) -> AuditExport {
+        let organization = authority.organization_id();
+        let act = self.act(authority.as_actor(), source).within(organization);
+        AuditExport::new(self.clone(), act, Subject::Organization(organization), filter)
     }
 
     /// Likewise those of no organization, such as sign-ins: for whoever runs the server, and nobody else.
     #[must_use]
     pub fn export_of_installation(&self, filter: AuditFilter) -> AuditExport {
-        self.export_of(None, filter)
+        let act = self.act(Actor::Administrator, RequestSource::default());
+        AuditExport::new(self.clone(), act, Subject::Installation, filter)
     }
 
-    fn export_of(&self, organization: Option<OrganizationId>, filter: AuditFilter) -> AuditExport {
-        AuditExport {
-            trail: self.clone(),
-            organization,
-            filter,
-            next: NextPage::First,
-        }
+    fn act(&self, actor: Actor, source: RequestSource) -> Act {
+        Act::new(&self.ids, self.clock.now(), actor, source)
+    }
+
+    pub(super) async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {
+        self.audit_log.record(event).await
     }
 
     /// Whom the owner means by a username, or by the identifier of a user or a key, also of one that is gone.
@@ -149,7 +165,7 @@ impl AuditTrail {
         Ok(false)
     }
 
-    async fn page(
+    pub(super) async fn page(
         &self,
         organization: Option<OrganizationId>,
         filter: AuditFilter,
@@ -217,44 +233,4 @@ fn possible_subjects(typed: &str) -> Vec<Subject> {
         .into_iter()
         .flatten()
         .collect()
-}
-
-/// All events that pass a filter, latest first. It holds no more than one page of them at a time.
-pub struct AuditExport {
-    trail: AuditTrail,
-    organization: Option<OrganizationId>,
-    filter: AuditFilter,
-    next: NextPage,
-}
-
-enum NextPage {
-    First,
-    After(AuditPosition),
-    None,
-}
-
-impl AuditExport {
-    /// The next events, or nothing after the last. What is written meanwhile is mostly newer than what was read, and then
-    /// not among them. But an event's moment is taken before it is committed, and the clocks of servers differ: one that
-    /// is older than where the export stands will be among them.
-    ///
-    /// # Errors
-    /// Only if the store fails; the export stays where it was.
-    pub async fn next(&mut self) -> Result<Option<AuditPage>, StorageError> {
-        let after = match self.next {
-            NextPage::First => None,
-            NextPage::After(position) => Some(position),
-            NextPage::None => return Ok(None),
-        };
-        let request = PageRequest {
-            size: PageSize::EXPORT,
-            after,
-        };
-        let page = self
-            .trail
-            .page(self.organization, self.filter.clone(), request)
-            .await?;
-        self.next = page.events.next.map_or(NextPage::None, NextPage::After);
-        Ok(Some(page))
-    }
 }

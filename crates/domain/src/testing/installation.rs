@@ -164,7 +164,13 @@ impl TestInstallation {
     /// What an organization's owners see of what happened in it.
     #[must_use]
     pub fn audit_trail(&self) -> AuditTrail {
-        AuditTrail::new(Arc::new(self.store.clone()), Arc::new(self.store.clone()))
+        let store = Arc::new(self.store.clone());
+        AuditTrail::new(
+            Arc::clone(&store) as _,
+            store,
+            self.clock(),
+            Arc::clone(&self.builder.ids),
+        )
     }
 
     /// Accounts.

@@ -6,7 +6,7 @@ use keyward_domain::id::{ApiKeyId, InvitationId};
 use keyward_domain::invitation::{Invitation, InvitationToken, Invitee};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::page::{PageRequest, PageSize};
-use keyward_domain::ports::{AuditFilter, AuditLog, DescendantKeys};
+use keyward_domain::ports::{AuditFilter, AuditLog, DescendantKeys, StorageError};
 use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::testing::TestInstallation;
 
@@ -92,7 +92,9 @@ async fn an_export_holds_every_event_that_passes_the_filter_once() {
         action: Some(Action::CreateApiKey),
         ..AuditFilter::default()
     };
-    let mut export = installation.audit_trail().export(&authority(&ada), filter);
+    let mut export = installation
+        .audit_trail()
+        .export(&authority(&ada), filter, RequestSource::default());
     let mut exported = Vec::new();
     while let Some(page) = export.next().await.expect("the store answers") {
         assert!(page.events.items.len() <= PageSize::EXPORT.items());
@@ -111,9 +113,10 @@ async fn an_export_that_failed_goes_on_where_it_was() {
             .await;
         revoke(&installation, &ada, &issued.key).await;
     }
-    let mut export = installation
-        .audit_trail()
-        .export(&authority(&ada), AuditFilter::default());
+    let mut export =
+        installation
+            .audit_trail()
+            .export(&authority(&ada), AuditFilter::default(), RequestSource::default());
     let mut count = export
         .next()
         .await
@@ -322,4 +325,92 @@ fn invitation(installation: &TestInstallation, owner: &Member) -> InvitationId {
     let digest = InvitationToken::generate(&*installation.builder.random).digest();
     installation.store.put_invitation(invitation, digest);
     id
+}
+
+#[tokio::test]
+async fn an_export_is_told_once_and_not_in_itself() {
+    let (installation, ada) = installation_with_ada();
+    for number in 0..1_100 {
+        let name = format!("Key {number}");
+        let key = installation.issue(&ada.as_holder(), &name).await.key;
+        revoke(&installation, &ada, &key).await;
+    }
+    let before = installation.store.events();
+    let source = RequestSource {
+        address: Some([203, 0, 113, 9].into()),
+        request_id: Some("request-17".to_owned()),
+    };
+    let trail = installation.audit_trail();
+    let mut export = trail.export(&authority(&ada), AuditFilter::default(), source.clone());
+    let mut exported = Vec::new();
+    while let Some(page) = export.next().await.expect("the store answers") {
+        exported.extend(page.events.items);
+    }
+    exported.reverse();
+    assert_eq!(exported, before);
+
+    let events = installation.store.events();
+    let [told] = &events[before.len()..] else {
+        panic!("one event: {:?}", &events[before.len()..])
+    };
+    let organization = ada.organization.id;
+    assert_eq!(told.action, Action::ExportAuditLog);
+    assert_eq!(told.actor, Actor::User(ada.user.id));
+    assert_eq!(told.subject, Subject::Organization(organization));
+    assert_eq!(
+        (told.organization_id, &told.source),
+        (Some(organization), &source)
+    );
+}
+
+#[tokio::test]
+async fn the_installations_export_is_in_its_own_log() {
+    let (installation, _) = installation_with_ada();
+    let mut export = installation
+        .audit_trail()
+        .export_of_installation(AuditFilter::default());
+    export.next().await.expect("the store answers");
+    let events = installation.store.events();
+    let told = events.last().expect("an event");
+    assert_eq!(
+        (told.organization_id, told.actor, told.action, told.subject),
+        (
+            None,
+            Actor::Administrator,
+            Action::ExportAuditLog,
+            Subject::Installation
+        )
+    );
+}
+
+#[tokio::test]
+async fn an_export_that_cannot_be_told_does_not_begin() {
+    let (installation, ada) = installation_with_ada();
+    installation.issue(&ada.as_holder(), "Laptop").await;
+    let trail = installation.audit_trail();
+    let mut export = trail.export(&authority(&ada), AuditFilter::default(), RequestSource::default());
+    installation
+        .store
+        .refuse_changes(|| StorageError::Unavailable("the disk is full".into()));
+    export.next().await.expect_err("no room for the event");
+    installation.store.allow_changes();
+    let page = export.next().await.expect("the store answers").expect("events");
+    assert_eq!(page.events.items.len(), 1);
+    assert_eq!(installation.store.events().len(), 2);
+}
+
+#[tokio::test]
+async fn a_page_that_is_merely_read_is_not_told() {
+    let (installation, ada) = installation_with_ada();
+    installation.issue(&ada.as_holder(), "Laptop").await;
+    let request = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let page = installation
+        .audit_trail()
+        .list(&authority(&ada), AuditFilter::default(), request)
+        .await;
+    assert_eq!(page.expect("a page").events.items.len(), 1);
+    assert_eq!(installation.store.events().len(), 1);
 }

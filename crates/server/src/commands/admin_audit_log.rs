@@ -1,6 +1,7 @@
 //! `keyward admin audit-log`: what happened, for programs and for whoever looks into an incident.
 
 use keyward_console::audit_json_lines;
+use keyward_domain::audit::RequestSource;
 use keyward_domain::ports::AuditFilter;
 
 use super::Failure;
@@ -34,7 +35,7 @@ pub(crate) async fn run(options: AuditLogOptions) -> Result<(), Failure> {
     let mut events = match organization {
         Some(slug) => {
             let authority = authority_over(&composition, &slug).await?;
-            trail.export(&authority, filter)
+            trail.export(&authority, filter, RequestSource::default())
         }
         None => trail.export_of_installation(filter),
     };

@@ -73,6 +73,8 @@ pub(super) enum Happening {
     Archives(&'static str),
     /// The owner brings an archived project back.
     Restores(&'static str),
+    /// An owner exports the audit log.
+    ExportsAuditLog(&'static str),
 }
 
 /// What happened in one organization, or a part of it, in the order in which it happened.

@@ -1,8 +1,8 @@
 //! The made-up organization: who came, what they work on, and what is over. Its keys are in [`super::keys`].
 
 use super::happening::Happening::{
-    Archives, Enters, Invites, Joins, Leaves, LeavesProject, MakesMember, MakesOwner, Removes, Renames,
-    Restores, Starts, TakesBack,
+    Archives, Enters, ExportsAuditLog, Invites, Joins, Leaves, LeavesProject, MakesMember, MakesOwner,
+    Removes, Renames, Restores, Starts, TakesBack,
 };
 use super::happening::{History, Moment, Person, at, person};
 
@@ -62,6 +62,7 @@ pub(super) const HISTORY: &History = &[
     (at(87, 10, 5), Enters(STATIONS, "leila")),
     (at(79, 10, 0), Archives(FIELD_SERVICE)),
     (at(77, 9, 5), Restores(FIELD_SERVICE)),
+    (at(70, 8, 15), ExportsAuditLog("ada")),
     (at(66, 9, 15), Joins(person("mateus", "Mateus Exemplo"))),
     (at(65, 9, 20), Enters(TELEMETRY, "mateus")),
     (at(51, 13, 55), Joins(person("nguyen", "Nguyễn Thị Mẫu"))),

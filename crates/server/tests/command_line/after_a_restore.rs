@@ -26,6 +26,7 @@ const fn took_something_away(action: Action) -> bool {
         // A setup link works before there is anything to restore, and what went for its age goes again by itself.
         Action::CreateSetupLink
         | Action::RemoveAuditEvents
+        | Action::ExportAuditLog
         | Action::CreateOrganization
         | Action::CreateUser
         | Action::CreateMembership

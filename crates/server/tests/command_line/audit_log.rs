@@ -9,7 +9,14 @@ use crate::keyward::Answer;
 use crate::place::Place;
 use crate::setup::PASSWORD;
 
+/// What is printed, but for the events that tell of printing.
 fn printed(place: &Place, options: &[&str]) -> Vec<Value> {
+    let mut events = printed_with_exports(place, options);
+    events.retain(|event| event["action"] != "audit_log.export");
+    events
+}
+
+fn printed_with_exports(place: &Place, options: &[&str]) -> Vec<Value> {
     let answer = print(place, options);
     assert_eq!(answer.errors, "");
     let lines = answer.success();
@@ -92,7 +99,12 @@ async fn what_happened_in_an_organization_is_as_its_owners_export_it() {
             &[&format!("Cookie: {}", cookie(&signed_in))],
             "",
         );
-        assert_eq!(events, exported.body);
+        let (latest, as_printed) = exported.body.split_once('\n').unwrap();
+        assert_eq!(events, as_printed);
+        assert!(
+            latest.contains("\"actor\":{\"kind\":\"administrator\"},\"action\":\"audit_log.export\""),
+            "{latest}"
+        );
         // Three of the setup, the sign-in and the key.
         assert_eq!(events.lines().count(), 5, "{events}");
         assert_eq!(
@@ -179,5 +191,25 @@ async fn a_reader_who_has_seen_enough_is_no_failure() {
         let ended = printing.wait_with_output().unwrap();
         let errors = String::from_utf8(ended.stderr).unwrap();
         assert_eq!((ended.status.code(), errors.as_str()), (Some(0), ""));
+    }
+}
+
+#[tokio::test]
+async fn each_printing_is_told_in_the_log_that_was_printed() {
+    for place in places("audit-log-told").await {
+        for (options, subject) in [
+            (&[][..], "installation"),
+            (&["--organization=acme-sons"], "organization"),
+        ] {
+            let before = printed_with_exports(&place, options);
+            let after = printed_with_exports(&place, options);
+            let [told, rest @ ..] = &after[..] else {
+                panic!("nothing was told")
+            };
+            assert_eq!(rest, before, "no printing is in itself");
+            assert_eq!(told["action"], "audit_log.export");
+            assert_eq!(told["actor"], serde_json::json!({ "kind": "administrator" }));
+            assert_eq!(told["subject"]["kind"], subject);
+        }
     }
 }

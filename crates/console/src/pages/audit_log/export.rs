@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use keyward_domain::administration::{AuditExport, AuditPage};
+use keyward_domain::audit::RequestSource;
 use keyward_domain::organization::Slug;
 use keyward_domain::sign_in::session::SessionToken;
 use poem::http::header;
@@ -15,9 +16,10 @@ use super::csv;
 use super::json_lines::audit_json_lines;
 use super::search::Search;
 use crate::Console;
-use crate::forms::Query;
+use crate::forms::{Fields, Query};
 use crate::pages::tokenless_address::TokenlessAddress;
 use crate::refusal::{Refusal, causes};
+use crate::request_source::Source;
 use crate::session_cookie::SessionCookie;
 use crate::viewer::Owner;
 
@@ -27,9 +29,10 @@ pub(crate) async fn as_csv(
     Data(console): Data<&Arc<Console>>,
     owner: Owner,
     Query(query): Query,
+    Source(source): Source,
     request: &Request,
 ) -> Result<Response, Refusal> {
-    download(console, &owner, &query, request, Format::Csv).await
+    download(console, &owner, &query, source, request, Format::Csv).await
 }
 
 #[handler]
@@ -38,9 +41,10 @@ pub(crate) async fn as_json_lines(
     Data(console): Data<&Arc<Console>>,
     owner: Owner,
     Query(query): Query,
+    Source(source): Source,
     request: &Request,
 ) -> Result<Response, Refusal> {
-    download(console, &owner, &query, request, Format::JsonLines).await
+    download(console, &owner, &query, source, request, Format::JsonLines).await
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +56,8 @@ enum Format {
 async fn download(
     console: &Arc<Console>,
     owner: &Owner,
-    query: &crate::forms::Fields,
+    query: &Fields,
+    source: RequestSource,
     request: &Request,
     format: Format,
 ) -> Result<Response, Refusal> {
@@ -68,7 +73,9 @@ async fn download(
             .read(request.headers())
             .ok_or(Refusal::NotFound)?,
         slug: slug.clone(),
-        export: console.audit_trail.export(&owner.authority, search.filter()),
+        export: console
+            .audit_trail
+            .export(&owner.authority, search.filter(), source),
         format,
     };
     // The first piece comes before the answer: if the store fails, people see a page that says so, and not a broken file.

@@ -230,6 +230,7 @@ impl Words {
             Action::EditApiKey => Self::about("edited the API key"),
             Action::RevokeApiKey => Self::about("revoked the API key"),
             Action::RemoveAuditEvents => Self::alone("removed old audit events"),
+            Action::ExportAuditLog => Self::alone("exported the audit log"),
         }
     }
 }
@@ -262,6 +263,7 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         Action::SignIn => Some("Sign-in"),
         Action::ChangePassword => Some("Password change"),
         Action::LimitAttempts => Some("Too many password attempts"),
+        Action::ExportAuditLog => Some("Audit log exported"),
         Action::CreateSetupLink
         | Action::ResetPassword
         | Action::SignOut

@@ -4,7 +4,7 @@ use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
 use serde_json::Value;
 
-use super::{CSV, JSON_LINES, LOG, as_owner, called, record};
+use super::{CSV, JSON_LINES, LOG, as_owner, called, events, record};
 use crate::log::Log;
 use crate::running::Running;
 
@@ -200,4 +200,45 @@ async fn an_export_breaks_off_when_its_owner_is_removed_and_the_log_says_so() {
         assert!(line.contains(part), "{part} in {line}");
     }
     assert!(!log.text().contains("ERROR"), "{}", log.text());
+}
+
+#[tokio::test]
+async fn who_exported_the_log_is_in_it_and_who_merely_read_it_is_not() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    assert_eq!(browser.get(LOG).await.status, 200);
+    let told = || {
+        let events = running.installation.store.events();
+        let exports = events
+            .into_iter()
+            .filter(|event| event.action == Action::ExportAuditLog);
+        exports.collect::<Vec<_>>()
+    };
+    assert_eq!(told(), []);
+    for (path, exports) in [(CSV, 1), (JSON_LINES, 2)] {
+        let file = browser.get(path).await;
+        assert_eq!(file.status, 200);
+        let told = told();
+        assert_eq!(told.len(), exports);
+        let latest = &told[exports - 1];
+        assert_eq!(latest.actor, as_owner(&ada));
+        assert_eq!(latest.organization_id, Some(ada.organization.id));
+        assert!(latest.source.address.is_some());
+        assert_eq!(
+            latest.source.request_id.as_deref(),
+            Some(file.header("x-request-id"))
+        );
+        assert!(!file.shows(&latest.id.to_string()), "not in itself");
+    }
+    let text = events(&browser.get(&format!("{LOG}?action=audit_log.export")).await);
+    assert_eq!(text.matches("ada exported the audit log").count(), 2, "{text}");
+}
+
+#[tokio::test]
+async fn a_search_that_names_nobody_is_not_exported_and_not_told() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    assert_ne!(browser.get(&format!("{CSV}?who=nobody")).await.status, 200);
+    let events = running.installation.store.events();
+    assert!(events.iter().all(|event| event.action != Action::ExportAuditLog));
 }

@@ -9,7 +9,7 @@ use keyward_domain::clock::Clock;
 use keyward_domain::keys::KeyDraft;
 use keyward_domain::membership::Role;
 use keyward_domain::organization::OrganizationName;
-use keyward_domain::ports::DescendantKeys;
+use keyward_domain::ports::{AuditFilter, DescendantKeys};
 use keyward_domain::project::ProjectName;
 use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::own_account::NewPassword;
@@ -63,6 +63,7 @@ pub(crate) enum Change {
     RevokeKeysOfConsumer,
     RevokeKeysIssuedBefore,
     RemoveAuditEvents,
+    ExportAuditLog,
 }
 
 /// All ways that lead to an event of this action: on the first run, and later.
@@ -136,6 +137,7 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
             ],
         ),
         Action::RemoveAuditEvents => (&[], &[Change::RemoveAuditEvents]),
+        Action::ExportAuditLog => (&[], &[Change::ExportAuditLog]),
     }
 }
 
@@ -148,6 +150,7 @@ impl Scene {
         let (members, invitations) = (&self.use_cases.members, &self.use_cases.invitations);
         let (joining, projects) = (&self.use_cases.joining, &self.use_cases.projects);
         let (keys, organizations) = (&self.use_cases.keys, &self.use_cases.organizations);
+        let audit_trail = &self.use_cases.audit_trail;
         let (bob, carol) = (self.bob.membership.id, self.carol.membership.id);
         match change {
             Change::CreateOrganization => {
@@ -311,6 +314,10 @@ impl Scene {
                 let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
                 let store = &self.database.store;
                 store.remove_audit_events(moment, 100, Some(event)).await?;
+            }
+            Change::ExportAuditLog => {
+                let mut export = audit_trail.export(&authority, AuditFilter::default(), source);
+                export.next().await?;
             }
         }
         Ok(())

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use keyward_domain::access::Authenticate;
 use keyward_domain::administration::{
-    Authority, InvitationDraft, Invitations, IssuedInvitation, Members, OrganizationKeys, Organizations,
-    Projects,
+    AuditTrail, Authority, InvitationDraft, Invitations, IssuedInvitation, Members, OrganizationKeys,
+    Organizations, Projects,
 };
 use keyward_domain::api_key::{KeyDescription, KeyName, Origin};
 use keyward_domain::audit::RequestSource;
@@ -47,6 +47,7 @@ pub(crate) struct UseCases {
     pub(crate) organizations: Organizations,
     pub(crate) keys: PersonalKeys,
     pub(crate) organization_keys: OrganizationKeys,
+    pub(crate) audit_trail: AuditTrail,
 }
 
 impl UseCases {
@@ -90,6 +91,7 @@ impl UseCases {
             organizations: Organizations::new(store(), clock(), ids()),
             keys: PersonalKeys::new(store(), clock(), random(), ids(), KeyLimit::default()),
             organization_keys: OrganizationKeys::new(store(), clock(), ids()),
+            audit_trail: AuditTrail::new(store(), store(), clock(), ids()),
         }
     }
 }

@@ -3,6 +3,7 @@
 use keyward_domain::administration::InvitationDraft;
 use keyward_domain::invitation::{InvitationToken, Invitee};
 use keyward_domain::membership::Role;
+use keyward_domain::ports::AuditFilter;
 use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::user::{DisplayName, Username};
@@ -81,6 +82,13 @@ impl Telling<'_> {
         members
             .change_role(&authority, member.membership.id, role, self.owners_source())
             .await?;
+        Ok(())
+    }
+
+    pub(super) async fn export_audit_log(&self, owner: &str) -> Result<(), FillError> {
+        let (trail, authority) = (self.past.use_cases.audit_trail(), self.authority_of(owner).await?);
+        let mut export = trail.export(&authority, AuditFilter::default(), self.source(owner));
+        export.next().await?;
         Ok(())
     }
 }
