@@ -186,6 +186,7 @@ impl Composition {
             accounts: self.store.clone(),
             sessions: self.store.clone(),
             throttle: self.store.clone(),
+            audit_log: self.store.clone(),
             limited_audit_log: self.store.clone(),
             memberships: self.store.clone(),
             hasher: Arc::clone(&self.hasher),

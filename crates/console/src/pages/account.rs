@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use keyward_domain::audit::{Action, AuditEvent};
 use keyward_domain::id::SessionId;
 use keyward_domain::membership::Role;
 use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, EndSessionError, NewPassword};
@@ -31,6 +32,7 @@ struct AccountPage {
     notice: Option<Notice>,
     organizations: Vec<OwnOrganization>,
     sessions: Vec<SessionRow>,
+    refused_attempts: Vec<RefusedAttempt>,
     password: PasswordForm,
 }
 
@@ -58,6 +60,13 @@ struct SessionRow {
     started: Moment,
     last_seen: Moment,
     end: String,
+}
+
+/// An attempt at the user's password.
+struct RefusedAttempt {
+    at: Moment,
+    address: Option<String>,
+    what: &'static str,
 }
 
 #[derive(Default)]
@@ -183,6 +192,7 @@ async fn page(
     });
     let mut sessions = console.own_account.sessions(viewer).await?;
     sessions.sort_by_key(|session| session.id != viewer.session.id);
+    let refused = console.own_account.refused_attempts(viewer).await?;
     Ok(AccountPage {
         menu: UserMenu::new(&viewer.user, members.iter().map(|member| &member.organization)),
         notice,
@@ -191,6 +201,7 @@ async fn page(
             .iter()
             .map(|session| SessionRow::new(session, viewer))
             .collect(),
+        refused_attempts: refused.iter().map(RefusedAttempt::new).collect(),
         password,
     })
 }
@@ -206,6 +217,20 @@ impl SessionRow {
             started: Moment(session.started_at),
             last_seen: Moment(session.last_seen_at),
             end: links::end_session(session.id),
+        }
+    }
+}
+
+impl RefusedAttempt {
+    fn new(event: &AuditEvent) -> Self {
+        Self {
+            at: Moment(event.at),
+            address: event.source.address.map(|address| address.to_string()),
+            what: match event.action {
+                Action::ChangePassword => "Wrong current password",
+                Action::LimitAttempts => "Too many attempts",
+                _ => "Wrong password",
+            },
         }
     }
 }

@@ -318,3 +318,26 @@ async fn a_user_has_a_hundred_sessions_and_the_oldest_ends_for_the_next() {
     let page = browser.get(ACCOUNT).await;
     assert!(ends(&page).is_empty() && page.shows("This browser"));
 }
+
+#[tokio::test]
+async fn refused_attempts_are_listed_for_their_user_alone() {
+    const HEADING: &str = "Refused attempts to sign in as you";
+    let (running, ada) = Running::with_ada().await;
+    running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let browser = running.signed_in("ada").await;
+    assert!(!browser.get("/account").await.shows(HEADING));
+
+    let stranger = running.visitor();
+    let guess = [("username", "ada"), ("password", "a wrong password")];
+    assert_eq!(stranger.post("/sign-in", &guess).await.status, 422);
+    let page = browser.get("/account").await;
+    let text = page.text();
+    assert!(
+        text.contains(HEADING) && text.contains("Wrong password 127.0.0.1"),
+        "{text}"
+    );
+    let grace = running.signed_in("grace").await;
+    assert!(!grace.get("/account").await.shows(HEADING));
+}

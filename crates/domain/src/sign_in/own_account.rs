@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::audit::{Act, Action, Actor, RequestSource, Subject};
+use crate::audit::{Act, Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::id::{IdGenerator, SessionId};
-use crate::ports::{Memberships, StorageError};
+use crate::page::{PageRequest, PageSize};
+use crate::ports::{AuditFilter, AuditLog, Memberships, StorageError};
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{
     AccountStore, ChangePasswordError, LimitedAuditLog, PasswordChange, SessionStore, SignInThrottle,
@@ -13,6 +14,9 @@ use crate::sign_in::ports::{
 use crate::sign_in::refusals::Refusals;
 use crate::sign_in::session::{Session, SignedIn};
 use crate::sign_in::throttle::{ThrottleBucket, Throttled};
+
+/// As many refused attempts as a person looks through.
+const REFUSED_ATTEMPTS_SHOWN: usize = 10;
 
 /// What a user does with their own account, signed in.
 #[derive(Clone)]
@@ -31,6 +35,8 @@ pub struct OwnAccountPorts {
     pub sessions: Arc<dyn SessionStore>,
     /// The throttle, which counts guesses at the current password.
     pub throttle: Arc<dyn SignInThrottle>,
+    /// Where refused attempts are read.
+    pub audit_log: Arc<dyn AuditLog>,
     /// Where wrong passwords are written.
     pub limited_audit_log: Arc<dyn LimitedAuditLog>,
     /// In which organizations' logs, too.
@@ -92,6 +98,28 @@ impl OwnAccount {
         let mut sessions = self.ports.sessions.list(signed_in.user.id).await?;
         sessions.retain(|session| session.is_live(now));
         Ok(sessions)
+    }
+
+    /// The latest refused attempts at the user's password, the latest first: wrong passwords at sign-in
+    /// ([`Action::SignIn`]), wrong current passwords ([`Action::ChangePassword`]), and attempts that were not checked because
+    /// there were too many ([`Action::LimitAttempts`]). Of many attempts only some are recorded.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn refused_attempts(&self, signed_in: &SignedIn) -> Result<Vec<AuditEvent>, StorageError> {
+        let about_the_user = AuditFilter {
+            subject: Some(Subject::User(signed_in.user.id)),
+            ..AuditFilter::default()
+        };
+        // Nearly everything in the installation's log that is about a user is a refused attempt.
+        let page = PageRequest {
+            size: PageSize::DEFAULT,
+            after: None,
+        };
+        let mut events = self.ports.audit_log.list(None, about_the_user, page).await?.items;
+        events.retain(|event| event.outcome == Outcome::Refused);
+        events.truncate(REFUSED_ATTEMPTS_SHOWN);
+        Ok(events)
     }
 
     /// Ends one of the user's sessions.

@@ -154,6 +154,7 @@ impl TestInstallation {
             accounts: Arc::clone(&store) as _,
             sessions: Arc::clone(&store) as _,
             throttle: Arc::clone(&store) as _,
+            audit_log: Arc::clone(&store) as _,
             limited_audit_log: Arc::clone(&store) as _,
             memberships: store,
             hasher: Arc::new(PlainHasher),

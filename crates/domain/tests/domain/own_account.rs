@@ -197,6 +197,49 @@ async fn strangers_who_try_to_sign_in_keep_nobody_from_changing_their_password()
         .expect("changed");
 }
 
+#[tokio::test]
+async fn a_user_sees_the_latest_refused_attempts_at_their_own_password() {
+    let (installation, ada) = installation_with_ada();
+    installation.member(&ada.organization, "bob", ada.membership.role);
+    let here = session(&installation, &sign_in(&installation).await).await;
+    let own_account = installation.own_account();
+    let refused = async || own_account.refused_attempts(&here).await.expect("a list");
+    assert!(refused().await.is_empty());
+
+    let guess = async |username| installation.sign_in().sign_in(attempt(username, "a guess")).await;
+    for username in ["ada", "bob", "nobody"] {
+        assert!(guess(username).await.is_err());
+    }
+    installation.builder.clock.advance(TimeDelta::seconds(1));
+    change(&installation, &here, "a wrong one")
+        .await
+        .expect_err("refused");
+    change(&installation, &here, TestInstallation::PASSWORD)
+        .await
+        .expect("a new password");
+    let told: Vec<_> = refused()
+        .await
+        .iter()
+        .map(|event| (event.action, event.subject, event.source.clone()))
+        .collect();
+    let subject = Subject::User(ada.user.id);
+    assert_eq!(
+        told,
+        [
+            (Action::ChangePassword, subject, source()),
+            (Action::SignIn, subject, source())
+        ]
+    );
+
+    for _ in 0..15 {
+        installation.builder.clock.advance(TimeDelta::hours(1));
+        assert!(guess("ada").await.is_err());
+    }
+    let latest = refused().await;
+    assert_eq!(latest.len(), 10);
+    assert!(latest.is_sorted_by_key(|event| std::cmp::Reverse(event.at)));
+}
+
 async fn change(
     installation: &TestInstallation,
     signed_in: &SignedIn,

@@ -70,6 +70,7 @@ impl UseCases {
             accounts: store(),
             sessions: store(),
             throttle: store(),
+            audit_log: store(),
             limited_audit_log: store(),
             memberships: store(),
             hasher: hasher(),

@@ -227,6 +227,18 @@ async fn every_frequent_question_is_answered_by_an_index() {
         ),
         (events("organization_id IS NULL"), "audit_events_installation_idx"),
         (
+            events(&format!(
+                "organization_id IS NULL AND subject_kind = 'user' AND subject_id = {id}"
+            )),
+            "audit_events_installation_subject_idx",
+        ),
+        (
+            events(&format!(
+                "organization_id IS NULL AND object_kind = 'user' AND object_id = {id}"
+            )),
+            "audit_events_installation_object_idx",
+        ),
+        (
             "SELECT * FROM sessions WHERE digest = sha256('x')".to_owned(),
             "sessions_digest_key",
         ),

@@ -338,6 +338,14 @@ async fn every_question_about_what_happened_is_answered_by_an_index() {
             "audit_events_object_idx",
         ),
         ("organization_id IS NULL", "audit_events_installation_idx"),
+        (
+            "organization_id IS NULL AND subject_kind = 'user' AND subject_id = x'00'",
+            "audit_events_installation_subject_idx",
+        ),
+        (
+            "organization_id IS NULL AND object_kind = 'user' AND object_id = x'00'",
+            "audit_events_installation_object_idx",
+        ),
     ] {
         let plan = fixture.directory.plan(&format!(
             "SELECT * FROM audit_events WHERE {which} AND occurred_at <= 0 ORDER BY occurred_at DESC, id DESC LIMIT 51"

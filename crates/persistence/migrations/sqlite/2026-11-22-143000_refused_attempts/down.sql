@@ -1,0 +1,2 @@
+DROP INDEX audit_events_installation_object_idx;
+DROP INDEX audit_events_installation_subject_idx;
