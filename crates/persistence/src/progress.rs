@@ -31,6 +31,15 @@ impl Progress {
         self.leave_work_for(Self::COMMITTING)
     }
 
+    /// After a COMMIT that failed and is tried again.
+    pub(crate) fn work_again(&self) {
+        let (committing, working) = (Self::COMMITTING, Self::WORKING);
+        // Otherwise it was withdrawn, and stays so.
+        let _ = self
+            .0
+            .compare_exchange(committing, working, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
     pub(crate) fn withdraw(&self) -> bool {
         self.leave_work_for(Self::WITHDRAWN)
     }
@@ -56,6 +65,17 @@ mod tests {
         assert!(progress.withdraw());
         assert!(!progress.begin_commit());
         assert!(!progress.is_committing());
+    }
+
+    #[test]
+    fn a_change_that_works_again_can_be_withdrawn() {
+        let progress = Progress::default();
+        assert!(progress.begin_commit());
+        progress.work_again();
+        assert!(!progress.is_committing());
+        assert!(progress.withdraw());
+        progress.work_again();
+        assert!(!progress.begin_commit());
     }
 
     #[test]

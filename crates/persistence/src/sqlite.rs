@@ -10,6 +10,7 @@
 //!   before it reads. Reads go on beside them and see what was committed before they began.
 //! - **A file that is moved, replaced or removed is noticed**: nothing is read from it or written to it any more.
 //! - **Every statement about keys names the consumer**, so that another consumer's key is as good as absent.
+//! - **A full disk keeps nobody from revoking**: room is kept for what takes access away.
 //! - **No time is read**: every moment that is stored or compared comes from the caller.
 //!
 //! The file must be on a local disk: processes that use it share memory (SQLite documentation, *Write-Ahead Logging*).
@@ -44,6 +45,7 @@ mod plans;
 mod prepared_once;
 mod projects;
 mod readers;
+mod reserve;
 mod retention;
 #[cfg(test)]
 mod scene;

@@ -88,7 +88,10 @@ impl Demo {
 
     /// Its database, which is empty at first.
     pub(crate) fn database(&self) -> Database {
-        Database::Sqlite(SqliteConfig::in_directory(self.directory.path()))
+        let mut config = SqliteConfig::in_directory(self.directory.path());
+        // Nothing in it is worth keeping room for.
+        config.reserve = 0;
+        Database::Sqlite(config)
     }
 
     /// Fills the database, and prints how to look at it. The output may be a file or a pipe: these secrets open nothing

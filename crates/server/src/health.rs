@@ -48,6 +48,8 @@ pub(crate) enum NotReady {
     Schema,
     /// Its storage answers, and takes no changes.
     Changes,
+    /// Its storage answers, and has room on the disk for few changes.
+    DiskFull,
 }
 
 /// The process and what it needs.
@@ -86,8 +88,7 @@ impl Health {
         }
         match self.obstacle_to_reads().await {
             Some(obstacle) => Err(obstacle),
-            None if self.changes_work().await => Ok(()),
-            None => Err(NotReady::Changes),
+            None => self.changes_work().await,
         }
     }
 
@@ -127,13 +128,17 @@ impl Health {
     }
 
     /// What came of the trial changes; who asks before the first of them is over waits for it.
-    async fn changes_work(&self) -> bool {
+    async fn changes_work(&self) -> Result<(), NotReady> {
         let mut changes = self.changes.clone();
         let tried = changes.wait_for(|changes| *changes != Changes::Untried);
         let Ok(Ok(changes)) = timeout(PATIENCE, tried).await else {
-            return false;
+            return Err(NotReady::Changes);
         };
-        matches!(*changes, Changes::Worked(at) if at.elapsed() < CHANGES_WORK_FOR)
+        match *changes {
+            Changes::Worked(at) if at.elapsed() < CHANGES_WORK_FOR => Ok(()),
+            Changes::DiskFull => Err(NotReady::DiskFull),
+            Changes::Untried | Changes::Refused | Changes::Worked(_) => Err(NotReady::Changes),
+        }
     }
 }
 
@@ -154,6 +159,9 @@ pub(crate) fn not_ready_response(obstacle: NotReady, request_id: &str, base_url:
         NotReady::Away => "The database does not answer.",
         NotReady::Schema => "The tables of the database do not fit this version.",
         NotReady::Changes => "The database takes no changes. Keys are verified as before.",
+        NotReady::DiskFull => {
+            "The disk of the database is full. Keys are verified and can be revoked; other changes wait."
+        }
     };
     unavailable_response(detail, request_id, base_url)
 }
@@ -182,6 +190,7 @@ mod tests {
         is_away: Arc<AtomicBool>,
         is_read_only: Arc<AtomicBool>,
         is_busy: Arc<AtomicBool>,
+        is_full: Arc<AtomicBool>,
         asked: Arc<AtomicUsize>,
         changed: Arc<AtomicUsize>,
     }
@@ -203,6 +212,8 @@ mod tests {
                 Err(TrialFailure::Refused(StorageError::Unavailable(
                     "read-only".into(),
                 )))
+            } else if self.is_full.load(Ordering::Relaxed) {
+                Err(TrialFailure::DiskFull(StorageError::Unavailable("full".into())))
             } else if self.is_busy.load(Ordering::Relaxed) {
                 Err(TrialFailure::Slow(StorageError::Unavailable("busy".into())))
             } else {
@@ -254,6 +265,17 @@ mod tests {
         sleep(Duration::from_millis(5_001)).await;
         assert_eq!(health.readiness().await, Err(NotReady::Changes));
         storage.is_read_only.store(false, Ordering::Relaxed);
+        sleep(Duration::from_millis(1_001)).await;
+        assert_eq!(health.readiness().await, Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_on_a_full_disk_is_not_ready_until_there_is_room() {
+        let storage = Storage::default();
+        storage.is_full.store(true, Ordering::Relaxed);
+        let (health, _trials) = health(&storage);
+        assert_eq!(health.readiness().await, Err(NotReady::DiskFull));
+        storage.is_full.store(false, Ordering::Relaxed);
         sleep(Duration::from_millis(1_001)).await;
         assert_eq!(health.readiness().await, Ok(()));
     }

@@ -19,7 +19,7 @@ type Probe = dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Syn
 /// What is known of the storage's failures.
 #[derive(Clone)]
 pub(crate) struct Outages {
-    /// Whether the storage answers.
+    /// Whether the storage answers and takes changes.
     probe: Arc<Probe>,
     current: Arc<Mutex<Option<Outage>>>,
 }

@@ -27,6 +27,8 @@ pub(crate) enum Changes {
     Worked(Instant),
     /// They are refused.
     Refused,
+    /// All but those that need no room on the disk, or may use what is kept for them.
+    DiskFull,
 }
 
 /// Makes a trial change now and then.
@@ -66,6 +68,7 @@ impl TrialChanges {
         match &failure {
             None => drop(self.told.send_replace(Changes::Worked(Instant::now()))),
             Some(TrialFailure::Refused(_)) => drop(self.told.send_replace(Changes::Refused)),
+            Some(TrialFailure::DiskFull(_)) => drop(self.told.send_replace(Changes::DiskFull)),
             // Much may be going on. If it goes on for long, the last one that worked is long ago.
             Some(TrialFailure::Slow(_)) => {}
         }

@@ -21,6 +21,7 @@ use super::audit_log::{write_event, write_events};
 use super::columns::StoredId;
 use super::errors::violates_unique;
 use super::people::{MembershipRow, NewUserRow, OrganizationRow, UserRow};
+use super::reserve::Claim;
 use super::schema::{memberships, organizations, sessions, users};
 use super::store::SqliteStore;
 use crate::abort::Abort;
@@ -55,8 +56,10 @@ impl AccountStore for SqliteStore {
         password_hash: PasswordHash,
         event: AuditEvent,
     ) -> Result<(), ReplacePasswordError> {
-        self.change(move |connection| replace_password(connection, user, password_hash, event))
-            .await
+        self.change_with(Claim::Revoking, move |connection| {
+            replace_password(connection, user, password_hash, event)
+        })
+        .await
     }
 
     async fn change_password(
@@ -65,8 +68,10 @@ impl AccountStore for SqliteStore {
         change: PasswordChange,
         event: AuditEvent,
     ) -> Result<(), ChangePasswordError> {
-        self.change(move |connection| change_password(connection, user, change, event))
-            .await
+        self.change_with(Claim::SigningIn, move |connection| {
+            change_password(connection, user, change, event)
+        })
+        .await
     }
 }
 

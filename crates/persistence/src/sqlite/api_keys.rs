@@ -22,6 +22,7 @@ use keyward_domain::ports::{
 };
 use uuid::Uuid;
 
+use super::reserve::Claim;
 use super::store::SqliteStore;
 use crate::task;
 
@@ -90,8 +91,9 @@ impl ApiKeys for SqliteStore {
             if let Some(answer) = looked.await?.answer() {
                 return answer;
             }
-            let change = store
-                .change(move |connection| revoke::revoke(connection, consumer, id, reason, descendants, act));
+            let change = store.change_with(Claim::Revoking, move |connection| {
+                revoke::revoke(connection, consumer, id, reason, descendants, act)
+            });
             change.await
         });
         match revoking.await {

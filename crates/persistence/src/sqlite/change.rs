@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::database_file::Access;
 use super::errors::{commit_error, storage_error};
+use super::reserve::Claim;
 use super::store::SqliteStore;
 use crate::abort::{Abort, TooSlow};
 use crate::progress::{Progress, settled};
@@ -25,13 +26,41 @@ impl SqliteStore {
         E: From<StorageError> + Send + 'static,
         W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Send + 'static,
     {
+        self.run_change(Claim::Nothing, work, || None).await
+    }
+
+    /// Likewise; where the disk is full, the change is tried again with what its claim frees of the reserve.
+    pub(super) async fn change_with<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Clone + Send + 'static,
+    {
+        let again = work.clone();
+        self.run_change(claim, work, move || Some(again.clone())).await
+    }
+
+    async fn run_change<T, E, W>(
+        &self,
+        claim: Claim,
+        work: W,
+        again: impl FnMut() -> Option<W> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Send + 'static,
+    {
         let begun = Instant::now();
         let answer_by = begun + self.timeouts.answer;
         let progress = Arc::new(Progress::default());
-        let mut task = task::spawn(
-            self.clone()
-                .when_it_is_its_turn(answer_by, Arc::clone(&progress), work),
-        );
+        let mut task = task::spawn(self.clone().when_it_is_its_turn(
+            answer_by,
+            Arc::clone(&progress),
+            claim,
+            work,
+            again,
+        ));
         if let Ok(finished) = timeout_at(answer_by, &mut task).await {
             return settled(finished, &progress);
         }
@@ -50,7 +79,9 @@ impl SqliteStore {
         self,
         answer_by: Instant,
         progress: Arc<Progress>,
-        work: W,
+        claim: Claim,
+        mut work: W,
+        mut again: impl FnMut() -> Option<W> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -63,18 +94,30 @@ impl SqliteStore {
         let (file, of_commit) = (self.file, Arc::clone(&progress));
         let committing = task::spawn_blocking(move || {
             file.check_in_place()?;
-            let connection = match writer.take() {
-                Some(connection) => connection,
-                None => file.connect(Access::Write)?,
-            };
-            let (connection, outcome) = commit(connection, &of_commit, work);
-            *writer = connection;
-            match outcome {
-                Ok(value) => Ok(value),
-                Err(Abort::Refused(refusal)) => Err(refusal),
-                Err(Abort::Storage(error)) => Err(error.into()),
-                Err(Abort::Query(error)) if of_commit.is_committing() => Err(commit_error(error).into()),
-                Err(Abort::Query(error)) => Err(storage_error(error).into()),
+            file.reserve.admit(claim)?;
+            loop {
+                let connection = match writer.take() {
+                    Some(connection) => connection,
+                    None => file.connect(Access::Write)?,
+                };
+                let (connection, outcome) = commit(connection, &of_commit, work);
+                *writer = connection;
+                if let Err(Abort::Query(error)) = &outcome
+                    && file.lacks_room(error)
+                    && file.reserve.release(claim)
+                    && let Some(next) = again()
+                {
+                    of_commit.work_again();
+                    work = next;
+                    continue;
+                }
+                return match outcome {
+                    Ok(value) => Ok(value),
+                    Err(Abort::Refused(refusal)) => Err(refusal),
+                    Err(Abort::Storage(error)) => Err(error.into()),
+                    Err(Abort::Query(error)) if of_commit.is_committing() => Err(commit_error(error).into()),
+                    Err(Abort::Query(error)) => Err(storage_error(error).into()),
+                };
             }
         });
         settled(committing.await, &progress)
@@ -118,7 +161,8 @@ pub(super) fn commit<T, E>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{Arc, mpsc};
     use std::time::Duration;
 
     use diesel::connection::{Connection, InstrumentationEvent, SimpleConnection};
@@ -127,6 +171,7 @@ mod tests {
     use keyward_domain::ports::StorageError;
 
     use crate::abort::Abort;
+    use crate::sqlite::reserve::{Claim, is_not_whole};
     use crate::sqlite::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};
 
@@ -165,6 +210,8 @@ mod tests {
         };
         store.change(work).await
     }
+
+    const MIB: u64 = 1024 * 1024;
 
     const NOTE: &str = "INSERT INTO notes VALUES (x'00')";
 
@@ -247,6 +294,55 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(notes_in(&store).await, 1);
+    }
+
+    #[tokio::test]
+    async fn revocations_use_the_reserve_and_other_changes_wait_until_it_is_whole() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory, |config| config.reserve = 4 * MIB).await;
+        let reserve = || {
+            let file = std::fs::metadata(directory.path().join("keyward.reserve"));
+            file.unwrap().len()
+        };
+        assert_eq!(reserve(), 4 * MIB);
+        // Finds room when it is tried for the third time.
+        let attempts = Arc::new(AtomicU32::new(0));
+        let work = move |connection: &mut SqliteConnection| -> Changed<()> {
+            if attempts.fetch_add(1, Ordering::Relaxed) < 2 {
+                connection.batch_execute("PRAGMA max_page_count = 3")?;
+            }
+            Ok(connection.batch_execute("INSERT INTO notes VALUES (zeroblob(100000))")?)
+        };
+        let outcome = store.change(work.clone()).await;
+        assert!(
+            matches!(outcome, Err(StorageError::Unavailable(_))),
+            "{outcome:?}"
+        );
+        assert_eq!((notes_in(&store).await, reserve()), (0, 4 * MIB));
+        store.change_with(Claim::Revoking, work).await.unwrap();
+        assert_eq!((notes_in(&store).await, reserve()), (1, 3 * MIB));
+
+        let refused = execute(&store, NOTE).await.unwrap_err();
+        assert!(is_not_whole(&refused), "{refused:?}");
+        store.try_change().await.unwrap();
+        assert_eq!(reserve(), 4 * MIB);
+        execute(&store, NOTE).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn revocations_that_use_up_the_reserve_are_unavailable() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory, |config| config.reserve = 2 * MIB).await;
+        let work = |connection: &mut SqliteConnection| -> Changed<()> {
+            let full = "PRAGMA max_page_count = 3; INSERT INTO notes VALUES (zeroblob(100000))";
+            Ok(connection.batch_execute(full)?)
+        };
+        let outcome = store.change_with(Claim::Revoking, work).await;
+        assert!(
+            matches!(outcome, Err(StorageError::Unavailable(_))),
+            "{outcome:?}"
+        );
+        assert_eq!(notes_in(&store).await, 0);
     }
 
     #[tokio::test]

@@ -13,6 +13,9 @@ pub struct SqliteConfig {
     /// The most reads at once, and twice as many that take long beside them; 4 unless changed. Changes always come one
     /// after the other.
     pub max_readers: usize,
+    /// How many bytes of the disk are kept for revoking keys and signing in, in a file beside the database; 16 MiB unless
+    /// changed. Until there is room for them, other changes are refused.
+    pub reserve: u64,
     /// The longest that another process's change is waited for; 1.5 s unless changed.
     pub busy_timeout: Duration,
     /// The longest until a read is answered, or a change begins to commit; then it is given up, and changes nothing;
@@ -29,6 +32,7 @@ impl SqliteConfig {
         Self {
             data_directory: data_directory.into(),
             max_readers: 4,
+            reserve: 16 * 1024 * 1024,
             busy_timeout: Duration::from_millis(1_500),
             answer_timeout: Duration::from_millis(1_900),
             outcome_timeout: Duration::from_secs(8),

@@ -14,9 +14,12 @@ use diesel::sql_types::Text;
 use diesel::{Connection, ConnectionError, QueryResult};
 use keyward_domain::ports::StorageError;
 
-use super::errors::{CANNOT_OPEN, is_busy, is_damaged, is_not_a_database, lacks_access, storage_error};
+use super::errors::{
+    CANNOT_OPEN, is_busy, is_damaged, is_full, is_io, is_not_a_database, lacks_access, storage_error,
+};
 use super::file_identity::FileIdentity;
 use super::open_error::OpenError;
+use super::reserve::{Claim, Reserve};
 use super::still_awaited;
 
 pub(super) const FILE_NAME: &str = "keyward.db";
@@ -29,6 +32,7 @@ pub(super) struct DatabaseFile {
     path: String,
     identity: FileIdentity,
     busy_timeout: Duration,
+    pub(super) reserve: Reserve,
 }
 
 /// The path of an open database leads to another file now, or nowhere.
@@ -58,6 +62,7 @@ impl DatabaseFile {
     pub(super) fn open(
         directory: &Path,
         busy_timeout: Duration,
+        reserve: u64,
     ) -> Result<(Self, SqliteConnection), OpenError> {
         // Closing a file drops all locks that the process has on it, also those of SQLite's connections (fcntl(2)). So
         // nobody may have a connection to a file that is being made.
@@ -93,9 +98,14 @@ impl DatabaseFile {
             path: path.to_owned(),
             identity,
             busy_timeout,
+            reserve: Reserve::beside(&file, reserve),
         };
-        match database.prepare() {
-            Ok(Some(connection)) => Ok((database, connection)),
+        match database.prepare_with_reserve() {
+            Ok(Some(connection)) => {
+                // Where there is no room for it, the changes that are refused say so.
+                let _ = database.reserve.fill();
+                Ok((database, connection))
+            }
             Ok(None) => Err(OpenError::NoWriteAheadLog { file }),
             Err(CannotUse::Query(error)) if lacks_access(&error) => Err(OpenError::NoAccess { file }),
             Err(CannotUse::Connection(ConnectionError::BadConnection(words))) if words == CANNOT_OPEN => {
@@ -114,6 +124,22 @@ impl DatabaseFile {
                 source: error.into(),
             }),
         }
+    }
+
+    /// On a full disk, too: whoever opens the file may want to revoke, and SQLite makes files of its own beside it.
+    fn prepare_with_reserve(&self) -> Result<Option<SqliteConnection>, CannotUse> {
+        loop {
+            match self.prepare() {
+                Err(CannotUse::Query(error))
+                    if self.lacks_room(&error) && self.reserve.release(Claim::Revoking) => {}
+                prepared => return prepared,
+            }
+        }
+    }
+
+    /// Whether a statement failed because the disk is full.
+    pub(super) fn lacks_room(&self, error: &QueryError) -> bool {
+        is_full(error) || (is_io(error) && self.reserve.has_full_disk())
     }
 
     /// Switches the file to the write-ahead log, for good; nothing if that is not possible. And begins to
@@ -268,7 +294,7 @@ mod tests {
     #[test]
     fn every_connection_syncs_its_commits_and_keeps_foreign_keys() {
         let directory = TemporaryDirectory::new();
-        let (file, first) = DatabaseFile::open(&directory.path(), Duration::from_millis(1_234)).unwrap();
+        let (file, first) = DatabaseFile::open(&directory.path(), Duration::from_millis(1_234), 0).unwrap();
         let another = |access| file.connect(access).map_err(|error| error.to_string()).unwrap();
         for (mut connection, query_only) in [
             (first, 0),

@@ -55,6 +55,16 @@ pub(super) fn is_busy(error: &QueryError) -> bool {
     is(error, BUSY) || is(error, TABLE_LOCKED) || is(error, SHARED_CACHE_LOCKED)
 }
 
+/// Whether the disk has no room.
+pub(super) fn is_full(error: &QueryError) -> bool {
+    is(error, FULL)
+}
+
+/// Whether reading or writing a file failed. On a full disk that is what SQLite says of its shared memory, `keyward.db-shm`.
+pub(super) fn is_io(error: &QueryError) -> bool {
+    is(error, IO)
+}
+
 /// Whether the file, or the folder around it, may not be read and written.
 pub(super) fn lacks_access(error: &QueryError) -> bool {
     is(error, READ_ONLY) || is(error, CANNOT_OPEN)

@@ -23,6 +23,7 @@ use keyward_domain::sign_in::ports::{
     AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations,
 };
 
+use super::reserve::Claim;
 use super::store::SqliteStore;
 
 #[async_trait]
@@ -47,8 +48,10 @@ impl InvitationStore for SqliteStore {
         id: InvitationId,
         event: AuditEvent,
     ) -> Result<(), RevokeInvitationError> {
-        self.change(move |connection| issue::revoke(connection, organization, id, event))
-            .await
+        self.change_with(Claim::Revoking, move |connection| {
+            issue::revoke(connection, organization, id, event)
+        })
+        .await
     }
 
     async fn count_open(

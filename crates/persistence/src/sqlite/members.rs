@@ -20,6 +20,7 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
 use super::columns::StoredId;
+use super::reserve::Claim;
 use super::schema::memberships;
 use super::store::SqliteStore;
 use crate::abort::Abort;
@@ -68,8 +69,10 @@ impl MemberStore for SqliteStore {
         id: MembershipId,
         act: Act,
     ) -> Result<(), EndMembershipError> {
-        self.change(move |connection| end::end(connection, organization, id, act))
-            .await
+        self.change_with(Claim::Revoking, move |connection| {
+            end::end(connection, organization, id, act)
+        })
+        .await
     }
 }
 

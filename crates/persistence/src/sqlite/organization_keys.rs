@@ -19,6 +19,7 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
 use super::columns::StoredId;
+use super::reserve::Claim;
 use super::store::SqliteStore;
 
 #[async_trait]
@@ -80,7 +81,7 @@ impl OrganizationKeyStore for SqliteStore {
         note: Option<RevocationNote>,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
-        self.change(move |connection| {
+        self.change_with(Claim::Revoking, move |connection| {
             revoke::revoke(
                 connection,
                 organization,

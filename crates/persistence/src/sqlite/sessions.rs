@@ -20,6 +20,7 @@ use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 use super::audit_log::{write_event, write_events};
 use super::columns::{StoredId, moment};
 use super::people::UserRow;
+use super::reserve::Claim;
 use super::schema::{sessions, users};
 use super::store::SqliteStore;
 use crate::abort::Abort;
@@ -29,7 +30,7 @@ use crate::stored_row::StoredRow;
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), StartSessionError> {
-        self.change(move |connection| start(connection, new, events))
+        self.change_with(Claim::SigningIn, move |connection| start(connection, new, events))
             .await
     }
 
@@ -47,13 +48,17 @@ impl SessionStore for SqliteStore {
     }
 
     async fn end(&self, user: UserId, session: SessionId, event: AuditEvent) -> Result<bool, StorageError> {
-        self.change(move |connection| end(connection, user, session, event))
-            .await
+        self.change_with(Claim::Revoking, move |connection| {
+            end(connection, user, session, event)
+        })
+        .await
     }
 
     async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {
-        self.change(move |connection| end_others(connection, user, keep, act))
-            .await
+        self.change_with(Claim::Revoking, move |connection| {
+            end_others(connection, user, keep, act)
+        })
+        .await
     }
 }
 

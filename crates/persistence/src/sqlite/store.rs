@@ -44,7 +44,7 @@ impl SqliteStore {
     /// # Errors
     /// See [`OpenError`].
     pub fn open(config: SqliteConfig) -> Result<Self, OpenError> {
-        let (file, writer) = DatabaseFile::open(&config.data_directory, config.busy_timeout)?;
+        let (file, writer) = DatabaseFile::open(&config.data_directory, config.busy_timeout, config.reserve)?;
         Ok(Self {
             file: Arc::new(file),
             writer: Arc::new(tokio::sync::Mutex::new(Some(writer))),

@@ -12,6 +12,7 @@ use keyward_domain::sign_in::throttle::ThrottleBucket;
 
 use super::audit_log::write_events;
 use super::columns::moment;
+use super::reserve::Claim;
 use super::schema::sign_in_throttle;
 use super::store::SqliteStore;
 use crate::abort::Abort;
@@ -25,14 +26,18 @@ impl SignInThrottle for SqliteStore {
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
         let taken = self
-            .change(move |connection| take(connection, &buckets, now))
+            .change_with(Claim::SigningIn, move |connection| {
+                take(connection, &buckets, now)
+            })
             .await;
         NotTaken::full_bucket(taken)
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
-        self.change(move |connection| give_back(connection, &buckets))
-            .await
+        self.change_with(Claim::SigningIn, move |connection| {
+            give_back(connection, &buckets)
+        })
+        .await
     }
 }
 
@@ -45,7 +50,7 @@ impl LimitedAuditLog for SqliteStore {
         now: DateTime<Utc>,
     ) -> Result<bool, StorageError> {
         let recorded = self
-            .change(move |connection| {
+            .change_with(Claim::SigningIn, move |connection| {
                 take(connection, &limits, now)?;
                 Ok::<_, Abort<NotTaken>>(write_events(connection, events)?)
             })

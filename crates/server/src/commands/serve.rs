@@ -122,7 +122,7 @@ impl Server {
                 let store = Arc::clone(&store);
                 move || {
                     let store = Arc::clone(&store);
-                    async move { store.is_ready().await.is_ok() }
+                    async move { store.is_ready().await.is_ok() && store.try_change().await.is_ok() }
                 }
             }),
             base_url.clone(),

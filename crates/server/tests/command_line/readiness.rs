@@ -22,7 +22,7 @@ pub(crate) fn until(server: &Server, status: u16) -> HttpAnswer {
 }
 
 /// It may be unready for another reason first: connections that were cut say so once.
-fn until_detail(server: &Server, detail: &str) {
+pub(crate) fn until_detail(server: &Server, detail: &str) {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let answer = until(server, 503);

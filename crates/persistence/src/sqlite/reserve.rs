@@ -1,0 +1,263 @@
+//! Room on the disk that is kept for taking access away.
+//!
+//! A file beside the database holds blocks that the file system has allocated. When a revocation finds the disk full,
+//! a part of them is freed, and the revocation is tried again: whoever fills the disk keeps nobody from revoking. Until
+//! the file has its size again, other changes are refused, which would use up what was freed.
+//!
+//! Whatever else writes to the same disk may take what was freed: so it is freed in parts, when it is needed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use keyward_domain::ports::StorageError;
+use rustix::fs::{FallocateFlags, StatVfs, fallocate, statvfs};
+use rustix::io::{Errno, retry_on_intr};
+
+const FILE_NAME: &str = "keyward.reserve";
+
+/// What is freed at once: more than most changes write. As much stays free when the file is filled up again.
+const PART: u64 = 1024 * 1024;
+
+/// What a change may take of the reserve.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// Nothing: it waits until there is room.
+    Nothing,
+    /// At most one half. To revoke in the console, people must sign in first; but strangers make attempts to sign in too,
+    /// and must leave something for revocations.
+    SigningIn,
+    /// All of it.
+    Revoking,
+}
+
+/// Why most changes are refused.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "until {} has {} MiB again, keys can be revoked and people can sign in, and all other changes are refused: make room \
+     on its disk",
+    .file.display(), .size / PART
+)]
+struct NotWhole {
+    file: PathBuf,
+    size: u64,
+    /// Why it cannot be filled up, if that was tried now.
+    source: Option<io::Error>,
+}
+
+/// The file. Other processes may free parts of it and fill it up at the same time.
+pub(super) struct Reserve {
+    file: PathBuf,
+    database: PathBuf,
+    size: u64,
+}
+
+impl Reserve {
+    pub(super) fn beside(database: &Path, size: u64) -> Self {
+        Self {
+            file: database.with_file_name(FILE_NAME),
+            database: database.to_owned(),
+            size,
+        }
+    }
+
+    /// Whether a change with this claim may begin.
+    pub(super) fn admit(&self, claim: Claim) -> Result<(), StorageError> {
+        let is_whole = || fs::metadata(&self.file).is_ok_and(|file| file.len() >= self.size);
+        if claim != Claim::Nothing || self.size == 0 || is_whole() {
+            Ok(())
+        } else {
+            Err(self.not_whole(None))
+        }
+    }
+
+    /// Gives it its size again, if that leaves room on the disk; an error if it does not, also where it has its size.
+    pub(super) fn fill(&self) -> Result<(), StorageError> {
+        match self.try_to_fill() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.not_whole(Some(error))),
+        }
+    }
+
+    /// Frees a part of it; whether there was something to free.
+    pub(super) fn release(&self, claim: Claim) -> bool {
+        let keep = match claim {
+            Claim::Nothing => return false,
+            Claim::SigningIn => self.size / 2,
+            Claim::Revoking => 0,
+        };
+        self.shrink(keep).unwrap_or(false)
+    }
+
+    /// Whether SQLite's failure to write one of its files is for want of room.
+    pub(super) fn has_full_disk(&self) -> bool {
+        let available = |disk: StatVfs| disk.f_bavail.saturating_mul(disk.f_frsize);
+        statvfs(&self.database).is_ok_and(|disk| available(disk) < PART)
+    }
+
+    fn try_to_fill(&self) -> io::Result<()> {
+        if self.size == 0 {
+            return Ok(());
+        }
+        let file = self.open_or_make()?;
+        // Ends with the file.
+        file.lock()?;
+        let held = file.metadata()?.len();
+        let with_rest = self.size + PART;
+        // What cannot succeed is not tried: it would take the last of the disk from others for a moment. Root may use
+        // more than the others, so this is all that is free.
+        let disk = statvfs(&self.file)?;
+        if disk.f_bfree.saturating_mul(disk.f_frsize) < with_rest.saturating_sub(held) {
+            return Err(Errno::NOSPC.into());
+        }
+        let allocated = allocate(&file, held, with_rest);
+        file.set_len(if allocated.is_ok() {
+            self.size
+        } else {
+            held.min(self.size)
+        })?;
+        allocated
+    }
+
+    fn open_or_make(&self) -> io::Result<File> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&self.file)?;
+        let (ours, database) = (file.metadata()?, fs::metadata(&self.database)?);
+        if (ours.uid(), ours.gid()) != (database.uid(), database.gid()) {
+            // A command that root runs makes it for the server's user, as SQLite does with its files. Others may not.
+            let _ = fchown(&file, Some(database.uid()), Some(database.gid()));
+        }
+        Ok(file)
+    }
+
+    fn shrink(&self, keep: u64) -> io::Result<bool> {
+        let file = File::options().write(true).open(&self.file)?;
+        file.lock()?;
+        let held = file.metadata()?.len();
+        if held <= keep {
+            return Ok(false);
+        }
+        file.set_len(held.saturating_sub(PART).max(keep))?;
+        // A file system may lend freed blocks again only when it has written that they are free.
+        file.sync_all()?;
+        Ok(true)
+    }
+
+    fn not_whole(&self, source: Option<io::Error>) -> StorageError {
+        let not_whole = NotWhole {
+            file: self.file.clone(),
+            size: self.size,
+            source,
+        };
+        StorageError::Unavailable(not_whole.into())
+    }
+}
+
+/// Whether changes are refused because the reserve was used, or cannot be kept.
+pub(super) fn is_not_whole(error: &StorageError) -> bool {
+    matches!(error, StorageError::Unavailable(source) if source.is::<NotWhole>())
+}
+
+/// Makes the file `size` bytes long, of which the disk holds every one.
+fn allocate(mut file: &File, held: u64, size: u64) -> io::Result<()> {
+    match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, size)) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+            file.seek(SeekFrom::Start(held))?;
+            let missing = size.saturating_sub(held);
+            io::copy(&mut io::repeat(0).take(missing), &mut file).map(drop)
+        }
+        allocated => Ok(allocated?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+    use std::thread;
+
+    use super::{Claim, PART, Reserve};
+    use crate::sqlite::temporary_directory::TemporaryDirectory;
+
+    /// A reserve that is whole, beside a file that stands for a database.
+    fn reserve(directory: &TemporaryDirectory, parts: u64) -> Reserve {
+        let database = directory.path().join("keyward.db");
+        fs::write(&database, "").unwrap();
+        let reserve = Reserve::beside(&database, parts * PART);
+        reserve.fill().unwrap();
+        reserve
+    }
+
+    fn parts_held(reserve: &Reserve) -> u64 {
+        fs::metadata(&reserve.file).unwrap().len() / PART
+    }
+
+    #[test]
+    fn reserve_takes_real_blocks_and_nobody_else_reads_it() {
+        let directory = TemporaryDirectory::new();
+        let reserve = reserve(&directory, 4);
+        let file = fs::metadata(&reserve.file).unwrap();
+        assert_eq!(file.len(), 4 * PART);
+        assert!(file.blocks() * 512 >= 4 * PART, "{} blocks", file.blocks());
+        assert_eq!(file.mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn signing_in_leaves_half_of_the_reserve_to_revocations() {
+        let directory = TemporaryDirectory::new();
+        let reserve = reserve(&directory, 4);
+        assert!(!reserve.release(Claim::Nothing));
+        let by_signing_in = [(); 3].map(|()| reserve.release(Claim::SigningIn));
+        assert_eq!((by_signing_in, parts_held(&reserve)), ([true, true, false], 2));
+        let by_revoking = [(); 3].map(|()| reserve.release(Claim::Revoking));
+        assert_eq!((by_revoking, parts_held(&reserve)), ([true, true, false], 0));
+    }
+
+    #[test]
+    fn changes_without_a_claim_wait_until_the_reserve_is_whole() {
+        let directory = TemporaryDirectory::new();
+        let reserve = reserve(&directory, 2);
+        reserve.admit(Claim::Nothing).unwrap();
+        assert!(reserve.release(Claim::Revoking));
+        assert!(reserve.admit(Claim::Nothing).is_err());
+        reserve.admit(Claim::SigningIn).unwrap();
+        reserve.admit(Claim::Revoking).unwrap();
+        reserve.fill().unwrap();
+        reserve.admit(Claim::Nothing).unwrap();
+        assert_eq!(parts_held(&reserve), 2);
+    }
+
+    #[test]
+    fn reserve_larger_than_the_disk_takes_nothing() {
+        let directory = TemporaryDirectory::new();
+        let database = directory.path().join("keyward.db");
+        fs::write(&database, "").unwrap();
+        let reserve = Reserve::beside(&database, u64::MAX / 4);
+        assert!(reserve.fill().is_err());
+        assert_eq!(parts_held(&reserve), 0);
+        assert!(reserve.admit(Claim::Nothing).is_err());
+    }
+
+    #[test]
+    fn processes_that_release_at_once_free_a_part_each() {
+        let directory = TemporaryDirectory::new();
+        let reserve = reserve(&directory, 16);
+        let database = &reserve.database;
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let another = Reserve::beside(database, 16 * PART);
+                    for _ in 0..3 {
+                        assert!(another.release(Claim::Revoking));
+                    }
+                });
+            }
+        });
+        assert_eq!(parts_held(&reserve), 4);
+    }
+}
