@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::audit::Actor;
 use crate::id::{ApiKeyId, ConsumerId, UserId};
 use crate::membership::Membership;
-use crate::text::{folded, lines, one_line, text_type};
+use crate::text::{folded, text_type};
 use crate::token::TokenHint;
 use crate::words::words;
 
@@ -115,12 +115,12 @@ impl ApiKey {
 
 text_type! {
     /// A key's name: one line of 1 to 100 code points.
-    KeyName, max 100, one_line
+    KeyName, max 100, OneLine
 }
 
 text_type! {
     /// A key's description: up to 500 code points, line feeds allowed; empty if none was given.
-    KeyDescription, max 500, lines
+    KeyDescription, max 500, Lines
 }
 
 /// What to change on a key. What is absent stays.
@@ -181,7 +181,7 @@ pub struct Revocation {
 
 text_type! {
     /// What an owner says when revoking somebody's key: one line of 1 to 200 code points.
-    RevocationNote, max 200, one_line
+    RevocationNote, max 200, OneLine
 }
 
 words! {

@@ -6,7 +6,7 @@ use crate::audit::Actor;
 use crate::id::{InvitationId, MembershipId, OrganizationId};
 use crate::membership::{Membership, Role};
 use crate::secret::secret_type;
-use crate::text::{one_line, text_type};
+use crate::text::text_type;
 
 secret_type! {
     /// The secret in an invitation's link. Whoever has it may join, once; it is shown once.
@@ -100,5 +100,5 @@ impl Invitation {
 text_type! {
     /// Whom an invitation is for, in the owner's words: one line of 1 to 100 code points. It says nothing about what the
     /// account will be called.
-    Invitee, max 100, one_line
+    Invitee, max 100, OneLine
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::id::OrganizationId;
-use crate::text::{one_line, text_type};
+use crate::text::text_type;
 
 /// A tenant of the installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Organization {
 
 text_type! {
     /// An organization's name: one line of 1 to 100 code points.
-    OrganizationName, max 100, one_line
+    OrganizationName, max 100, OneLine
 }
 
 /// An organization's name in addresses: `[a-z0-9]+(-[a-z0-9]+)*`, at most 40 characters.

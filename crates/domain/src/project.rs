@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::id::{OrganizationId, ProjectId};
-use crate::text::{folded, one_line, text_type};
+use crate::text::{folded, text_type};
 
 /// A project of one organization.
 ///
@@ -39,5 +39,5 @@ impl Project {
 
 text_type! {
     /// A project's name: one line of 1 to 100 code points.
-    ProjectName, max 100, one_line
+    ProjectName, max 100, OneLine
 }

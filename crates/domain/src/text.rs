@@ -48,21 +48,47 @@ pub enum TextError {
     HoldsToken,
 }
 
-/// One line of 1 to `max` code points.
-pub(crate) fn one_line(raw: &str, max: usize) -> Result<String, TextError> {
-    let text = normalized(raw);
-    if text.is_empty() {
-        return Err(TextError::Empty);
-    }
-    if text.chars().any(breaks_line) {
-        return Err(TextError::SeveralLines);
-    }
-    checked(text, max)
+/// How many lines a text may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Form {
+    /// One line of 1 to `max` code points.
+    OneLine,
+    /// Any number of lines, 0 to `max` code points in all; CRLF counts and is kept as one line feed.
+    Lines,
 }
 
-/// Any number of lines, 0 to `max` code points in all; CRLF counts and is kept as one line feed.
-pub(crate) fn lines(raw: &str, max: usize) -> Result<String, TextError> {
-    checked(normalized(&raw.replace("\r\n", "\n")), max)
+impl Form {
+    /// What a person wrote.
+    pub(crate) fn written(self, raw: &str, max: usize) -> Result<String, TextError> {
+        let text = match self {
+            Self::OneLine => normalized(raw),
+            Self::Lines => normalized(&raw.replace("\r\n", "\n")),
+        };
+        self.check_lines(&text)?;
+        characters::check(&text)?;
+        if Token::is_in(&text) {
+            return Err(TextError::HoldsToken);
+        }
+        check_length(&text, max)?;
+        Ok(text)
+    }
+
+    /// What was accepted once. A rule that became stricter since then must not make a stored text unreadable, so only
+    /// that is checked which every version has asked.
+    pub(crate) fn stored(self, text: String, max: usize) -> Result<String, TextError> {
+        self.check_lines(&text)?;
+        characters::check_for_controls(&text)?;
+        check_length(&text, max)?;
+        Ok(text)
+    }
+
+    fn check_lines(self, text: &str) -> Result<(), TextError> {
+        match self {
+            Self::OneLine if text.is_empty() => Err(TextError::Empty),
+            Self::OneLine if text.chars().any(breaks_line) => Err(TextError::SeveralLines),
+            Self::OneLine | Self::Lines => Ok(()),
+        }
+    }
 }
 
 /// The text in the form that searching compares: lower case, normalized.
@@ -89,16 +115,11 @@ fn normalized(raw: &str) -> String {
     raw.nfc().collect::<String>().trim().to_owned()
 }
 
-fn checked(text: String, max: usize) -> Result<String, TextError> {
-    characters::check(&text)?;
-    if Token::is_in(&text) {
-        return Err(TextError::HoldsToken);
+fn check_length(text: &str, max: usize) -> Result<(), TextError> {
+    match text.chars().count() {
+        actual if actual > max => Err(TextError::TooLong { max, actual }),
+        _ => Ok(()),
     }
-    let actual = text.chars().count();
-    if actual > max {
-        return Err(TextError::TooLong { max, actual });
-    }
-    Ok(text)
 }
 
 fn breaks_line(c: char) -> bool {
@@ -110,7 +131,7 @@ fn breaks_line(c: char) -> bool {
 
 /// Declares a text type that can only hold what its rule accepts.
 macro_rules! text_type {
-    ($(#[$doc:meta])* $name:ident, max $max:literal, $rule:path) => {
+    ($(#[$doc:meta])* $name:ident, max $max:literal, $form:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         pub struct $name(String);
@@ -124,7 +145,16 @@ macro_rules! text_type {
             /// # Errors
             /// Says which rule the text breaks.
             pub fn parse(raw: &str) -> Result<Self, $crate::text::TextError> {
-                $rule(raw, Self::MAX).map(Self)
+                $crate::text::Form::$form.written(raw, Self::MAX).map(Self)
+            }
+
+            /// Reads what was accepted once and stored since, as it is. What later versions refuse in new texts is still
+            /// read.
+            ///
+            /// # Errors
+            /// No version can have accepted the text.
+            pub fn from_storage(text: impl Into<String>) -> Result<Self, $crate::text::TextError> {
+                $crate::text::Form::$form.stored(text.into(), Self::MAX).map(Self)
             }
 
             /// The text.
@@ -147,7 +177,15 @@ pub(crate) use text_type;
 mod tests {
     use proptest::prelude::*;
 
-    use super::{TextError, folded, lines, one_line};
+    use super::{Form, TextError, folded};
+
+    fn one_line(raw: &str, max: usize) -> Result<String, TextError> {
+        Form::OneLine.written(raw, max)
+    }
+
+    fn lines(raw: &str, max: usize) -> Result<String, TextError> {
+        Form::Lines.written(raw, max)
+    }
 
     #[test]
     fn text_is_trimmed_and_normalized() {
@@ -221,6 +259,35 @@ mod tests {
         for text in [&mistyped, "kwp_", "kwp_…gZdL", &token[..41]] {
             assert_eq!(one_line(text, 100).unwrap(), text);
         }
+    }
+
+    #[test]
+    fn stored_texts_that_are_refused_today_are_read_as_they_are() {
+        let token = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL";
+        for text in [
+            "a\u{200b}",
+            "a\u{ad}b",
+            "\u{3164}",
+            "a\u{200f}b",
+            "\u{fdd0}",
+            " e\u{301} ",
+            token,
+        ] {
+            assert_ne!(one_line(text, 100).as_deref(), Ok(text), "{text:?}");
+            assert_eq!(Form::OneLine.stored(text.to_owned(), 100).as_deref(), Ok(text));
+            assert_eq!(Form::Lines.stored(text.to_owned(), 100).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn stored_texts_that_no_version_accepted_are_refused() {
+        let stored = |form: Form, text: &str| form.stored(text.to_owned(), 5);
+        assert_eq!(stored(Form::OneLine, ""), Err(TextError::Empty));
+        assert_eq!(stored(Form::OneLine, "a\nb"), Err(TextError::SeveralLines));
+        let bell = TextError::ForbiddenCharacter { code_point: 7 };
+        assert_eq!(stored(Form::Lines, "a\u{7}"), Err(bell));
+        let too_long = TextError::TooLong { max: 5, actual: 6 };
+        assert_eq!(stored(Form::Lines, "123456"), Err(too_long));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 
 use crate::id::UserId;
-use crate::text::{folded, one_line, text_type};
+use crate::text::{folded, text_type};
 
 /// A person with an account on this installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl User {
 
 text_type! {
     /// A user's name for people: one line of 1 to 100 code points.
-    DisplayName, max 100, one_line
+    DisplayName, max 100, OneLine
 }
 
 /// A user's unique name: `[a-z0-9][a-z0-9._-]{0,38}`.

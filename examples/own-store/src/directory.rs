@@ -106,7 +106,7 @@ pub(crate) fn organization(
     Ok(Organization {
         id,
         slug: row.valid("slug", Slug::parse(slug))?,
-        name: row.valid("name", OrganizationName::parse(name))?,
+        name: row.valid("name", OrganizationName::from_storage(name))?,
         created_at: row.moment("created_at", created_at)?,
         new_keys_manage_keys,
     })
@@ -136,7 +136,7 @@ pub(crate) fn user(transaction: &ReadTransaction, id: UserId) -> Result<User, St
     Ok(User {
         id,
         username: row.valid("username", Username::parse(username))?,
-        display_name: row.valid("display_name", DisplayName::parse(display_name))?,
+        display_name: row.valid("display_name", DisplayName::from_storage(display_name))?,
         created_at: row.moment("created_at", created_at)?,
     })
 }

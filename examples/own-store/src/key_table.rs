@@ -152,15 +152,15 @@ fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<Api
             at: row.moment("revocation.at", at)?,
             by: row.actor("revocation.by", by)?,
             reason: row.known("revocation.reason", RevocationReason::from_word(reason))?,
-            note: row.valid("revocation.note", note.map(RevocationNote::parse).transpose())?,
+            note: row.valid("revocation.note", note.map(RevocationNote::from_storage).transpose())?,
         })
     });
     Ok(ApiKey {
         id,
         consumer_id,
         hint: row.valid("hint", TokenHint::parse(hint))?,
-        name: row.valid("name", KeyName::parse(name))?,
-        description: row.valid("description", KeyDescription::parse(description))?,
+        name: row.valid("name", KeyName::from_storage(name))?,
+        description: row.valid("description", KeyDescription::from_storage(description))?,
         origin: row.known("origin", origin)?,
         // Nothing is removed here: the port for it is for those who want it, too.
         adopted_by: None,

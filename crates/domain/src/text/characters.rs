@@ -46,14 +46,30 @@ pub(super) fn check(text: &str) -> Result<(), TextError> {
     }
 }
 
+/// Checks a stored text for what no version has accepted.
+///
+/// # Errors
+/// It has a control character that is no line feed.
+pub(super) fn check_for_controls(text: &str) -> Result<(), TextError> {
+    match text.chars().find(|&c| is_control(c)) {
+        Some(c) => Err(TextError::ForbiddenCharacter {
+            code_point: u32::from(c),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn is_control(c: char) -> bool {
+    c.is_control() && c != '\n'
+}
+
 /// Never welcome, wherever it stands.
 fn is_refused(c: char) -> bool {
     let code_point = u32::from(c);
     let is_noncharacter = matches!(code_point, 0xFDD0..=0xFDEF) || code_point & 0xFFFE == 0xFFFE;
-    let is_control = c.is_control() && c != '\n';
     // What stands between annotations of one line is drawn as nothing, too, though it is not ignorable.
     let is_annotation = matches!(c, '\u{FFF9}'..='\u{FFFB}');
-    is_control || is_noncharacter || is_annotation
+    is_control(c) || is_noncharacter || is_annotation
 }
 
 /// `Default_Ignorable_Code_Point` of Unicode 17 (DerivedCoreProperties.txt), which includes code points that are not

@@ -44,7 +44,7 @@ impl TryFrom<OrganizationRow> for Organization {
         Ok(Self {
             id: OrganizationId::from_uuid(row.id),
             slug: stored.read("slug", Slug::parse(&row.slug))?,
-            name: stored.read("name", OrganizationName::parse(&row.name))?,
+            name: stored.read("name", OrganizationName::from_storage(row.name))?,
             created_at: row.created_at,
             new_keys_manage_keys: row.new_keys_manage_keys,
         })
@@ -74,7 +74,7 @@ impl TryFrom<UserRow> for User {
         Ok(Self {
             id: UserId::from_uuid(row.id),
             username: stored.read("username", Username::parse(&row.username))?,
-            display_name: stored.read("display_name", DisplayName::parse(&row.display_name))?,
+            display_name: stored.read("display_name", DisplayName::from_storage(row.display_name))?,
             created_at: row.created_at,
         })
     }

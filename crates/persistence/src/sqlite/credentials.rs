@@ -96,7 +96,7 @@ impl TryFrom<CredentialRow> for Credential {
                 organization: CallerOrganization {
                     id: OrganizationId::from_uuid(row.organization_id.0),
                     slug: organization.read("slug", Slug::parse(&row.organization_slug))?,
-                    name: organization.read("name", OrganizationName::parse(&row.organization_name))?,
+                    name: organization.read("name", OrganizationName::from_storage(row.organization_name))?,
                 },
             },
             revoked_at: key.read("revoked_at", row.revoked_at.map(moment).transpose())?,

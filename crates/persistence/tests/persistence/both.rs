@@ -10,6 +10,7 @@ mod large_families;
 mod leaving;
 mod lineage;
 mod names;
+mod older_texts;
 mod project_of_another_organization;
 mod retention;
 mod scene;

@@ -44,18 +44,21 @@ impl TryFrom<KeyRow> for ApiKey {
 
     fn try_from(row: KeyRow) -> Result<Self, StorageError> {
         let stored = StoredRow::new("api_keys", row.id);
+        let origin = origin(&stored, &row)?;
+        let revocation = revocation(&stored, &row)?;
+        let last_use = last_use(&stored, &row)?;
         Ok(Self {
             id: ApiKeyId::from_uuid(row.id),
             consumer_id: MembershipId::from_uuid(row.consumer_id),
             hint: stored.read("hint", TokenHint::parse(&row.hint))?,
-            name: stored.read("name", KeyName::parse(&row.name))?,
-            description: stored.read("description", KeyDescription::parse(&row.description))?,
-            origin: origin(&stored, &row)?,
+            name: stored.read("name", KeyName::from_storage(row.name))?,
+            description: stored.read("description", KeyDescription::from_storage(row.description))?,
+            origin,
             adopted_by: row.adopted_by_key_id.map(ApiKeyId::from_uuid),
             can_manage_keys: row.can_manage_keys,
             created_at: row.created_at,
-            revocation: revocation(&stored, &row)?,
-            last_use: last_use(&stored, &row)?,
+            revocation,
+            last_use,
         })
     }
 }
@@ -79,7 +82,7 @@ fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, St
     };
     let kind = stored.present("revoked_by_kind", row.revoked_by_kind.as_deref())?;
     let reason = stored.present("revoked_reason", row.revoked_reason.as_deref())?;
-    let note = row.revoked_note.as_deref().map(RevocationNote::parse);
+    let note = row.revoked_note.as_deref().map(RevocationNote::from_storage);
     Ok(Some(Revocation {
         at,
         by: actor::from_columns(

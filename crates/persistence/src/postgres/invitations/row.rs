@@ -35,10 +35,11 @@ impl TryFrom<InvitationRow> for Invitation {
 
     fn try_from(row: InvitationRow) -> Result<Self, StorageError> {
         let stored = StoredRow::new("invitations", row.id);
+        let end = end(&stored, &row)?;
         Ok(Self {
             id: InvitationId::from_uuid(row.id),
             organization_id: OrganizationId::from_uuid(row.organization_id),
-            invitee: stored.read("invitee", Invitee::parse(&row.invitee))?,
+            invitee: stored.read("invitee", Invitee::from_storage(row.invitee))?,
             role: stored.word("role", Role::from_word(&row.role))?,
             invited_by: actor::from_columns(
                 &stored,
@@ -47,7 +48,7 @@ impl TryFrom<InvitationRow> for Invitation {
             )?,
             created_at: row.created_at,
             expires_at: row.expires_at,
-            end: end(&stored, &row)?,
+            end,
         })
     }
 }

@@ -29,7 +29,7 @@ impl TryFrom<ProjectRow> for Project {
         Ok(Self {
             id: ProjectId::from_uuid(row.id),
             organization_id: OrganizationId::from_uuid(row.organization_id),
-            name: stored.read("name", ProjectName::parse(&row.name))?,
+            name: stored.read("name", ProjectName::from_storage(row.name))?,
             created_at: row.created_at,
             archived_at: row.archived_at,
         })

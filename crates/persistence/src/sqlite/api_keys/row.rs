@@ -43,18 +43,21 @@ impl TryFrom<KeyRow> for ApiKey {
 
     fn try_from(row: KeyRow) -> Result<Self, StorageError> {
         let stored = StoredRow::new("api_keys", row.id.0);
+        let origin = origin(&stored, &row)?;
+        let revocation = revocation(&stored, &row)?;
+        let last_use = last_use(&stored, &row)?;
         Ok(Self {
             id: ApiKeyId::from_uuid(row.id.0),
             consumer_id: MembershipId::from_uuid(row.consumer_id.0),
             hint: stored.read("hint", TokenHint::parse(&row.hint))?,
-            name: stored.read("name", KeyName::parse(&row.name))?,
-            description: stored.read("description", KeyDescription::parse(&row.description))?,
-            origin: origin(&stored, &row)?,
+            name: stored.read("name", KeyName::from_storage(row.name))?,
+            description: stored.read("description", KeyDescription::from_storage(row.description))?,
+            origin,
             adopted_by: row.adopted_by_key_id.map(|id| ApiKeyId::from_uuid(id.0)),
             can_manage_keys: row.can_manage_keys == 1,
             created_at: stored.read("created_at", moment(row.created_at))?,
-            revocation: revocation(&stored, &row)?,
-            last_use: last_use(&stored, &row)?,
+            revocation,
+            last_use,
         })
     }
 }
@@ -78,7 +81,7 @@ fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, St
     };
     let kind = stored.present("revoked_by_kind", row.revoked_by_kind.as_deref())?;
     let reason = stored.present("revoked_reason", row.revoked_reason.as_deref())?;
-    let note = row.revoked_note.as_deref().map(RevocationNote::parse);
+    let note = row.revoked_note.as_deref().map(RevocationNote::from_storage);
     Ok(Some(Revocation {
         at: stored.read("revoked_at", moment(at))?,
         by: actor::from_columns(

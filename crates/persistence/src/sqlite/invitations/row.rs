@@ -34,10 +34,11 @@ impl TryFrom<InvitationRow> for Invitation {
 
     fn try_from(row: InvitationRow) -> Result<Self, StorageError> {
         let stored = StoredRow::new("invitations", row.id.0);
+        let end = end(&stored, &row)?;
         Ok(Self {
             id: InvitationId::from_uuid(row.id.0),
             organization_id: OrganizationId::from_uuid(row.organization_id.0),
-            invitee: stored.read("invitee", Invitee::parse(&row.invitee))?,
+            invitee: stored.read("invitee", Invitee::from_storage(row.invitee))?,
             role: stored.word("role", Role::from_word(&row.role))?,
             invited_by: actor::from_columns(
                 &stored,
@@ -46,7 +47,7 @@ impl TryFrom<InvitationRow> for Invitation {
             )?,
             created_at: stored.read("created_at", moment(row.created_at))?,
             expires_at: stored.read("expires_at", moment(row.expires_at))?,
-            end: end(&stored, &row)?,
+            end,
         })
     }
 }

@@ -28,7 +28,7 @@ impl TryFrom<ProjectRow> for Project {
         Ok(Self {
             id: ProjectId::from_uuid(row.id.0),
             organization_id: OrganizationId::from_uuid(row.organization_id.0),
-            name: stored.read("name", ProjectName::parse(&row.name))?,
+            name: stored.read("name", ProjectName::from_storage(row.name))?,
             created_at: stored.read("created_at", moment(row.created_at))?,
             archived_at: stored.read("archived_at", row.archived_at.map(moment).transpose())?,
         })
