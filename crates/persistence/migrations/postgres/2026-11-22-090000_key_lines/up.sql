@@ -30,6 +30,11 @@ CREATE TRIGGER api_keys_line BEFORE INSERT ON api_keys
     FOR EACH ROW WHEN (NEW.created_by_key_id IS NOT NULL AND NEW.tree_depth = 0)
     EXECUTE FUNCTION api_keys_line();
 
+-- One level of the recursion finds few keys of many, which the planner does not know: it would hash all keys again at each
+-- level, for hours where a line is long, while nobody can use the table. By the index it takes seconds.
+SET LOCAL enable_hashjoin = off;
+SET LOCAL enable_mergejoin = off;
+
 -- The keys that are there, from above to below. Each carries the line of its skips: 32 digits of an identifier and 10
 -- of its depth for each, the key itself first.
 WITH RECURSIVE line AS (
@@ -50,3 +55,6 @@ WITH RECURSIVE line AS (
 )
 UPDATE api_keys SET tree_depth = line.depth, skip_key_id = substr(line.skips, 43, 32)::uuid
 FROM line WHERE line.id = api_keys.id AND line.depth > 0;
+
+SET LOCAL enable_hashjoin = on;
+SET LOCAL enable_mergejoin = on;
