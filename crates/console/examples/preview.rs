@@ -25,7 +25,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_console::{Console, PublicUrl};
 use keyward_domain::administration::InvitationDraft;
-use keyward_domain::api_key::{KeyDescription, KeyName};
+use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
@@ -300,8 +300,14 @@ impl Preview {
         self.wait_until(ago);
         let keys = self.installation.keys();
         let source = RequestSource::default();
-        keys.revoke(holder, issued.key.id, DescendantKeys::Keep, source)
-            .await
-            .expect("a revocation");
+        keys.revoke(
+            holder,
+            issued.key.id,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            source,
+        )
+        .await
+        .expect("a revocation");
     }
 }

@@ -13,7 +13,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use keyward_domain::access::{Authenticate, AuthenticateError};
-use keyward_domain::api_key::{KeyDescription, KeyName};
+use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::keys::{KeyDraft, PersonalKeys};
 use keyward_domain::ports::{DescendantKeys, KeyLimit};
@@ -66,6 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             &ada.as_holder(),
             first.key.id,
             DescendantKeys::Revoke,
+            KeyPrecondition::AnyVersion,
             RequestSource::default(),
         )
         .await?;

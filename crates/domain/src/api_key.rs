@@ -1,5 +1,7 @@
 //! The personal key: an API key of one consumer, and the only key type.
 
+mod version;
+
 use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
@@ -10,6 +12,8 @@ use crate::membership::Membership;
 use crate::text::{folded, text_type};
 use crate::token::TokenHint;
 use crate::words::words;
+
+pub use version::{InvalidKeyVersion, KeyPrecondition, KeyVersion};
 
 /// A personal key, without its token: that is shown once and never stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,16 +104,16 @@ impl ApiKey {
         ))
     }
 
-    /// Applies an edit; says whether anything changed.
+    /// Applies an edit; says whether anything changed, which is if the [version](Self::version) did.
     pub fn apply(&mut self, edit: &KeyEdit) -> bool {
-        let before = (self.name.clone(), self.description.clone());
+        let before = self.version();
         if let Some(name) = &edit.name {
             self.name = name.clone();
         }
         if let Some(description) = &edit.description {
             self.description = description.clone();
         }
-        before != (self.name.clone(), self.description.clone())
+        before != self.version()
     }
 }
 

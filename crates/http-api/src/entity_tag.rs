@@ -1,5 +1,6 @@
 //! Entity tags in the headers of requests (RFC 9110 §8.8.3 and §13.1).
 
+use keyward_domain::api_key::ApiKey;
 use poem::Request;
 use poem::http::{HeaderName, header};
 
@@ -15,6 +16,12 @@ pub(crate) enum EntityTags {
 /// A header is neither `*` nor a list of entity tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MalformedTags;
+
+/// The `ETag` of a key: strong, because only those count in `If-Match`. It is about what people may change, so it stays
+/// when the key is used or revoked; no answer may be kept by it, and all say `no-store`.
+pub(crate) fn of_key(key: &ApiKey) -> String {
+    format!("\"{}\"", key.version())
+}
 
 /// Whether the client has one of these representations already, by weak comparison (`If-None-Match`). A header that
 /// cannot be read is ignored: the answer is only longer.

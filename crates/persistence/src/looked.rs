@@ -9,6 +9,8 @@ pub(crate) enum Looked {
     HolderGone,
     /// There is no such key.
     NotFound,
+    /// The key is of another version than the revocation is for.
+    PreconditionFailed,
     /// Neither the key nor anything that came from it is valid.
     NothingToRevoke,
     /// Only who holds the lock can tell what.
@@ -16,19 +18,12 @@ pub(crate) enum Looked {
 }
 
 impl Looked {
-    pub(crate) const fn at_valid(keys: usize) -> Self {
-        if keys == 0 {
-            Self::NothingToRevoke
-        } else {
-            Self::SomethingToRevoke
-        }
-    }
-
     /// The answer, if the look was enough.
     pub(crate) const fn answer(self) -> Option<Result<Vec<ApiKeyId>, RevokeKeyError>> {
         match self {
             Self::HolderGone => Some(Err(RevokeKeyError::HolderGone)),
             Self::NotFound => Some(Err(RevokeKeyError::NotFound)),
+            Self::PreconditionFailed => Some(Err(RevokeKeyError::PreconditionFailed)),
             Self::NothingToRevoke => Some(Ok(Vec::new())),
             Self::SomethingToRevoke => None,
         }

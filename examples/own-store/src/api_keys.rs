@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use keyward_domain::api_key::{ApiKey, KeyEdit, Revocation, RevocationReason};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationReason};
 use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
@@ -117,6 +117,7 @@ impl ApiKeys for FileStore {
         consumer: ConsumerId,
         id: ApiKeyId,
         edit: KeyEdit,
+        precondition: KeyPrecondition,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
         self.change(move |transaction| {
@@ -129,6 +130,9 @@ impl ApiKeys for FileStore {
             let mut key = find(&keys, consumer, id)?.ok_or(EditKeyError::NotFound)?;
             if !key.is_valid() {
                 return Err(EditKeyError::Revoked);
+            }
+            if !precondition.is_met_by(&key) {
+                return Err(EditKeyError::PreconditionFailed);
             }
             if key.apply(&edit) {
                 put(&mut keys, &key)?;
@@ -145,6 +149,7 @@ impl ApiKeys for FileStore {
         id: ApiKeyId,
         reason: RevocationReason,
         descendant_keys: DescendantKeys,
+        precondition: KeyPrecondition,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
         self.change(move |transaction| {
@@ -158,11 +163,16 @@ impl ApiKeys for FileStore {
                     return Err(RevokeKeyError::NotFound);
                 }
             }
-            let mut targets = vec![find(&keys, consumer, id)?.ok_or(RevokeKeyError::NotFound)?];
+            let key = find(&keys, consumer, id)?.ok_or(RevokeKeyError::NotFound)?;
+            let is_met = precondition.is_met_by(&key);
+            let mut targets = vec![key];
             if descendant_keys == DescendantKeys::Revoke {
                 targets.extend(descendants(&keys, consumer, id)?);
             }
             targets.retain(ApiKey::is_valid);
+            if !targets.is_empty() && !is_met {
+                return Err(RevokeKeyError::PreconditionFailed);
+            }
             for key in &mut targets {
                 key.revocation = Some(Revocation {
                     at: act.at,

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use keyward_domain::access::{Authenticate, AuthenticateError};
-use keyward_domain::api_key::{KeyDescription, KeyName};
+use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::id::IdGenerator;
@@ -80,7 +80,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // She revokes the first one, with what came from it.
     let descendants = DescendantKeys::Revoke;
     let revoked = keys
-        .revoke(&member.as_holder(), issued.key.id, descendants, source())
+        .revoke(&member.as_holder(), issued.key.id, descendants, KeyPrecondition::AnyVersion, source())
         .await?;
     println!("revoked  {} keys", revoked.len());
     assert_refused(&authenticate, child.token.expose()).await?;

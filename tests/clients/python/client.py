@@ -79,6 +79,18 @@ renamed = answered(
 assert renamed.name == "Hourly"
 assert get_api_key.sync(nightly.id, client=keyward) == renamed
 
+tag = get_api_key.sync_detailed(nightly.id, client=keyward).headers["ETag"]
+first = update_api_key.sync(
+    nightly.id, client=keyward, body=UpdateApiKeyRequest(description="first"), if_match=tag
+)
+assert answered(ApiKey, first).description == "first"
+late = update_api_key.sync(
+    nightly.id, client=keyward, body=UpdateApiKeyRequest(description="second"), if_match=tag
+)
+assert answered(Problem, late).code == "precondition_failed"
+unseen = delete_api_key.sync(nightly.id, client=keyward, if_match=tag)
+assert answered(Problem, unseen).code == "precondition_failed"
+
 reached: list[Project] = []
 cursor = UNSET
 while True:

@@ -59,6 +59,16 @@ const renamed = answered(
 assert.equal(renamed.name, "Hourly");
 assert.deepEqual(answered(await keyward.GET("/api/v1/user/api-keys/{id}", one(nightly.id))), renamed);
 
+const { response: seen } = await keyward.GET("/api/v1/user/api-keys/{id}", one(nightly.id));
+const tag = seen.headers.get("ETag");
+assert(tag);
+const asSeen = { params: { path: { id: nightly.id }, header: { "If-Match": tag } } };
+answered(await keyward.PATCH("/api/v1/user/api-keys/{id}", { ...asSeen, body: { description: "first" } }));
+const late = await keyward.PATCH("/api/v1/user/api-keys/{id}", { ...asSeen, body: { description: "second" } });
+assert.equal(late.error?.code, "precondition_failed");
+const unseen = await keyward.DELETE("/api/v1/user/api-keys/{id}", asSeen);
+assert.equal(unseen.error?.code, "precondition_failed");
+
 const reached: Project[] = [];
 cursor = undefined;
 do {

@@ -191,7 +191,7 @@ pub(super) const CONSOLE: &[Row] = &[
         INSIDERS),
     get("/organizations/:slug/settings/api-keys/:id/edit", OwnKey, THE_MEMBER),
     post("/organizations/:slug/settings/api-keys/:id/edit", OwnKey,
-        &[("name", "edited"), ("description", "")], THE_MEMBER),
+        &[("version", "{version}"), ("name", "edited"), ("description", "")], THE_MEMBER),
     get("/organizations/:slug/settings/api-keys/:id/revoke", OwnKey, THE_MEMBER),
     post("/organizations/:slug/settings/api-keys/:id/revoke", OwnKey, CONFIRMED, THE_MEMBER),
 

@@ -80,6 +80,7 @@ pub(super) struct World {
     link: String,
     session: String,
     nonce: String,
+    version: String,
     asset: String,
 }
 
@@ -133,6 +134,11 @@ impl World {
         let session = id_after(&page, "/account/sessions/").expect("another session");
         let page = member.console.get(&format!("{SETTINGS}/api-keys/new")).await;
         let nonce = hidden_value(&page, "nonce").expect("a nonce in the form");
+        let edit = member
+            .console
+            .get(&format!("{SETTINGS}/api-keys/{own_key}/edit"))
+            .await;
+        let version = hidden_value(&edit, "version").expect("a version in the form");
         let asset = page
             .split("\"/assets/")
             .nth(1)
@@ -156,6 +162,7 @@ impl World {
             link,
             session,
             nonce,
+            version,
             asset: asset.expect("an asset").to_owned(),
         }
     }
@@ -269,6 +276,7 @@ impl World {
         text.replace("{held key}", &self.held_key)
             .replace("{bystander}", &self.bystander)
             .replace("{nonce}", &self.nonce)
+            .replace("{version}", &self.version)
             .replace("{link}", &self.link)
             .replace("{username}", visitor.username())
     }

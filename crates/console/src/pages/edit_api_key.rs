@@ -1,9 +1,12 @@
-//! The form that renames a key, or describes it anew.
+//! The form that renames a key, or describes it anew. It carries the version of the key that it began with, so that nobody
+//! overwrites a change that they have not seen.
 
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
+use keyward_domain::api_key::{
+    ApiKey, InvalidKeyVersion, KeyDescription, KeyEdit, KeyName, KeyPrecondition, KeyVersion,
+};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::ReadKeyError;
 use keyward_domain::ports::EditKeyError;
@@ -35,9 +38,19 @@ struct EditApiKeyPage {
     can_manage_keys: bool,
     /// A revoked key stays as it was: there is no form then.
     revoked: Option<Moment>,
+    /// The version of the key that whoever fills in the form has seen.
+    version: KeyVersion,
+    /// What the key is now, if it was changed since the form was opened.
+    changed: Option<Changed>,
     name: Field,
     description: Field,
     has_errors: bool,
+}
+
+/// The words of a key that somebody else has put there meanwhile, or the same person in another tab.
+struct Changed {
+    name: String,
+    description: String,
 }
 
 #[handler]
@@ -70,16 +83,24 @@ pub(crate) async fn submit(
         page.has_errors = true;
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     };
-    match console
+    let holder = insider.member.as_holder();
+    let precondition = KeyPrecondition::OneOf(vec![page.version]);
+    let edited = console
         .keys
-        .edit(&insider.member.as_holder(), id, edit, source)
-        .await
-    {
-        Ok(_) => Ok(redirect(&after_edit(&insider.member.organization.slug, id))),
-        // It was revoked just now.
-        Err(EditKeyError::Revoked) => {
-            let key = read(console, &insider, id).await?;
-            html(StatusCode::CONFLICT, &EditApiKeyPage::new(&insider, &key))
+        .edit(&holder, id, edit.clone(), precondition, source)
+        .await;
+    let is_saved = || redirect(&after_edit(&insider.member.organization.slug, id));
+    match edited {
+        Ok(_) => Ok(is_saved()),
+        // Just now.
+        Err(EditKeyError::Revoked | EditKeyError::PreconditionFailed) => {
+            let now = read(console, &insider, id).await?;
+            if now.is_valid() && !now.clone().apply(&edit) {
+                // The same form was sent twice, or somebody else wanted the same.
+                return Ok(is_saved());
+            }
+            let page = EditApiKeyPage::new(&insider, &now).instead_of(page);
+            html(StatusCode::CONFLICT, &page)
         }
         Err(EditKeyError::HolderGone | EditKeyError::NotFound) => Err(Refusal::NotFound),
         Err(EditKeyError::Storage(error)) => Err(error.into()),
@@ -105,6 +126,8 @@ impl EditApiKeyPage {
             hint: key.hint.to_string(),
             can_manage_keys: key.can_manage_keys,
             revoked: key.revocation.as_ref().map(|revocation| Moment(revocation.at)),
+            version: key.version(),
+            changed: None,
             name: Field::with_value(key.name.as_str()),
             description: Field::with_value(key.description.as_str()),
             has_errors: false,
@@ -112,11 +135,27 @@ impl EditApiKeyPage {
     }
 
     fn filled_in(self, form: &Fields) -> Result<Self, Refusal> {
+        let version = KeyVersion::parse(form.required("version")?)
+            .map_err(|InvalidKeyVersion| Refusal::BadForm("The form's own mark is damaged."))?;
         Ok(Self {
+            version,
             name: Field::with_value(form.required("name")?),
             description: Field::with_value(form.required("description")?),
             ..self
         })
+    }
+
+    /// The key as it is now, with what was typed before it was known: sent again, the form overwrites what it now shows.
+    fn instead_of(self, typed: Self) -> Self {
+        Self {
+            changed: Some(Changed {
+                name: self.name.value,
+                description: self.description.value,
+            }),
+            name: typed.name,
+            description: typed.description,
+            ..self
+        }
     }
 
     /// What is asked for; if something is wrong with it, the fields say so.

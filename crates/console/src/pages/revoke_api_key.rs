@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::api_key::ApiKey;
+use keyward_domain::api_key::{ApiKey, KeyPrecondition};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{ReadKeyError, RevokeKeyError};
-use keyward_domain::ports::DescendantKeys;
+use keyward_domain::ports::{DescendantKeys, StorageError};
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
@@ -82,7 +82,10 @@ pub(crate) async fn submit(
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     }
     let holder = insider.member.as_holder();
-    match console.keys.revoke(&holder, id, descendants, source).await {
+    // Whatever it is called by now: whoever has stolen one key, and renames the others all the time, must not keep people from
+    // revoking them.
+    let any = KeyPrecondition::AnyVersion;
+    match console.keys.revoke(&holder, id, descendants, any, source).await {
         Ok(revoked) => {
             let others = revoked.iter().filter(|revoked| **revoked != id).count();
             Ok(redirect(&after_revocation(
@@ -93,6 +96,7 @@ pub(crate) async fn submit(
             )))
         }
         Err(RevokeKeyError::HolderGone | RevokeKeyError::NotFound) => Err(Refusal::NotFound),
+        Err(error @ RevokeKeyError::PreconditionFailed) => Err(StorageError::Defect(error.into()).into()),
         Err(RevokeKeyError::Storage(error)) => Err(error.into()),
     }
 }

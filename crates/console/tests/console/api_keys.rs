@@ -1,5 +1,5 @@
 use chrono::TimeDelta;
-use keyward_domain::api_key::{KeyDescription, KeyEdit};
+use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
@@ -55,9 +55,15 @@ async fn a_key_whose_creator_is_not_kept_any_more_was_not_created_in_the_console
     let through_parent = installation.caller(&parent).await.as_holder();
     installation.issue(&through_parent, "Child").await;
     let (keys, source) = (installation.keys(), RequestSource::default());
-    keys.revoke(&ada.as_holder(), parent.key.id, DescendantKeys::Keep, source)
-        .await
-        .unwrap();
+    keys.revoke(
+        &ada.as_holder(),
+        parent.key.id,
+        DescendantKeys::Keep,
+        KeyPrecondition::AnyVersion,
+        source,
+    )
+    .await
+    .unwrap();
     let later = installation.builder.clock.now() + TimeDelta::days(1);
     assert_eq!(installation.store.remove_dead_keys(later, 1).await.unwrap(), 1);
     let text = running.signed_in("ada").await.get(LIST).await.text();
@@ -76,9 +82,15 @@ async fn search_and_status_narrow_the_list_and_keep_each_other() {
     let old = installation.issue(&holder, "Old deploy").await;
     let source = RequestSource::default();
     let keys = installation.keys();
-    keys.revoke(&holder, old.key.id, DescendantKeys::Keep, source)
-        .await
-        .unwrap();
+    keys.revoke(
+        &holder,
+        old.key.id,
+        DescendantKeys::Keep,
+        KeyPrecondition::AnyVersion,
+        source,
+    )
+    .await
+    .unwrap();
     let browser = running.signed_in("ada").await;
     let names = async |query: &str| {
         let list = browser.get(&format!("{LIST}{query}")).await;
@@ -162,6 +174,7 @@ async fn a_key_that_a_key_revoked_says_which() {
             &through_first,
             key,
             DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
             RequestSource::default(),
         )
         .await
@@ -230,9 +243,15 @@ async fn script_in_any_text_stays_text() {
         description: Some(KeyDescription::parse(script).unwrap()),
     };
     let keys = installation.keys();
-    keys.edit(&holder, issued.key.id, edit, RequestSource::default())
-        .await
-        .unwrap();
+    keys.edit(
+        &holder,
+        issued.key.id,
+        edit,
+        KeyPrecondition::AnyVersion,
+        RequestSource::default(),
+    )
+    .await
+    .unwrap();
     let browser = running.signed_in("ada").await;
     let list = format!("/organizations/{}/settings/api-keys", organization.slug);
     let found = format!("{list}?{}", form(&[("search", script)]));

@@ -1,4 +1,4 @@
-use keyward_domain::api_key::ApiKey;
+use keyward_domain::api_key::{ApiKey, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::DescendantKeys;
@@ -27,7 +27,12 @@ async fn a_key_is_renamed_and_described_from_its_row_and_the_list_says_so() {
     let page = browser.get(&path).await;
     assert_eq!(page.status, 200);
     assert!(page.shows(" value=\"Deploy\"") && page.shows(key.hint.as_str()));
-    let fields = [("name", " Release "), ("description", "every\r\nnight")];
+    let seen = page.field("version");
+    let fields = [
+        ("version", seen),
+        ("name", " Release "),
+        ("description", "every\r\nnight"),
+    ];
     let answer = browser.post(&path, &fields).await;
     assert_eq!(
         (answer.status, answer.location()),
@@ -42,9 +47,15 @@ async fn a_key_is_renamed_and_described_from_its_row_and_the_list_says_so() {
     assert!(list.shows("<bdi>Release</bdi></span>") && list.shows("<bdi>every\nnight</bdi>"));
     assert!(browser.get(&path).await.shows("every\nnight</textarea>"));
     let events = running.installation.store.events().len();
-    browser
-        .post(&path, &[("name", "Release"), ("description", "every\nnight")])
-        .await;
+    for version in [seen, browser.get(&path).await.field("version")] {
+        let same = [
+            ("version", version),
+            ("name", "Release"),
+            ("description", "every\nnight"),
+        ];
+        let answer = browser.post(&path, &same).await;
+        assert_eq!(answer.status, 303, "also if the form is sent twice");
+    }
     assert_eq!(
         running.installation.store.events().len(),
         events,
@@ -57,10 +68,11 @@ async fn errors_stand_beside_their_fields_and_nothing_is_changed() {
     let (_running, browser, key) = ada_with_key().await;
     let path = edit_path(&key);
     let long = "d".repeat(501);
-    let page = browser
-        .post(&path, &[("name", " "), ("description", &long)])
-        .await;
+    let version = key.version().to_string();
+    let fields = [("version", &*version), ("name", " "), ("description", &long)];
+    let page = browser.post(&path, &fields).await;
     assert_eq!(page.status, 422);
+    assert_eq!(page.field("version"), version);
     let text = page.text();
     assert!(text.contains("Name must not be empty."), "{text}");
     assert!(
@@ -70,10 +82,62 @@ async fn errors_stand_beside_their_fields_and_nothing_is_changed() {
     assert!(page.shows("aria-describedby=\"name-error name-hint\" autofocus") && page.shows(&long));
     assert!(page.shows("<title>Error: Edit API key"));
     assert!(browser.get(&path).await.shows(" value=\"Deploy\""));
-    assert_eq!(
-        browser.post(&path, &[("name", "no description")]).await.status,
-        400
-    );
+    for incomplete in [
+        &[("version", &*version), ("name", "no description")][..],
+        &[("name", "no version"), ("description", "")],
+        &[("version", "x"), ("name", "no version"), ("description", "")],
+    ] {
+        assert_eq!(browser.post(&path, incomplete).await.status, 400);
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_was_changed_meanwhile_is_not_overwritten_unseen() {
+    let (running, browser, key) = ada_with_key().await;
+    let path = edit_path(&key);
+    let opened = browser.get(&path).await;
+    let seen = opened.field("version");
+    let elsewhere = [
+        ("version", seen),
+        ("name", "Release"),
+        ("description", "<every night>"),
+    ];
+    assert_eq!(browser.post(&path, &elsewhere).await.status, 303);
+    let events = running.installation.store.events();
+
+    let typed = [("version", seen), ("name", "Build"), ("description", "by hand")];
+    let page = browser.post(&path, &typed).await;
+    assert_eq!(page.status, 409);
+    let text = page.text();
+    for told in [
+        "your changes were not saved",
+        "Name nowRelease",
+        "Description now&#60;every night&#62;",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    assert!(page.shows("<title>Error: Edit API key") && page.shows("role=\"alert\""));
+    assert!(page.shows(" value=\"Build\"") && page.shows("by hand</textarea>"));
+    assert_eq!(running.installation.store.events(), events);
+
+    let again = [("version", page.field("version")), typed[1], typed[2]];
+    assert_eq!(browser.post(&path, &again).await.status, 303);
+    assert!(browser.get(&path).await.shows(" value=\"Build\""));
+}
+
+#[tokio::test]
+async fn errors_do_not_hide_that_a_key_was_changed_meanwhile() {
+    let (_running, browser, key) = ada_with_key().await;
+    let path = edit_path(&key);
+    let seen = key.version().to_string();
+    let send = async |version: &str, name: &str| {
+        let fields = [("version", version), ("name", name), ("description", "")];
+        browser.post(&path, &fields).await
+    };
+    let wrong = send(&seen, "").await;
+    send(&seen, "Release").await;
+    let corrected = send(wrong.field("version"), "Build").await;
+    assert_eq!(corrected.status, 409, "{}", corrected.text());
 }
 
 #[tokio::test]
@@ -84,9 +148,9 @@ async fn a_revoked_key_stays_as_it_was() {
         .post(&format!("{LIST}/{}/revoke", key.id), &[("confirm", "yes")])
         .await;
     let events = running.installation.store.events();
-    let answer = browser
-        .post(&path, &[("name", "Other"), ("description", "")])
-        .await;
+    let version = key.version().to_string();
+    let fields = [("version", &*version), ("name", "Other"), ("description", "")];
+    let answer = browser.post(&path, &fields).await;
     assert_eq!(answer.status, 409);
     for page in [answer, browser.get(&path).await] {
         assert!(page.text().contains("This key is revoked") && page.text().contains("Deploy"));
@@ -111,6 +175,7 @@ async fn another_members_key_is_as_unknown_as_one_that_never_was() {
         &grace.as_holder(),
         foreign.id,
         DescendantKeys::Keep,
+        KeyPrecondition::AnyVersion,
         RequestSource::default(),
     )
     .await
@@ -122,10 +187,9 @@ async fn another_members_key_is_as_unknown_as_one_that_never_was() {
         format!("{LIST}/{}x/edit", key.id),
     ] {
         assert_eq!(browser.get(&path).await.status, 404, "{path}");
-        let answer = browser
-            .post(&path, &[("name", "mine"), ("description", "")])
-            .await;
-        assert_eq!(answer.status, 404, "{path}");
+        let version = foreign.version().to_string();
+        let fields = [("version", &*version), ("name", "mine"), ("description", "")];
+        assert_eq!(browser.post(&path, &fields).await.status, 404, "{path}");
     }
     assert_eq!(running.installation.store.events(), before);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use keyward_domain::api_key::{KeyDescription, KeyEdit};
+use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::{DescendantKeys, KeyLimit};
@@ -59,6 +59,7 @@ async fn title_and_caption_say_which_keys_the_list_shows() {
         &holder,
         old.key.id,
         DescendantKeys::Keep,
+        KeyPrecondition::AnyVersion,
         RequestSource::default(),
     )
     .await
@@ -130,9 +131,15 @@ async fn a_long_description_is_whole_and_opens_without_script() {
             description: Some(KeyDescription::parse(&description).unwrap()),
         };
         let keys = installation.keys();
-        keys.edit(&holder, issued.key.id, edit, RequestSource::default())
-            .await
-            .unwrap();
+        keys.edit(
+            &holder,
+            issued.key.id,
+            edit,
+            KeyPrecondition::AnyVersion,
+            RequestSource::default(),
+        )
+        .await
+        .unwrap();
     }
     let list = running.signed_in("ada").await.get(LIST).await;
     assert_eq!(list.body.matches("<details class=\"description\">").count(), 1);

@@ -12,7 +12,7 @@ use chrono::TimeDelta;
 use futures_util::FutureExt;
 use keyward_domain::administration::OrganizationKeys;
 use keyward_domain::administration::ports::{MockOrganizationKeyStore, OrganizationKeyStore};
-use keyward_domain::api_key::LastUse;
+use keyward_domain::api_key::{KeyPrecondition, LastUse};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::IssuedKey;
@@ -72,9 +72,15 @@ impl Scene {
     async fn revoke(&self, issued: &IssuedKey) {
         let holder = self.bob.as_holder();
         let (keys, source) = (self.running.installation.keys(), RequestSource::default());
-        keys.revoke(&holder, issued.key.id, DescendantKeys::Keep, source)
-            .await
-            .unwrap();
+        keys.revoke(
+            &holder,
+            issued.key.id,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            source,
+        )
+        .await
+        .unwrap();
     }
 
     async fn forget_dead_keys(&self) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use keyward_domain::api_key::KeyPrecondition;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::IssuedKey;
@@ -59,9 +60,15 @@ impl Scene {
         let through_child = installation.caller(&child).await.as_holder();
         let (id, source) = (parent.key.id, RequestSource::default());
         let keys = installation.keys();
-        keys.revoke(&through_child, id, DescendantKeys::Keep, source)
-            .await
-            .unwrap();
+        keys.revoke(
+            &through_child,
+            id,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            source,
+        )
+        .await
+        .unwrap();
     }
 
     /// For each page that shows the keys of Grace.

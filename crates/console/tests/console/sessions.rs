@@ -168,6 +168,7 @@ async fn a_session_that_ends_while_its_form_is_on_the_way_changes_no_key() {
         let nonce = running.installation.keys().form_nonce().to_string();
         let body = form(&[
             ("nonce", &nonce),
+            ("version", &key.version().to_string()),
             ("name", "thief's"),
             ("description", ""),
             ("confirm", "yes"),

@@ -1,6 +1,6 @@
 //! Renaming a key, and describing it anew.
 
-use crate::api_key::{ApiKey, KeyEdit};
+use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition};
 use crate::audit::{Action, RequestSource, Subject};
 use crate::holder::Holder;
 use crate::id::ApiKeyId;
@@ -13,12 +13,13 @@ impl PersonalKeys {
     /// # Errors
     /// [`EditKeyError::HolderGone`] if the holder's membership ended or their key was revoked since they proved who they
     /// are; [`EditKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
-    /// [`EditKeyError::Revoked`] even if nothing would change.
+    /// [`EditKeyError::Revoked`] and [`EditKeyError::PreconditionFailed`] even if nothing would change.
     pub async fn edit(
         &self,
         holder: &Holder,
         id: ApiKeyId,
         edit: KeyEdit,
+        precondition: KeyPrecondition,
         source: RequestSource,
     ) -> Result<ApiKey, EditKeyError> {
         if !holder.reach().includes(id) {
@@ -27,6 +28,8 @@ impl PersonalKeys {
         let event = self
             .act(holder, source)
             .event(Action::EditApiKey, Subject::ApiKey(id));
-        self.keys.edit(holder.consumer().id, id, edit, event).await
+        self.keys
+            .edit(holder.consumer().id, id, edit, precondition, event)
+            .await
     }
 }

@@ -1,6 +1,6 @@
 //! Revoking a key.
 
-use crate::api_key::RevocationReason;
+use crate::api_key::{KeyPrecondition, RevocationReason};
 use crate::audit::RequestSource;
 use crate::holder::{Holder, KeyReach};
 use crate::id::ApiKeyId;
@@ -13,12 +13,14 @@ impl PersonalKeys {
     ///
     /// # Errors
     /// [`RevokeKeyError::HolderGone`] if the key that the holder acts through is accepted no more;
-    /// [`RevokeKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach).
+    /// [`RevokeKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
+    /// [`RevokeKeyError::PreconditionFailed`] only if there is something to revoke.
     pub async fn revoke(
         &self,
         holder: &Holder,
         id: ApiKeyId,
         descendants: DescendantKeys,
+        precondition: KeyPrecondition,
         source: RequestSource,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
         let descendants = match holder.reach() {
@@ -34,6 +36,7 @@ impl PersonalKeys {
                 id,
                 RevocationReason::Holder,
                 descendants,
+                precondition,
                 act,
             )
             .await

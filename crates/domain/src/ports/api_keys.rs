@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::api_key::{ApiKey, KeyEdit, RevocationReason};
+use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
 use crate::audit::{Act, AuditEvent};
 use crate::id::{ApiKeyId, ConsumerId};
 use crate::keys::FormNonce;
@@ -77,7 +77,8 @@ pub trait ApiKeys: Send + Sync {
     /// MUST check in this order, in the same transaction:
     /// 1. the consumer's membership is live and, if a key acts, that is a valid key of the same consumer; else
     ///    [`EditKeyError::HolderGone`];
-    /// 2. the key exists, within the reach of who acts, and is valid; else [`EditKeyError::NotFound`] or [`EditKeyError::Revoked`].
+    /// 2. the key exists, within the reach of who acts, and is valid; else [`EditKeyError::NotFound`] or [`EditKeyError::Revoked`];
+    /// 3. the key [meets](KeyPrecondition::is_met_by) the precondition; else [`EditKeyError::PreconditionFailed`].
     ///
     /// MUST NOT write the event if the edit changes nothing. Two concurrent edits MUST NOT undo each other's fields.
     async fn edit(
@@ -85,6 +86,7 @@ pub trait ApiKeys: Send + Sync {
         consumer: ConsumerId,
         id: ApiKeyId,
         edit: KeyEdit,
+        precondition: KeyPrecondition,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError>;
 
@@ -95,6 +97,10 @@ pub trait ApiKeys: Send + Sync {
     /// If a key acts, MUST check first that it still may, as said above; else [`RevokeKeyError::HolderGone`], or
     /// [`RevokeKeyError::NotFound`] for a key out of its reach. Whoever acts in person may revoke keys of a membership that
     /// has ended.
+    ///
+    /// Of the keys that it would revoke, MUST revoke none, and refuse with [`RevokeKeyError::PreconditionFailed`], unless the
+    /// key `id` itself [meets](KeyPrecondition::is_met_by) the precondition, in the same transaction. Where there are none, the
+    /// precondition does not matter: what was asked for is so already, as after a repeated request (RFC 9110 §13.1.1).
     ///
     /// The revocation's moment and actor are those of the act. A key that is revoked already keeps its first
     /// revocation. For each returned key, and no other, MUST write the event
@@ -107,6 +113,7 @@ pub trait ApiKeys: Send + Sync {
         id: ApiKeyId,
         reason: RevocationReason,
         descendants: DescendantKeys,
+        precondition: KeyPrecondition,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError>;
 }
@@ -252,6 +259,9 @@ pub enum EditKeyError {
     /// A revoked key stays as it was.
     #[error("the key is revoked")]
     Revoked,
+    /// Somebody changed the key: it is of none of the versions that the change is for.
+    #[error("the key is of another version")]
+    PreconditionFailed,
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -266,6 +276,9 @@ pub enum RevokeKeyError {
     /// The consumer has no such key.
     #[error("no such key")]
     NotFound,
+    /// Somebody changed the key: it is of none of the versions that the revocation is for.
+    #[error("the key is of another version")]
+    PreconditionFailed,
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyward_domain::access::{Authenticate, AuthenticateError};
-use keyward_domain::api_key::LastUse;
+use keyward_domain::api_key::{KeyPrecondition, LastUse};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
@@ -127,6 +127,7 @@ async fn revoke(installation: &TestInstallation, holder: &Holder, issued: &keywa
             holder,
             issued.key.id,
             DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
             RequestSource::default(),
         )
         .await

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::access::Credential;
-use keyward_domain::api_key::{ApiKey, KeyEdit, RevocationReason};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Act, Action, Actor, AuditEvent};
 use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
@@ -37,6 +37,8 @@ pub(crate) enum Fault {
     ChecksWhoActsBeforeTheTransaction,
     LooksForDescendantsBeforeTheTransaction,
     TakesPercentSignsForWildcards,
+    TakesEveryVersion,
+    ComparesVersionsBeforeTheTransaction,
     RemembersCredentials,
     ReadsTheThrottleBeforeTheTransaction,
     TakesFromTheBucketsBeforeAFullOne,
@@ -107,6 +109,26 @@ impl BrokenStore {
         ApiKey {
             can_manage_keys,
             ..key
+        }
+    }
+
+    /// What the sound store is told of versions: nothing, where the fault is to compare them too early or never.
+    async fn precondition(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        given: KeyPrecondition,
+    ) -> Result<Option<KeyPrecondition>, StorageError> {
+        match self.fault {
+            Fault::TakesEveryVersion => Ok(Some(KeyPrecondition::AnyVersion)),
+            Fault::ComparesVersionsBeforeTheTransaction => {
+                let key = ApiKeys::find(&self.sound, consumer, id).await?;
+                tokio::task::yield_now().await;
+                Ok(key
+                    .is_none_or(|key| given.is_met_by(&key))
+                    .then_some(KeyPrecondition::AnyVersion))
+            }
+            _ => Ok(Some(given)),
         }
     }
 
@@ -186,6 +208,7 @@ impl ApiKeys for BrokenStore {
         consumer: ConsumerId,
         id: ApiKeyId,
         edit: KeyEdit,
+        precondition: KeyPrecondition,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
         let actor = self.actor(consumer, event.actor).await?;
@@ -205,7 +228,12 @@ impl ApiKeys for BrokenStore {
         } else {
             edit
         };
-        let after = self.sound.edit(consumer, id, edit, event.clone()).await?;
+        let precondition = self
+            .precondition(consumer, id, precondition)
+            .await?
+            .ok_or(EditKeyError::PreconditionFailed)?;
+        let edited = self.sound.edit(consumer, id, edit, precondition, event.clone());
+        let after = edited.await?;
         if self.fault == Fault::TellsOfEditsThatChangeNothing && after == before {
             self.sound.record(event).await?;
         }
@@ -218,6 +246,7 @@ impl ApiKeys for BrokenStore {
         id: ApiKeyId,
         reason: RevocationReason,
         descendants: DescendantKeys,
+        precondition: KeyPrecondition,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
         let actor = self.actor(consumer, act.actor).await?;
@@ -226,7 +255,14 @@ impl ApiKeys for BrokenStore {
         let consumer = self.owner(consumer, id, Fault::RevokesAnyConsumersKey);
         if self.fault != Fault::LooksForDescendantsBeforeTheTransaction || descendants == DescendantKeys::Keep
         {
-            return self.sound.revoke(consumer, id, reason, descendants, act).await;
+            let precondition = self
+                .precondition(consumer, id, precondition)
+                .await?
+                .ok_or(RevokeKeyError::PreconditionFailed)?;
+            let revoked = self
+                .sound
+                .revoke(consumer, id, reason, descendants, precondition, act);
+            return revoked.await;
         }
         let mut targets = vec![id];
         let found = self.sound.valid_descendants(consumer, id).await?;
@@ -234,9 +270,14 @@ impl ApiKeys for BrokenStore {
         tokio::task::yield_now().await;
         let mut revoked = Vec::new();
         for target in targets {
-            let one = self
-                .sound
-                .revoke(consumer, target, reason, DescendantKeys::Keep, act.clone());
+            let one = self.sound.revoke(
+                consumer,
+                target,
+                reason,
+                DescendantKeys::Keep,
+                KeyPrecondition::AnyVersion,
+                act.clone(),
+            );
             revoked.extend(one.await?);
         }
         Ok(revoked)

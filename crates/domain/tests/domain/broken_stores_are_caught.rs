@@ -164,6 +164,49 @@ async fn a_revocation_that_misses_a_new_child_is_caught() {
 }
 
 #[tokio::test]
+async fn a_store_that_takes_every_version_is_caught() {
+    let fault = Fault::TakesEveryVersion;
+    assert_caught(
+        fault,
+        key_cases::of_two_edits_of_one_version_the_second_is_refused,
+    )
+    .await;
+    assert_caught(fault, key_cases::an_edit_may_name_several_versions_or_none).await;
+    assert_caught(fault, key_cases::a_revocation_of_another_version_revokes_nothing).await;
+    assert_caught(
+        fault,
+        key_cases::a_repeated_revocation_succeeds_whatever_the_version,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn versions_that_are_compared_before_the_transaction_are_caught() {
+    let fault = Fault::ComparesVersionsBeforeTheTransaction;
+    assert_caught(
+        fault,
+        key_cases::of_many_concurrent_edits_of_one_version_one_happens,
+    )
+    .await;
+    assert_caught(
+        fault,
+        key_cases::an_edit_and_a_revocation_of_one_version_do_not_both_happen,
+    )
+    .await;
+    // A key that is revoked already needs none.
+    assert_caught(
+        fault,
+        key_cases::a_repeated_revocation_succeeds_whatever_the_version,
+    )
+    .await;
+    assert_caught(
+        fault,
+        key_cases::who_acts_and_the_keys_state_are_told_before_its_version,
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn a_wildcard_in_a_search_is_caught() {
     assert_caught(
         Fault::TakesPercentSignsForWildcards,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyward_domain::api_key::{KeyDescription, KeyName, Origin};
+use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition, Origin};
 use keyward_domain::audit::{Action, Actor, Outcome, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
@@ -158,7 +158,13 @@ async fn a_holder_has_at_most_100_valid_keys() {
     let last = last.expect("100 keys").key.id;
     installation
         .keys()
-        .revoke(&holder, last, DescendantKeys::Keep, RequestSource::default())
+        .revoke(
+            &holder,
+            last,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            RequestSource::default(),
+        )
         .await
         .expect("revoked");
     issue(&installation.keys(), &holder, None)
@@ -194,6 +200,7 @@ async fn a_key_revoked_in_the_meantime_issues_nothing() {
             &ada.as_holder(),
             first.key.id,
             DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
             RequestSource::default(),
         )
         .await

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::access::AuthenticateError;
-use keyward_domain::api_key::{ApiKey, KeyEdit, KeyName};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition};
 use keyward_domain::audit::{Action, RequestSource};
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
@@ -126,7 +126,15 @@ impl World {
                         let id = self.keys[target].id;
                         let keys = self.installation.keys();
                         let source = RequestSource::default();
-                        let refused = keys.revoke(&holder, id, DescendantKeys::Revoke, source).await;
+                        let refused = keys
+                            .revoke(
+                                &holder,
+                                id,
+                                DescendantKeys::Revoke,
+                                KeyPrecondition::AnyVersion,
+                                source,
+                            )
+                            .await;
                         refused.expect_err("another holder's key");
                     }
                 }
@@ -223,7 +231,13 @@ impl World {
         let id = self.keys[key].id;
         let keys = self.installation.keys();
         let mut revoked = keys
-            .revoke(&holder, id, choice, RequestSource::default())
+            .revoke(
+                &holder,
+                id,
+                choice,
+                KeyPrecondition::AnyVersion,
+                RequestSource::default(),
+            )
             .await
             .expect("an own key");
         revoked.sort_unstable();
@@ -245,7 +259,16 @@ impl World {
         let holder = self.people[person].as_holder();
         let id = self.keys[key].id;
         let keys = self.installation.keys();
-        match keys.edit(&holder, id, edit, RequestSource::default()).await {
+        match keys
+            .edit(
+                &holder,
+                id,
+                edit,
+                KeyPrecondition::AnyVersion,
+                RequestSource::default(),
+            )
+            .await
+        {
             Ok(edited) => {
                 assert_eq!(self.keys[key].revoked_at, None, "a revoked key was edited");
                 assert_eq!(edited.name.as_str(), name);
@@ -253,7 +276,10 @@ impl World {
             }
             Err(EditKeyError::Revoked) => assert!(self.keys[key].revoked_at.is_some()),
             Err(EditKeyError::HolderGone) => assert!(self.gone[person]),
-            Err(error @ (EditKeyError::NotFound | EditKeyError::Storage(_))) => panic!("{error}"),
+            Err(
+                error
+                @ (EditKeyError::NotFound | EditKeyError::PreconditionFailed | EditKeyError::Storage(_)),
+            ) => panic!("{error}"),
         }
     }
 

@@ -1,7 +1,9 @@
 //! What holders do with the keys they have.
 
 use keyward_domain::access::AuthenticateError;
-use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName, KeyState, RevocationReason};
+use keyward_domain::api_key::{
+    KeyDescription, KeyEdit, KeyName, KeyPrecondition, KeyState, RevocationReason,
+};
 use keyward_domain::audit::{Action, Actor, RequestSource};
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
@@ -42,9 +44,25 @@ async fn another_holders_key_is_as_unknown_as_no_key() {
         for id in [hers.key.id, installation.builder.ids.next()] {
             let read = keys.read(stranger, id).await;
             assert!(matches!(read, Err(ReadKeyError::NotFound)), "{read:?}");
-            let edited = keys.edit(stranger, id, rename("stolen"), nowhere()).await;
+            let edited = keys
+                .edit(
+                    stranger,
+                    id,
+                    rename("stolen"),
+                    KeyPrecondition::AnyVersion,
+                    nowhere(),
+                )
+                .await;
             assert!(matches!(edited, Err(EditKeyError::NotFound)), "{edited:?}");
-            let revoked = keys.revoke(stranger, id, DescendantKeys::Revoke, nowhere()).await;
+            let revoked = keys
+                .revoke(
+                    stranger,
+                    id,
+                    DescendantKeys::Revoke,
+                    KeyPrecondition::AnyVersion,
+                    nowhere(),
+                )
+                .await;
             assert!(matches!(revoked, Err(RevokeKeyError::NotFound)), "{revoked:?}");
             let descendants = keys.valid_descendants(stranger, id).await;
             assert_eq!(descendants.expect("the store answers"), []);
@@ -72,14 +90,26 @@ async fn an_edit_changes_what_it_names_and_is_told_once() {
     };
     for _ in 0..2 {
         let edited = keys
-            .edit(&ada, issued.key.id, edit.clone(), nowhere())
+            .edit(
+                &ada,
+                issued.key.id,
+                edit.clone(),
+                KeyPrecondition::AnyVersion,
+                nowhere(),
+            )
             .await
             .expect("edited");
         assert_eq!(edited.name.as_str(), "after");
         assert_eq!(edited.description.as_str(), "why");
     }
     let unchanged = keys
-        .edit(&ada, issued.key.id, KeyEdit::default(), nowhere())
+        .edit(
+            &ada,
+            issued.key.id,
+            KeyEdit::default(),
+            KeyPrecondition::AnyVersion,
+            nowhere(),
+        )
         .await;
     assert_eq!(unchanged.expect("nothing to do").name.as_str(), "after");
 
@@ -96,10 +126,24 @@ async fn a_revoked_key_keeps_its_name() {
     let (installation, ada, _) = installation_with_ada_and_bob();
     let keys = installation.keys();
     let issued = installation.issue(&ada, "old").await;
-    keys.revoke(&ada, issued.key.id, DescendantKeys::Keep, nowhere())
-        .await
-        .expect("revoked");
-    let refused = keys.edit(&ada, issued.key.id, rename("new"), nowhere()).await;
+    keys.revoke(
+        &ada,
+        issued.key.id,
+        DescendantKeys::Keep,
+        KeyPrecondition::AnyVersion,
+        nowhere(),
+    )
+    .await
+    .expect("revoked");
+    let refused = keys
+        .edit(
+            &ada,
+            issued.key.id,
+            rename("new"),
+            KeyPrecondition::AnyVersion,
+            nowhere(),
+        )
+        .await;
 
     assert!(matches!(refused, Err(EditKeyError::Revoked)), "{refused:?}");
 }
@@ -111,7 +155,13 @@ async fn a_key_that_revokes_itself_says_so() {
     let itself = installation.caller(&issued).await.as_holder();
     let revoked = installation
         .keys()
-        .revoke(&itself, issued.key.id, DescendantKeys::Keep, nowhere())
+        .revoke(
+            &itself,
+            issued.key.id,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            nowhere(),
+        )
         .await;
     assert_eq!(revoked.expect("revoked"), [issued.key.id]);
 
@@ -148,16 +198,34 @@ async fn descendants_are_shown_before_they_are_revoked() {
     assert_eq!(shown, std::slice::from_ref(&child.key));
 
     let kept = keys
-        .revoke(&ada, root.key.id, DescendantKeys::Keep, nowhere())
+        .revoke(
+            &ada,
+            root.key.id,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            nowhere(),
+        )
         .await;
     assert_eq!(kept.expect("revoked"), [root.key.id]);
     installation.caller(&child).await;
     let gone = keys
-        .revoke(&ada, root.key.id, DescendantKeys::Revoke, nowhere())
+        .revoke(
+            &ada,
+            root.key.id,
+            DescendantKeys::Revoke,
+            KeyPrecondition::AnyVersion,
+            nowhere(),
+        )
         .await;
     assert_eq!(gone.expect("revoked"), [child.key.id]);
     let nothing_left = keys
-        .revoke(&ada, root.key.id, DescendantKeys::Revoke, nowhere())
+        .revoke(
+            &ada,
+            root.key.id,
+            DescendantKeys::Revoke,
+            KeyPrecondition::AnyVersion,
+            nowhere(),
+        )
         .await;
     assert_eq!(nothing_left.expect("revoked"), []);
 }
@@ -170,9 +238,15 @@ async fn a_list_shows_the_holders_keys_through_its_filter() {
     installation.issue(&ada, "deploy one").await;
     let old = installation.issue(&ada, "deploy two").await;
     installation.issue(&ada, "backup").await;
-    keys.revoke(&ada, old.key.id, DescendantKeys::Keep, nowhere())
-        .await
-        .expect("revoked");
+    keys.revoke(
+        &ada,
+        old.key.id,
+        DescendantKeys::Keep,
+        KeyPrecondition::AnyVersion,
+        nowhere(),
+    )
+    .await
+    .expect("revoked");
     let all = PageRequest {
         size: PageSize::DEFAULT,
         after: None,
@@ -210,11 +284,19 @@ async fn a_store_that_is_down_is_told_by_every_use_case() {
 
     assert!(matches!(keys.read(&ada, id).await, Err(ReadKeyError::Storage(_))));
     assert!(matches!(
-        keys.edit(&ada, id, rename("new"), nowhere()).await,
+        keys.edit(&ada, id, rename("new"), KeyPrecondition::AnyVersion, nowhere())
+            .await,
         Err(EditKeyError::Storage(_))
     ));
     assert!(matches!(
-        keys.revoke(&ada, id, DescendantKeys::Keep, nowhere()).await,
+        keys.revoke(
+            &ada,
+            id,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            nowhere()
+        )
+        .await,
         Err(RevokeKeyError::Storage(_))
     ));
     assert!(keys.list(&ada, KeyFilter::default(), all).await.is_err());

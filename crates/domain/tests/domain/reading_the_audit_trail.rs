@@ -1,6 +1,7 @@
 //! What an organization's owners see of what happened in it.
 
 use keyward_domain::administration::Authority;
+use keyward_domain::api_key::KeyPrecondition;
 use keyward_domain::audit::{Action, Actor, AuditEvent, RequestSource, Subject};
 use keyward_domain::id::{ApiKeyId, InvitationId};
 use keyward_domain::invitation::{Invitation, InvitationToken, Invitee};
@@ -294,7 +295,15 @@ fn authority(owner: &Member) -> Authority {
 async fn revoke(installation: &TestInstallation, ada: &Member, key: &keyward_domain::api_key::ApiKey) {
     let (holder, source) = (ada.as_holder(), RequestSource::default());
     let keys = installation.keys();
-    let revoked = keys.revoke(&holder, key.id, DescendantKeys::Keep, source).await;
+    let revoked = keys
+        .revoke(
+            &holder,
+            key.id,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            source,
+        )
+        .await;
     revoked.expect("revoked");
 }
 

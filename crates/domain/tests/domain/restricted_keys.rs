@@ -1,7 +1,7 @@
 //! What a key does that may not manage keys.
 
 use keyward_domain::access::AuthenticateError;
-use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName};
+use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName, KeyPrecondition};
 use keyward_domain::audit::{Action, RequestSource};
 use keyward_domain::holder::{Holder, KeyReach};
 use keyward_domain::id::ApiKeyId;
@@ -90,11 +90,15 @@ async fn to_a_restricted_key_every_other_key_is_unknown() {
             []
         );
         for edit in [KeyEdit::default(), rename("stolen")] {
-            let edited = keys.edit(&holder, id, edit, nowhere()).await;
+            let edited = keys
+                .edit(&holder, id, edit, KeyPrecondition::AnyVersion, nowhere())
+                .await;
             assert!(matches!(edited, Err(EditKeyError::NotFound)), "{edited:?}");
         }
         for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
-            let revoked = keys.revoke(&holder, id, descendants, nowhere()).await;
+            let revoked = keys
+                .revoke(&holder, id, descendants, KeyPrecondition::AnyVersion, nowhere())
+                .await;
             assert!(matches!(revoked, Err(RevokeKeyError::NotFound)), "{revoked:?}");
         }
         let descendants = keys.valid_descendants(&holder, id).await;
@@ -147,10 +151,20 @@ async fn a_restricted_key_reads_edits_and_revokes_itself() {
         assert_eq!(read, scene.restricted.key);
         assert!(!read.can_manage_keys);
         assert_eq!(keys.read_many(&holder, &[id]).await.expect("itself"), [read]);
-        let edited = keys.edit(&holder, id, rename("renamed"), nowhere()).await;
+        let edited = keys
+            .edit(
+                &holder,
+                id,
+                rename("renamed"),
+                KeyPrecondition::AnyVersion,
+                nowhere(),
+            )
+            .await;
         assert_eq!(edited.expect("itself").name.as_str(), "renamed");
         assert_eq!(keys.valid_descendants(&holder, id).await.expect("none"), []);
-        let revoked = keys.revoke(&holder, id, descendants, nowhere()).await;
+        let revoked = keys
+            .revoke(&holder, id, descendants, KeyPrecondition::AnyVersion, nowhere())
+            .await;
         assert_eq!(revoked.expect("itself"), [id]);
         let refused = scene
             .installation

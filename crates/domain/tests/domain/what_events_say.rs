@@ -5,7 +5,7 @@ use std::cell::Cell;
 use chrono::TimeDelta;
 use keyward_domain::administration::ports::KeySelection;
 use keyward_domain::administration::{Authority, InvitationDraft};
-use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName};
+use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName, KeyPrecondition};
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::id::OrganizationId;
@@ -394,9 +394,19 @@ async fn what_holders_do_with_their_keys_is_told_of_the_person_or_of_the_key() {
         let id = issued.expect("a key").key.id;
         let key = Subject::ApiKey(id);
         told((Action::CreateApiKey, key, None));
-        keys.edit(&holder, id, edit(), source()).await.expect("edited");
+        keys.edit(&holder, id, edit(), KeyPrecondition::AnyVersion, source())
+            .await
+            .expect("edited");
         told((Action::EditApiKey, key, None));
-        let revoked = keys.revoke(&holder, id, DescendantKeys::Keep, source()).await;
+        let revoked = keys
+            .revoke(
+                &holder,
+                id,
+                DescendantKeys::Keep,
+                KeyPrecondition::AnyVersion,
+                source(),
+            )
+            .await;
         revoked.expect("revoked");
         told((Action::RevokeApiKey, key, None));
     }

@@ -30,6 +30,7 @@ fn example(path: &str, parameter: &str) -> Option<Value> {
         "status" => json!("valid"),
         "search" => json!(resources::SEARCH),
         "descendants" => json!("keep"),
+        "If-Match" => json!("*"),
         _ => return None,
     })
 }

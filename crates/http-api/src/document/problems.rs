@@ -46,6 +46,8 @@ fn refer_to(responses: &mut Map<String, Value>, status: &str, name: &str) {
 fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
     let id = operation.get("operationId").and_then(Value::as_str);
     let has = |name: &str| operation.get(name).is_some();
+    let parameters = operation.get("parameters").and_then(Value::as_array);
+    let takes = |name: &str| parameters.is_some_and(|all| all.iter().any(|one| one["name"] == name));
     let mut codes: Vec<Code> = Code::ALL
         .into_iter()
         .filter(|code| match code {
@@ -63,6 +65,7 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
                 id == Some("createApiKey")
             }
             Code::KeyRevoked => id == Some("updateApiKey"),
+            Code::PreconditionFailed => takes("If-Match"),
             // A method that is not in the document has no operation; and no operation takes a form's nonce.
             Code::MethodNotAllowed | Code::AlreadyCreated => false,
         })

@@ -149,6 +149,7 @@ impl Problem {
             | Code::KeyTreeTooDeep
             | Code::KeyRevoked
             | Code::AlreadyCreated
+            | Code::PreconditionFailed
             | Code::BodyTooLarge
             | Code::UnsupportedMediaType
             | Code::InvalidFields

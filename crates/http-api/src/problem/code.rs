@@ -17,6 +17,7 @@ pub(crate) enum Code {
     KeyTreeTooDeep,
     KeyRevoked,
     AlreadyCreated,
+    PreconditionFailed,
     BodyTooLarge,
     UnsupportedMediaType,
     InvalidFields,
@@ -38,7 +39,7 @@ pub(crate) struct Facts {
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::MalformedRequest,
         Self::MalformedQuery,
         Self::CredentialsMissing,
@@ -51,6 +52,7 @@ impl Code {
         Self::KeyTreeTooDeep,
         Self::KeyRevoked,
         Self::AlreadyCreated,
+        Self::PreconditionFailed,
         Self::BodyTooLarge,
         Self::UnsupportedMediaType,
         Self::InvalidFields,
@@ -175,6 +177,15 @@ impl Code {
                 title: "Already created",
                 meaning: "The same request has created its key before. The token is not shown again.",
                 advice: "Look for the key in the list. If its token is lost, revoke it and create another.",
+            },
+            Self::PreconditionFailed => Facts {
+                word: "precondition_failed",
+                status: StatusCode::PRECONDITION_FAILED,
+                title: "Precondition failed",
+                meaning: "The key has been renamed or described anew since: none of the entity tags in the header \
+                          `If-Match` is its present one. Nothing was changed.",
+                advice: "Get the key, see what was changed, and decide again; if the change is still wanted, send it \
+                         with the `ETag` of that answer. A weak tag (`W/\"…\"`) never matches. The header is optional.",
             },
             Self::BodyTooLarge => Facts {
                 word: "body_too_large",

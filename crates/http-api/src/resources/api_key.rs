@@ -13,9 +13,10 @@ use super::representations::ApiKeyItem;
 use super::request_bodies::UpdateApiKeyRequest;
 use super::{PREFIX, Tag};
 use crate::authentication::Authenticated;
+use crate::entity_tag;
 use crate::json::Json;
 use crate::problem::{Code, Problem};
-use crate::request::{JsonBody, QueryNames, QueryParameter, QueryValue};
+use crate::request::{IfMatch, JsonBody, QueryNames, QueryParameter, QueryValue};
 use crate::request_id::Source;
 
 pub(crate) struct ApiKeyResource;
@@ -24,14 +25,24 @@ pub(crate) struct ApiKeyResource;
 pub(crate) enum GotKey {
     /// The key, without its token.
     #[oai(status = 200)]
-    Found(Json<ApiKeyItem>),
+    Found(
+        Json<ApiKeyItem>,
+        /// Names the version of the key's `name` and `description`, for `If-Match`.
+        #[oai(header = "ETag")]
+        String,
+    ),
 }
 
 #[derive(ApiResponse)]
 pub(crate) enum UpdatedKey {
     /// The key as it is now.
     #[oai(status = 200)]
-    Updated(Json<ApiKeyItem>),
+    Updated(
+        Json<ApiKeyItem>,
+        /// Names the version of the key's `name` and `description`, for `If-Match`.
+        #[oai(header = "ETag")]
+        String,
+    ),
 }
 
 #[derive(ApiResponse)]
@@ -59,19 +70,26 @@ impl ApiKeyResource {
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
         let key = keys.read(&holder, id).await.map_err(not_read)?;
-        Ok(GotKey::Found(Json(ApiKeyItem::new(&key, holder.consumer()))))
+        let item = Json(ApiKeyItem::new(&key, holder.consumer()));
+        Ok(GotKey::Found(item, entity_tag::of_key(&key)))
     }
 
     /// Rename or describe an API key
     ///
-    /// Changes the fields that are given. A revoked key cannot be changed.
+    /// Changes the fields that are given. A revoked key cannot be changed. With `If-Match`, a change that somebody else has
+    /// made meanwhile is not overwritten: the answer is 412.
     #[oai(path = "/user/api-keys/:id", method = "patch", operation_id = "updateApiKey")]
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn update(
         &self,
         authenticated: Authenticated,
         query: QueryNames,
         Data(keys): Data<&PersonalKeys>,
         source: Source,
+        /// The `ETag` of the key as it was last seen, or a list of such: the key is changed only if its present one is among
+        /// them. `*`, or no header, for any.
+        #[oai(name = "If-Match")]
+        precondition: IfMatch,
         edit: JsonBody<UpdateApiKeyRequest>,
         // After the body, so that an id that cannot be decoded is refused at the same point as one that does not exist.
         /// The key's `id`, or `current` for the calling key.
@@ -81,21 +99,21 @@ impl ApiKeyResource {
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
         let key = keys
-            .edit(&holder, id, edit.0, source.0)
+            .edit(&holder, id, edit.0, precondition.0, source.0)
             .await
             .map_err(not_edited)?;
-        Ok(UpdatedKey::Updated(Json(ApiKeyItem::new(
-            &key,
-            holder.consumer(),
-        ))))
+        let item = Json(ApiKeyItem::new(&key, holder.consumer()));
+        Ok(UpdatedKey::Updated(item, entity_tag::of_key(&key)))
     }
 
     /// Revoke an API key
     ///
     /// For good. Revoking a key that is revoked already succeeds, and the key keeps its first revocation. The keys that were
     /// created with the key stay valid unless `descendants=revoke` is given: that revokes all of them that are valid, also
-    /// if the key itself is revoked already. Any other query parameter is refused.
+    /// if the key itself is revoked already. Any other query parameter is refused. With `If-Match`, no key is revoked (412)
+    /// if this one was renamed or described anew meanwhile; where nothing is left to revoke, the header does not matter.
     #[oai(path = "/user/api-keys/:id", method = "delete", operation_id = "deleteApiKey")]
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn delete(
         &self,
         authenticated: Authenticated,
@@ -107,12 +125,16 @@ impl ApiKeyResource {
         /// `revoke` to revoke all keys that were created with this one, directly or not, as well; `keep` to leave them
         /// as they are.
         descendants: QueryParameter<DescendantKeys>,
+        /// The `ETag` of the key as it was last seen, or a list of such: keys are revoked only if its present one is among
+        /// them. `*`, or no header, for any.
+        #[oai(name = "If-Match")]
+        precondition: IfMatch,
     ) -> Result<DeletedKey, Problem> {
         query.only(&["descendants"])?;
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
         let descendants = descendants.0.unwrap_or(DescendantKeys::Keep);
-        keys.revoke(&holder, id, descendants, source.0)
+        keys.revoke(&holder, id, descendants, precondition.0, source.0)
             .await
             .map_err(not_revoked)?;
         Ok(DeletedKey::Deleted)
@@ -163,6 +185,7 @@ fn not_edited(error: EditKeyError) -> Problem {
         EditKeyError::HolderGone => Code::InvalidToken.into(),
         EditKeyError::NotFound => Problem::no_such_key(),
         EditKeyError::Revoked => Code::KeyRevoked.into(),
+        EditKeyError::PreconditionFailed => Code::PreconditionFailed.into(),
         EditKeyError::Storage(error) => error.into(),
     }
 }
@@ -171,6 +194,7 @@ fn not_revoked(error: RevokeKeyError) -> Problem {
     match error {
         RevokeKeyError::HolderGone => Code::InvalidToken.into(),
         RevokeKeyError::NotFound => Problem::no_such_key(),
+        RevokeKeyError::PreconditionFailed => Code::PreconditionFailed.into(),
         RevokeKeyError::Storage(error) => error.into(),
     }
 }

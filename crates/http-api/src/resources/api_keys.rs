@@ -13,6 +13,7 @@ use super::request_bodies::CreateApiKeyRequest;
 use super::{API_KEYS, PREFIX, Tag};
 use crate::authentication::Authenticated;
 use crate::base_url::BaseUrl;
+use crate::entity_tag;
 use crate::json::Json;
 use crate::problem::{Code, Problem};
 use crate::request::{JsonBody, QueryNames, QueryParameter};
@@ -28,6 +29,9 @@ pub(crate) enum CreatedKey {
         Json<CreatedApiKey>,
         /// The URL of the new key.
         #[oai(header = "Location")]
+        String,
+        /// Names the version of the key's `name` and `description`, for `If-Match`.
+        #[oai(header = "ETag")]
         String,
         /// `no-store`, as the answer shows a secret.
         #[oai(header = "Cache-Control")]
@@ -72,6 +76,7 @@ impl ApiKeysResource {
         Ok(CreatedKey::Created(
             Json(CreatedApiKey::new(&issued, holder.consumer())),
             base_url.link(format_args!("{API_KEYS}/{}", issued.key.id)),
+            entity_tag::of_key(&issued.key),
             "no-store".to_owned(),
         ))
     }

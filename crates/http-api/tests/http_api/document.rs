@@ -279,6 +279,7 @@ async fn examples_of_parameters_are_accepted_together_and_revoke_nothing() {
     let scene = Scene::new().await;
     for operation in operations() {
         let mut query = Vec::new();
+        let mut headers = Vec::new();
         let mut path = operation.template.to_owned();
         for parameter in operation.facts["parameters"].as_array().into_iter().flatten() {
             let name = parameter["name"].as_str().unwrap();
@@ -290,6 +291,7 @@ async fn examples_of_parameters_are_accepted_together_and_revoke_nothing() {
             match parameter["in"].as_str().unwrap() {
                 "path" => path = path.replace(&format!("{{{name}}}"), &text),
                 "query" => query.push(format!("{name}={text}")),
+                "header" => headers.push((name, text)),
                 other => panic!("{other}"),
             }
         }
@@ -298,6 +300,9 @@ async fn examples_of_parameters_are_accepted_together_and_revoke_nothing() {
             &format!("{path}?{}", query.join("&")),
             &scene.ada.token,
         );
+        for (name, text) in headers {
+            request = request.header(name, text);
+        }
         if let Some(body) = operation.example_body() {
             request = request.json(body);
         }

@@ -22,6 +22,7 @@ mod last_use;
 mod list_api_keys;
 mod list_projects;
 mod pages;
+mod preconditions;
 mod reference;
 mod restricted_keys;
 mod scene;

@@ -62,9 +62,9 @@ fn failing(error: fn() -> StorageError) -> MockApiKeys {
     keys.expect_list().returning(move |_, _, _| Err(error()));
     keys.expect_find().returning(move |_, _| Err(error()));
     keys.expect_edit()
-        .returning(move |_, _, _, _| Err(EditKeyError::Storage(error())));
+        .returning(move |_, _, _, _, _| Err(EditKeyError::Storage(error())));
     keys.expect_revoke()
-        .returning(move |_, _, _, _, _| Err(RevokeKeyError::Storage(error())));
+        .returning(move |_, _, _, _, _, _| Err(RevokeKeyError::Storage(error())));
     keys
 }
 
@@ -163,9 +163,9 @@ async fn a_holder_who_is_gone_is_not_accepted() {
     keys.expect_add()
         .returning(|_, _, _| Err(AddKeyError::HolderGone));
     keys.expect_edit()
-        .returning(|_, _, _, _| Err(EditKeyError::HolderGone));
+        .returning(|_, _, _, _, _| Err(EditKeyError::HolderGone));
     keys.expect_revoke()
-        .returning(|_, _, _, _, _| Err(RevokeKeyError::HolderGone));
+        .returning(|_, _, _, _, _, _| Err(RevokeKeyError::HolderGone));
     let (api, token) = api_over(keys).await;
     let current = format!("{API_KEYS}/current");
     for answer in [

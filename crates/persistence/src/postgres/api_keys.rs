@@ -14,7 +14,7 @@ pub(super) mod revoke;
 pub(super) mod row;
 
 use async_trait::async_trait;
-use keyward_domain::api_key::{ApiKey, KeyEdit, RevocationReason};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::page::{Page, PageRequest};
@@ -69,10 +69,13 @@ impl ApiKeys for PostgresStore {
         consumer: ConsumerId,
         id: ApiKeyId,
         edit: KeyEdit,
+        precondition: KeyPrecondition,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
-        self.change(move |connection| Box::pin(edit::edit(connection, consumer, id, edit, event)))
-            .await
+        self.change(move |connection| {
+            Box::pin(edit::edit(connection, consumer, id, edit, precondition, event))
+        })
+        .await
     }
 
     async fn revoke(
@@ -81,20 +84,36 @@ impl ApiKeys for PostgresStore {
         id: ApiKeyId,
         reason: RevocationReason,
         descendants: DescendantKeys,
+        precondition: KeyPrecondition,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
         let store = self.clone();
         // What was asked for happens even if the caller stops waiting, during the look too.
         let revoking = task::spawn(async move {
-            let acting_key = act.actor.api_key();
+            let (acting_key, look_precondition) = (act.actor.api_key(), precondition.clone());
             let looked = store.read(move |connection| {
-                Box::pin(revoke::look(connection, consumer, id, descendants, acting_key))
+                Box::pin(revoke::look(
+                    connection,
+                    consumer,
+                    id,
+                    descendants,
+                    look_precondition,
+                    acting_key,
+                ))
             });
             if let Some(answer) = looked.await?.answer() {
                 return answer;
             }
             let change = store.change(move |connection| {
-                Box::pin(revoke::revoke(connection, consumer, id, reason, descendants, act))
+                Box::pin(revoke::revoke(
+                    connection,
+                    consumer,
+                    id,
+                    reason,
+                    descendants,
+                    precondition,
+                    act,
+                ))
             });
             change.await
         });

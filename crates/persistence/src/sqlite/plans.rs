@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use diesel::prelude::{QueryableByName, RunQueryDsl};
 use diesel::sql_types::Text;
 use keyward_domain::administration::ports::{FamilySize, KeySelection, OrganizationKeyStore};
-use keyward_domain::api_key::RevocationReason;
+use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Actor;
 use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::ports::{ApiKeys, DescendantKeys};
@@ -98,7 +98,7 @@ async fn the_dead_keys_of_a_family_are_passed_over() {
     let revoked = owners.revoke(organization, selection(), first, reason, None, act());
     assert_eq!(revoked.await.unwrap(), [key]);
     let (reason, below) = (RevocationReason::Holder, DescendantKeys::Revoke);
-    let revoked = keys.revoke(consumer, key, reason, below, act());
+    let revoked = keys.revoke(consumer, key, reason, below, KeyPrecondition::AnyVersion, act());
     assert_eq!(revoked.await.unwrap().len(), 1);
 
     let statements: Vec<String> = std::mem::take(&mut *statements.lock().unwrap());

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use keyward_domain::administration::ports::OrganizationKeyStore;
-use keyward_domain::api_key::RevocationReason;
+use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Actor;
 use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId, SessionId, UserId};
 use keyward_domain::organization::Slug;
@@ -65,8 +65,8 @@ async fn ask_what_requests_ask(store: &SqliteStore) {
     SessionStore::seen(store, SessionId::from_uuid(Uuid::nil()), act.at)
         .await
         .unwrap();
-    let reason = RevocationReason::Holder;
-    let revoked = ApiKeys::revoke(store, consumer, key, reason, DescendantKeys::Keep, act);
+    let (reason, any) = (RevocationReason::Holder, KeyPrecondition::AnyVersion);
+    let revoked = ApiKeys::revoke(store, consumer, key, reason, DescendantKeys::Keep, any, act);
     assert_eq!(revoked.await.unwrap().len(), 1);
 }
 

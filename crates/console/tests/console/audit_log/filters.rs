@@ -1,6 +1,7 @@
 //! Looking for some of the events.
 
 use chrono::TimeDelta;
+use keyward_domain::api_key::KeyPrecondition;
 use keyward_domain::audit::{Action, RequestSource, Subject};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::membership::Role;
@@ -21,9 +22,15 @@ async fn filters_narrow_the_log_and_stay_in_the_form() {
     installation.issue(&grace.as_holder(), "Nightly").await;
     let (holder, source) = (ada.as_holder(), RequestSource::default());
     let keys = installation.keys();
-    keys.revoke(&holder, key, DescendantKeys::Keep, source)
-        .await
-        .unwrap();
+    keys.revoke(
+        &holder,
+        key,
+        DescendantKeys::Keep,
+        KeyPrecondition::AnyVersion,
+        source,
+    )
+    .await
+    .unwrap();
     let browser = running.signed_in("ada").await;
     let found = async |query: &str| {
         let page = browser.get(&format!("{LOG}?{query}")).await;

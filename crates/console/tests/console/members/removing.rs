@@ -1,7 +1,7 @@
 //! Removing members.
 
 use chrono::TimeDelta;
-use keyward_domain::api_key::LastUse;
+use keyward_domain::api_key::{KeyPrecondition, LastUse};
 use keyward_domain::clock::Clock;
 use keyward_domain::invitation::Invitation;
 use keyward_domain::keys::IssuedKey;
@@ -28,9 +28,15 @@ async fn before_a_removal_the_owner_sees_the_keys_with_their_families_that_stop(
     let keys = installation.keys();
     let keep = keyward_domain::ports::DescendantKeys::Keep;
     let source = keyward_domain::audit::RequestSource::default();
-    keys.revoke(&grace.as_holder(), revoked.key.id, keep, source)
-        .await
-        .unwrap();
+    keys.revoke(
+        &grace.as_holder(),
+        revoked.key.id,
+        keep,
+        KeyPrecondition::AnyVersion,
+        source,
+    )
+    .await
+    .unwrap();
     let page = browser.get(&remove_path(&grace)).await;
     assert_eq!(page.status, 200);
     let text = page.text();

@@ -1,5 +1,6 @@
 //! The page of a key: its family.
 
+use keyward_domain::api_key::KeyPrecondition;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::ports::DescendantKeys;
 
@@ -16,6 +17,7 @@ async fn a_key_is_in_its_own_tree_however_large_the_family_is() {
             &scene.bob.as_holder(),
             sibling.key.id,
             DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
             source,
         )
         .await

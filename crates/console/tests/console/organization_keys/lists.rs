@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use keyward_domain::administration::ports::KeySelection;
+use keyward_domain::api_key::KeyPrecondition;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::IssuedKey;
@@ -228,7 +229,9 @@ async fn a_key_that_another_created_or_revoked_names_it() {
     let through = scene.running.installation.caller(&parent).await.as_holder();
     let (keep, source) = (DescendantKeys::Keep, RequestSource::default());
     let keys = scene.running.installation.keys();
-    keys.revoke(&through, child.key.id, keep, source).await.unwrap();
+    keys.revoke(&through, child.key.id, keep, KeyPrecondition::AnyVersion, source)
+        .await
+        .unwrap();
     let link = format!(
         "<a href=\"{ALL}/{}\"><bdi>&#60;i&#62;Parent</bdi></a>",
         parent.key.id

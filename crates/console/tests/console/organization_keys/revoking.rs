@@ -1,6 +1,7 @@
 //! Revoking keys of others.
 
 use chrono::TimeDelta;
+use keyward_domain::api_key::KeyPrecondition;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::DescendantKeys;
@@ -346,9 +347,15 @@ async fn where_no_key_can_be_revoked_nothing_can_be_ticked() {
     assert!(scene.owner.get(ALL).await.shows("Revoke selected keys"));
     let (keep, source) = (DescendantKeys::Keep, RequestSource::default());
     let keys = scene.running.installation.keys();
-    keys.revoke(&scene.bob.as_holder(), key.key.id, keep, source)
-        .await
-        .unwrap();
+    keys.revoke(
+        &scene.bob.as_holder(),
+        key.key.id,
+        keep,
+        KeyPrecondition::AnyVersion,
+        source,
+    )
+    .await
+    .unwrap();
     let revoked = scene.owner.get(&format!("{ALL}?status=revoked")).await;
     assert!(revoked.shows("his") && !revoked.shows("Revoke selected keys") && !revoked.shows("checkbox"));
 }

@@ -30,6 +30,8 @@ impl Scene {
         let taken_back = id_before(&invitations, "/take-back");
         let session = id_before(&owner.get("/account").await, "/end\"");
         let (edited, selected) = (&self.key("Laptop").await, &self.key("Phone").await);
+        let edit = member.get(&format!("{SETTINGS}/api-keys/{edited}/edit")).await;
+        let version = edit.field("version");
         let (active, archived) = (&self.project("Notes").await, &self.archived_project().await);
         let grace = &self.grace.membership.id.to_string();
         let confirmed = [("confirm", "yes")];
@@ -83,7 +85,7 @@ impl Scene {
                 member,
                 &settings("api-keys/:id/edit"),
                 edited,
-                &[("name", "Server"), ("description", "")],
+                &[("version", version), ("name", "Server"), ("description", "")],
             ),
             form(member, &settings("api-keys/:id/revoke"), edited, &confirmed),
             form(

@@ -12,5 +12,6 @@ pub(super) mod key_right_cases;
 pub(super) mod line_cases;
 pub(super) mod list_key_cases;
 pub(super) mod membership_cases;
+pub(super) mod precondition_cases;
 pub(super) mod revoke_key_cases;
 pub(super) mod search_key_cases;

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::KeyStores;
-use crate::api_key::{ApiKey, Origin, RevocationReason};
+use crate::api_key::{ApiKey, KeyPrecondition, Origin, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::holder::{Holder, KeyReach};
@@ -230,6 +230,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
                 key.id,
                 RevocationReason::Holder,
                 descendants,
+                KeyPrecondition::AnyVersion,
                 self.act(member),
             )
             .await

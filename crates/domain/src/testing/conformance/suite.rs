@@ -106,6 +106,15 @@ super::suite_macros::suite! { $
             a_revocation_happens_in_full_even_if_the_caller_stops_waiting
             once_revoked_a_key_opens_nothing_and_has_no_more_children
         }
+        precondition_cases {
+            of_two_edits_of_one_version_the_second_is_refused
+            an_edit_may_name_several_versions_or_none
+            of_many_concurrent_edits_of_one_version_one_happens
+            a_revocation_of_another_version_revokes_nothing
+            a_repeated_revocation_succeeds_whatever_the_version
+            an_edit_and_a_revocation_of_one_version_do_not_both_happen
+            who_acts_and_the_keys_state_are_told_before_its_version
+        }
         concurrent_key_cases {
             of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added
             a_form_sent_many_times_at_once_creates_one_key

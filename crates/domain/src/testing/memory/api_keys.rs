@@ -3,7 +3,7 @@ use std::cmp::Reverse;
 use async_trait::async_trait;
 
 use super::{MemoryStore, State, StoredKey};
-use crate::api_key::{ApiKey, KeyEdit, Revocation, RevocationReason};
+use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationReason};
 use crate::audit::{Act, Action, AuditEvent, Subject};
 use crate::holder::KeyReach;
 use crate::id::{ApiKeyId, ConsumerId};
@@ -118,6 +118,7 @@ impl ApiKeys for MemoryStore {
         consumer: ConsumerId,
         id: ApiKeyId,
         edit: KeyEdit,
+        precondition: KeyPrecondition,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
         let mut state = self.state()?;
@@ -130,6 +131,9 @@ impl ApiKeys for MemoryStore {
         let key = state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)?;
         if !key.is_valid() {
             return Err(EditKeyError::Revoked);
+        }
+        if !precondition.is_met_by(key) {
+            return Err(EditKeyError::PreconditionFailed);
         }
         let mut edited = key.clone();
         if edited.apply(&edit) {
@@ -145,6 +149,7 @@ impl ApiKeys for MemoryStore {
         id: ApiKeyId,
         reason: RevocationReason,
         descendants: DescendantKeys,
+        precondition: KeyPrecondition,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
         let mut state = self.state()?;
@@ -157,12 +162,16 @@ impl ApiKeys for MemoryStore {
         if !reach.includes(id) {
             return Err(RevokeKeyError::NotFound);
         }
-        state.key_mut(consumer, id).ok_or(RevokeKeyError::NotFound)?;
+        let key = state.key_mut(consumer, id).ok_or(RevokeKeyError::NotFound)?;
+        let is_met = precondition.is_met_by(key);
         let mut targets = vec![id];
         if descendants == DescendantKeys::Revoke {
             targets.extend(state.descendants(consumer, id));
         }
         targets.retain(|target| state.key_mut(consumer, *target).is_some_and(|key| key.is_valid()));
+        if !targets.is_empty() && !is_met {
+            return Err(RevokeKeyError::PreconditionFailed);
+        }
         let tell = |target: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*target));
         state.write(targets.iter().map(tell).collect())?;
         for target in &targets {

@@ -6,7 +6,7 @@ use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::{OptionalExtension, QueryResult};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::api_key::{RevocationNote, RevocationReason};
+use keyward_domain::api_key::{KeyPrecondition, RevocationNote, RevocationReason};
 use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::holder::{lock_holder, reach_of_key};
 use super::lineage::valid_from;
+use super::read::find;
 use crate::abort::Abort;
 use crate::actor;
 use crate::looked::Looked;
@@ -26,6 +27,7 @@ pub(super) async fn revoke(
     id: ApiKeyId,
     reason: RevocationReason,
     descendants: DescendantKeys,
+    precondition: KeyPrecondition,
     act: Act,
 ) -> Result<Vec<ApiKeyId>, Abort<RevokeKeyError>> {
     // No child is born to any of these keys, and no other revocation comes between, until this one is committed. A
@@ -52,8 +54,15 @@ pub(super) async fn revoke(
         .for_no_key_update()
         .load(connection)
         .await?;
-    if valid.is_empty() && !key_exists(connection, consumer, id).await? {
-        return Err(Abort::Refused(RevokeKeyError::NotFound));
+    if valid.is_empty() {
+        return if key_exists(connection, consumer, id).await? {
+            Ok(Vec::new())
+        } else {
+            Err(Abort::Refused(RevokeKeyError::NotFound))
+        };
+    }
+    if !meets(connection, consumer, id, &precondition).await? {
+        return Err(Abort::Refused(RevokeKeyError::PreconditionFailed));
     }
     Ok(revoke_locked(connection, valid, reason, None, &act).await?)
 }
@@ -88,12 +97,14 @@ pub(in crate::postgres) async fn revoke_locked(
 }
 
 /// What can be told without a lock: that the key acts no more, that there is no such key, or that nothing valid is left to
-/// revoke. Each stays true for ever, since none is made below a key that is not valid.
+/// revoke. Each stays true for ever, since none is made below a key that is not valid. That the key does not meet the
+/// precondition was so at one moment of the request, which is all that it asks for.
 pub(super) async fn look(
     connection: &mut AsyncPgConnection,
     consumer: ConsumerId,
     id: ApiKeyId,
     descendants: DescendantKeys,
+    precondition: KeyPrecondition,
     acting_key: Option<ApiKeyId>,
 ) -> Result<Looked, Abort<Infallible>> {
     if let Some(key) = acting_key {
@@ -110,15 +121,36 @@ pub(super) async fn look(
         .get_result(connection)
         .await
         .optional()?;
-    Ok(match (is_valid, descendants) {
-        (None, _) => Looked::NotFound,
-        (Some(true), _) => Looked::SomethingToRevoke,
-        (Some(false), DescendantKeys::Keep) => Looked::NothingToRevoke,
+    let is_something_valid = match (is_valid, descendants) {
+        (None, _) => return Ok(Looked::NotFound),
+        (Some(true), _) => true,
+        (Some(false), DescendantKeys::Keep) => false,
         (Some(false), DescendantKeys::Revoke) => {
             let valid = valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()]).await?;
-            Looked::at_valid(valid.len())
+            !valid.is_empty()
         }
+    };
+    Ok(if !is_something_valid {
+        Looked::NothingToRevoke
+    } else if meets(connection, consumer, id, &precondition).await? {
+        Looked::SomethingToRevoke
+    } else {
+        Looked::PreconditionFailed
     })
+}
+
+/// Whether a key that exists meets a precondition. It is read only if that matters.
+async fn meets<E>(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+    precondition: &KeyPrecondition,
+) -> Result<bool, Abort<E>> {
+    if *precondition == KeyPrecondition::AnyVersion {
+        return Ok(true);
+    }
+    let key = find(connection, consumer, id).await.map_err(Abort::widen)?;
+    Ok(key.is_some_and(|key| precondition.is_met_by(&key)))
 }
 
 async fn key_exists(

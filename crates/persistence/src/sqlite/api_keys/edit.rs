@@ -2,7 +2,7 @@
 
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
-use keyward_domain::api_key::{ApiKey, KeyEdit};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::EditKeyError;
@@ -19,6 +19,7 @@ pub(super) fn edit(
     consumer: ConsumerId,
     id: ApiKeyId,
     edit: KeyEdit,
+    precondition: KeyPrecondition,
     event: AuditEvent,
 ) -> Result<ApiKey, Abort<EditKeyError>> {
     // Nobody else writes meanwhile, so what is written back below undoes nothing.
@@ -37,6 +38,9 @@ pub(super) fn edit(
     let mut key = ApiKey::try_from(row)?;
     if !key.is_valid() {
         return Err(Abort::Refused(EditKeyError::Revoked));
+    }
+    if !precondition.is_met_by(&key) {
+        return Err(Abort::Refused(EditKeyError::PreconditionFailed));
     }
     if key.apply(&edit) {
         diesel::update(

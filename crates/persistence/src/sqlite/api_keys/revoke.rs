@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
 use diesel::{OptionalExtension, QueryResult};
-use keyward_domain::api_key::{RevocationNote, RevocationReason};
+use keyward_domain::api_key::{KeyPrecondition, RevocationNote, RevocationReason};
 use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError};
@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::holder::reach_of_holder;
 use super::lineage::valid_from;
+use super::read::find;
 use crate::abort::Abort;
 use crate::actor;
 use crate::looked::Looked;
@@ -27,6 +28,7 @@ pub(super) fn revoke(
     id: ApiKeyId,
     reason: RevocationReason,
     descendants: DescendantKeys,
+    precondition: KeyPrecondition,
     act: Act,
 ) -> Result<Vec<ApiKeyId>, Abort<RevokeKeyError>> {
     // A membership that has ended is no obstacle to whoever acts in person: its keys can still be revoked.
@@ -50,8 +52,15 @@ pub(super) fn revoke(
         .order(api_keys::id)
         .select(api_keys::id)
         .load(connection)?;
-    if valid.is_empty() && !key_exists(connection, consumer, id)? {
-        return Err(Abort::Refused(RevokeKeyError::NotFound));
+    if valid.is_empty() {
+        return if key_exists(connection, consumer, id)? {
+            Ok(Vec::new())
+        } else {
+            Err(Abort::Refused(RevokeKeyError::NotFound))
+        };
+    }
+    if !meets(connection, consumer, id, &precondition)? {
+        return Err(Abort::Refused(RevokeKeyError::PreconditionFailed));
     }
     Ok(revoke_valid(connection, &valid, reason, None, &act)?)
 }
@@ -88,12 +97,14 @@ pub(in crate::sqlite) fn revoke_valid(
 }
 
 /// What can be told without the write lock: that the key acts no more, that there is no such key, or that nothing valid is
-/// left to revoke. Each stays true for ever, since none is made below a key that is not valid.
+/// left to revoke. Each stays true for ever, since none is made below a key that is not valid. That the key does not meet
+/// the precondition was so at one moment of the request, which is all that it asks for.
 pub(super) fn look(
     connection: &mut SqliteConnection,
     consumer: ConsumerId,
     id: ApiKeyId,
     descendants: DescendantKeys,
+    precondition: KeyPrecondition,
     acting_key: Option<ApiKeyId>,
 ) -> Result<Looked, Abort<Infallible>> {
     if acting_key.is_some() {
@@ -103,22 +114,42 @@ pub(super) fn look(
             None => return Ok(Looked::HolderGone),
         }
     }
-    let consumer = StoredId(consumer.as_uuid());
     let is_valid: Option<bool> = api_keys::table
-        .filter(api_keys::consumer_id.eq(consumer))
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
         .filter(api_keys::id.eq(StoredId(id.as_uuid())))
         .select(api_keys::revoked_at.is_null())
         .get_result(connection)
         .optional()?;
-    Ok(match (is_valid, descendants) {
-        (None, _) => Looked::NotFound,
-        (Some(true), _) => Looked::SomethingToRevoke,
-        (Some(false), DescendantKeys::Keep) => Looked::NothingToRevoke,
+    let is_something_valid = match (is_valid, descendants) {
+        (None, _) => return Ok(Looked::NotFound),
+        (Some(true), _) => true,
+        (Some(false), DescendantKeys::Keep) => false,
         (Some(false), DescendantKeys::Revoke) => {
-            let valid = valid_from(connection, &[consumer], &[id.as_uuid()])?;
-            Looked::at_valid(valid.len())
+            let valid = valid_from(connection, &[StoredId(consumer.as_uuid())], &[id.as_uuid()])?;
+            !valid.is_empty()
         }
+    };
+    Ok(if !is_something_valid {
+        Looked::NothingToRevoke
+    } else if meets(connection, consumer, id, &precondition)? {
+        Looked::SomethingToRevoke
+    } else {
+        Looked::PreconditionFailed
     })
+}
+
+/// Whether a key that exists meets a precondition. It is read only if that matters.
+fn meets<E>(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+    precondition: &KeyPrecondition,
+) -> Result<bool, Abort<E>> {
+    if *precondition == KeyPrecondition::AnyVersion {
+        return Ok(true);
+    }
+    let key = find(connection, consumer, id).map_err(Abort::widen)?;
+    Ok(key.is_some_and(|key| precondition.is_met_by(&key)))
 }
 
 fn key_exists(

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::KeySelection;
-use keyward_domain::api_key::{KeyEdit, KeyName, RevocationNote};
+use keyward_domain::api_key::{KeyEdit, KeyName, KeyPrecondition, RevocationNote};
 use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::KeyDraft;
@@ -284,15 +284,28 @@ impl Scene {
                     name: Some(KeyName::parse("renamed").expect("a name")),
                     description: None,
                 };
-                keys.edit(&holder, self.key, edit, source).await?;
+                keys.edit(&holder, self.key, edit, KeyPrecondition::AnyVersion, source)
+                    .await?;
             }
             Change::RevokeKey => {
-                keys.revoke(&holder, self.key, DescendantKeys::Keep, source)
-                    .await?;
+                keys.revoke(
+                    &holder,
+                    self.key,
+                    DescendantKeys::Keep,
+                    KeyPrecondition::AnyVersion,
+                    source,
+                )
+                .await?;
             }
             Change::RevokeKeyWithDescendants => {
-                keys.revoke(&holder, self.key, DescendantKeys::Revoke, source)
-                    .await?;
+                keys.revoke(
+                    &holder,
+                    self.key,
+                    DescendantKeys::Revoke,
+                    KeyPrecondition::AnyVersion,
+                    source,
+                )
+                .await?;
             }
             Change::RevokeKeysAsOwner => {
                 let selection = KeySelection::Keys {

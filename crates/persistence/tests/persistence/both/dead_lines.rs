@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use keyward_domain::administration::ports::{FamilySize, KeySelection, OrganizationKeyStore};
-use keyward_domain::api_key::RevocationReason;
+use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::{ApiKeys, DescendantKeys};
 use uuid::Uuid;
@@ -182,12 +182,18 @@ async fn a_key_that_makes_no_difference_is_revoked_without_the_lock(database: Da
     let consumer = scene.bob.membership.id;
     let lock = scene.database.lock_changes_of(consumer.as_uuid()).await;
     for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
-        for (key, is_known) in [(dead, true), (unknown, false)] {
+        let stale = || KeyPrecondition::OneOf(Vec::new());
+        for (key, precondition, expected) in [
+            (dead, KeyPrecondition::AnyVersion, "Ok([])"),
+            (dead, stale(), "Ok([])"),
+            (unknown, KeyPrecondition::AnyVersion, "Err(NotFound)"),
+            (unknown, stale(), "Err(NotFound)"),
+            (scene.key, stale(), "Err(PreconditionFailed)"),
+        ] {
             let act = scene.make.act_of(&scene.bob.as_holder());
-            let reason = RevocationReason::Holder;
-            let revoked =
-                ApiKeys::revoke(&*scene.database.store, consumer, key, reason, descendants, act).await;
-            assert_eq!(revoked.ok(), is_known.then(Vec::new));
+            let (store, reason) = (&*scene.database.store, RevocationReason::Holder);
+            let revoked = ApiKeys::revoke(store, consumer, key, reason, descendants, precondition, act).await;
+            assert_eq!(format!("{revoked:?}"), expected);
         }
     }
     drop(lock);

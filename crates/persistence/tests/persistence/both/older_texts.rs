@@ -3,7 +3,7 @@
 use keyward_domain::administration::ports::{
     MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore, ProjectFilter, ProjectStore,
 };
-use keyward_domain::api_key::{KeyEdit, KeyName};
+use keyward_domain::api_key::{KeyEdit, KeyName, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
@@ -90,7 +90,13 @@ async fn a_key_with_a_name_refused_today_can_be_renamed(database: Database) {
     let edited = scene
         .use_cases
         .keys
-        .edit(&scene.bob.as_holder(), scene.key, edit, RequestSource::default())
+        .edit(
+            &scene.bob.as_holder(),
+            scene.key,
+            edit,
+            KeyPrecondition::AnyVersion,
+            RequestSource::default(),
+        )
         .await;
     assert_eq!(edited.expect("the key").name.as_str(), "newer");
 }

@@ -8,7 +8,7 @@ use keyward_domain::administration::{
     AuditTrail, Authority, InvitationDraft, Invitations, IssuedInvitation, Members, OrganizationKeys,
     Organizations, Projects,
 };
-use keyward_domain::api_key::{KeyDescription, KeyName, Origin};
+use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition, Origin};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
@@ -207,7 +207,15 @@ impl Scene {
     pub(crate) async fn revoke_all(&self, key: ApiKeyId) -> Vec<ApiKeyId> {
         let (holder, source) = (self.bob.as_holder(), RequestSource::default());
         let keys = &self.use_cases.keys;
-        let revoked = keys.revoke(&holder, key, DescendantKeys::Revoke, source).await;
+        let revoked = keys
+            .revoke(
+                &holder,
+                key,
+                DescendantKeys::Revoke,
+                KeyPrecondition::AnyVersion,
+                source,
+            )
+            .await;
         revoked.expect("revoked keys")
     }
 

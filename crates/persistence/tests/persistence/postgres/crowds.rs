@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, join_all};
 use keyward_domain::administration::ports::{EndMembershipError, MemberStore};
-use keyward_domain::api_key::RevocationReason;
+use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Actor;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::{AddKeyError, ApiKeys, DescendantKeys, KeyLimit, RevokeKeyError};
@@ -88,7 +88,16 @@ async fn fifty_revocations_of_one_key_all_succeed_and_write_one_event() {
             let act = fixture.act();
             change(move |store| async move {
                 let (reason, descendants) = (RevocationReason::Holder, DescendantKeys::Revoke);
-                store.revoke(consumer, id, reason, descendants, act).await
+                store
+                    .revoke(
+                        consumer,
+                        id,
+                        reason,
+                        descendants,
+                        KeyPrecondition::AnyVersion,
+                        act,
+                    )
+                    .await
             })
         })
         .collect();
@@ -120,7 +129,16 @@ async fn no_key_is_born_to_a_parent_that_is_being_revoked() {
     let act = fixture.act();
     let revocation = change(move |store| async move {
         let (reason, descendants) = (RevocationReason::Holder, DescendantKeys::Revoke);
-        let revoked = store.revoke(consumer, id, reason, descendants, act).await;
+        let revoked = store
+            .revoke(
+                consumer,
+                id,
+                reason,
+                descendants,
+                KeyPrecondition::AnyVersion,
+                act,
+            )
+            .await;
         assert!(revoked.is_ok(), "{revoked:?}");
     });
     changes.insert(20, revocation);

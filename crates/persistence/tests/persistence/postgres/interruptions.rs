@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use keyward_domain::api_key::RevocationReason;
+use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, Credentials, DescendantKeys, RevokeKeyError, StorageError,
 };
@@ -238,6 +238,7 @@ async fn a_change_that_does_not_come_to_its_commit_in_time_is_withdrawn() {
             id,
             RevocationReason::Holder,
             DescendantKeys::Revoke,
+            KeyPrecondition::AnyVersion,
             fixture.act(),
         )
         .await;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use keyward_domain::api_key::{Origin, RevocationReason};
+use keyward_domain::api_key::{KeyPrecondition, Origin, RevocationReason};
 use keyward_domain::membership::Member;
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::{ApiKeys, DescendantKeys, Memberships};
@@ -42,7 +42,16 @@ async fn work_until_killed(store: SqliteStore, seed: u64) {
         if number.is_multiple_of(2) {
             let (reason, descendants) = (RevocationReason::Holder, DescendantKeys::Revoke);
             let act = make.act_of(&holder);
-            let revoked = store.revoke(consumer, id, reason, descendants, act).await;
+            let revoked = store
+                .revoke(
+                    consumer,
+                    id,
+                    reason,
+                    descendants,
+                    KeyPrecondition::AnyVersion,
+                    act,
+                )
+                .await;
             for key in revoked.expect("revoked") {
                 say(format_args!("revoked {key}"));
             }

@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
-use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName, LastUse, RevocationNote, RevocationReason};
+use keyward_domain::api_key::{
+    KeyDescription, KeyEdit, KeyName, KeyPrecondition, LastUse, RevocationNote, RevocationReason,
+};
 use keyward_domain::audit::{Act, Actor, RequestSource};
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
@@ -61,7 +63,14 @@ impl Telling<'_> {
         };
         let (holder, id) = (self.holder(by).await?, self.key(name)?.key.id);
         let keys = self.past.use_cases.keys(KeyLimit::default());
-        keys.edit(&holder, id, edit, self.source(by.name())).await?;
+        keys.edit(
+            &holder,
+            id,
+            edit,
+            KeyPrecondition::AnyVersion,
+            self.source(by.name()),
+        )
+        .await?;
         Ok(())
     }
 
@@ -73,8 +82,14 @@ impl Telling<'_> {
     ) -> Result<(), FillError> {
         let (holder, id) = (self.holder(by).await?, self.key(name)?.key.id);
         let keys = self.past.use_cases.keys(KeyLimit::default());
-        keys.revoke(&holder, id, descendants, self.source(by.name()))
-            .await?;
+        keys.revoke(
+            &holder,
+            id,
+            descendants,
+            KeyPrecondition::AnyVersion,
+            self.source(by.name()),
+        )
+        .await?;
         Ok(())
     }
 

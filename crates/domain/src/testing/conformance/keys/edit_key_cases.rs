@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use super::super::KeyStores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
-use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
+use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName, KeyPrecondition};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
@@ -43,7 +43,13 @@ pub async fn an_edit_writes_its_event(stores: KeyStores) {
     scene
         .stores
         .api_keys
-        .edit(ada.membership.id, key.id, name("after"), event.clone())
+        .edit(
+            ada.membership.id,
+            key.id,
+            name("after"),
+            KeyPrecondition::AnyVersion,
+            event.clone(),
+        )
         .await
         .expect("edited");
 
@@ -75,7 +81,13 @@ pub async fn an_edit_whose_event_cannot_be_written_does_not_happen(stores: KeySt
     let edited = scene
         .stores
         .api_keys
-        .edit(ada.membership.id, key.id, name("after"), event)
+        .edit(
+            ada.membership.id,
+            key.id,
+            name("after"),
+            KeyPrecondition::AnyVersion,
+            event,
+        )
         .await;
 
     assert!(matches!(edited, Err(EditKeyError::Storage(_))), "{edited:?}");
@@ -86,12 +98,13 @@ pub async fn an_edit_happens_in_full_even_if_the_caller_stops_waiting(stores: Ke
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let event = event_of(&scene, &ada, key.id);
-    abandon(
-        scene
-            .stores
-            .api_keys
-            .edit(ada.membership.id, key.id, name("after"), event),
-    )
+    abandon(scene.stores.api_keys.edit(
+        ada.membership.id,
+        key.id,
+        name("after"),
+        KeyPrecondition::AnyVersion,
+        event,
+    ))
     .await;
 
     eventually("the abandoned edit happens", async || {
@@ -223,6 +236,12 @@ async fn edit_as(
     scene
         .stores
         .api_keys
-        .edit(member.membership.id, id, change, event)
+        .edit(
+            member.membership.id,
+            id,
+            change,
+            KeyPrecondition::AnyVersion,
+            event,
+        )
         .await
 }

@@ -2,7 +2,7 @@
 
 use super::super::KeyStores;
 use super::super::scene::{AMPLE, Scene};
-use crate::api_key::{ApiKey, KeyEdit, KeyName, RevocationReason};
+use crate::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, RevocationReason};
 use crate::audit::{Action, Actor, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
@@ -185,7 +185,7 @@ async fn edit(
     scene
         .stores
         .api_keys
-        .edit(member.membership.id, id, edit, event)
+        .edit(member.membership.id, id, edit, KeyPrecondition::AnyVersion, event)
         .await
 }
 
@@ -201,6 +201,13 @@ async fn revoke(
     scene
         .stores
         .api_keys
-        .revoke(member.membership.id, id, reason, descendants, act)
+        .revoke(
+            member.membership.id,
+            id,
+            reason,
+            descendants,
+            KeyPrecondition::AnyVersion,
+            act,
+        )
         .await
 }

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::super::KeyStores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::{AMPLE, Scene};
-use crate::api_key::{ApiKey, Revocation, RevocationReason};
+use crate::api_key::{ApiKey, KeyPrecondition, Revocation, RevocationReason};
 use crate::audit::{Act, Action, Actor, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
@@ -320,7 +320,14 @@ async fn revoke(
     scene
         .stores
         .api_keys
-        .revoke(member.membership.id, id, reason, descendants, act)
+        .revoke(
+            member.membership.id,
+            id,
+            reason,
+            descendants,
+            KeyPrecondition::AnyVersion,
+            act,
+        )
         .await
 }
 

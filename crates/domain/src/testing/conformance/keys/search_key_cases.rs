@@ -2,7 +2,7 @@
 
 use super::super::KeyStores;
 use super::super::scene::{AMPLE, Scene};
-use crate::api_key::{KeyDescription, KeyEdit, KeyName};
+use crate::api_key::{KeyDescription, KeyEdit, KeyName, KeyPrecondition};
 use crate::audit::{Action, Subject};
 use crate::membership::Member;
 use crate::page::{PageRequest, PageSize};
@@ -115,7 +115,13 @@ pub async fn a_search_follows_edits(stores: KeyStores) {
     scene
         .stores
         .api_keys
-        .edit(ada.membership.id, key.id, edit, event)
+        .edit(
+            ada.membership.id,
+            key.id,
+            edit,
+            KeyPrecondition::AnyVersion,
+            event,
+        )
         .await
         .expect("the key is edited");
 

@@ -1,0 +1,184 @@
+//! Versions of a key, so that nobody overwrites a change that they have not seen.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use super::ApiKey;
+
+/// What people may change of a key, in short: it is another after each edit that changes something, and the same again
+/// where an edit was undone. What happens to a key by itself, such as its last use, does not count.
+///
+/// 128 bits of SHA-256. Versions are only ever compared with those of the same key, whose holder alone could search for two
+/// texts with one version.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyVersion(u128);
+
+/// A text that is not a version of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a version of a key: expected 32 hexadecimal digits")]
+pub struct InvalidKeyVersion;
+
+impl KeyVersion {
+    const DIGITS: usize = 32;
+
+    /// Reads what [`Display`](fmt::Display) wrote, and nothing else.
+    ///
+    /// # Errors
+    /// The text is not 32 hexadecimal digits, in lower case.
+    pub fn parse(text: &str) -> Result<Self, InvalidKeyVersion> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() != Self::DIGITS || !text.bytes().all(is_digit) {
+            return Err(InvalidKeyVersion);
+        }
+        u128::from_str_radix(text, 16)
+            .map(Self)
+            .map_err(|_| InvalidKeyVersion)
+    }
+}
+
+impl fmt::Display for KeyVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for KeyVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyVersion({self})")
+    }
+}
+
+impl ApiKey {
+    /// The version of what people may change: its name and its description.
+    #[must_use]
+    pub fn version(&self) -> KeyVersion {
+        let (name, description) = (self.name.as_str(), self.description.as_str());
+        let mut hash = Sha256::new();
+        // A length first, so that no text can move from one field to the next unnoticed.
+        for text in [name, description] {
+            hash.update((text.len() as u64).to_be_bytes());
+            hash.update(text);
+        }
+        let digest = hash.finalize();
+        let half = digest.iter().take(size_of::<u128>());
+        KeyVersion(half.fold(0, |number, byte| (number << 8) | u128::from(*byte)))
+    }
+}
+
+/// Of which version a key must be, so that a change may happen to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyPrecondition {
+    /// Whichever it is.
+    AnyVersion,
+    /// One of these; none at all if there are none.
+    OneOf(Vec<KeyVersion>),
+}
+
+impl KeyPrecondition {
+    /// Whether a change may happen to the key as it is.
+    #[must_use]
+    pub fn is_met_by(&self, key: &ApiKey) -> bool {
+        match self {
+            Self::AnyVersion => true,
+            Self::OneOf(versions) => versions.contains(&key.version()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InvalidKeyVersion, KeyPrecondition, KeyVersion};
+    use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
+    use crate::clock::Clock;
+    use crate::membership::Role;
+    use crate::testing::TestInstallation;
+
+    fn key(name: &str, description: &str) -> ApiKey {
+        let installation = TestInstallation::new();
+        let organization = installation.organization("Acme");
+        let ada = installation.member(&organization, "ada", Role::Owner);
+        let (new, _) = installation.builder.new_key(&ada.as_holder(), name);
+        ApiKey {
+            description: KeyDescription::parse(description).unwrap(),
+            ..new.key
+        }
+    }
+
+    #[test]
+    fn a_version_is_the_first_half_of_a_digest_of_name_and_description() {
+        // printf '\0\0\0\0\0\0\0\6Deploy\0\0\0\0\0\0\0\7nightly' | sha256sum
+        let version = key("Deploy", "nightly").version().to_string();
+        assert_eq!(version, "a85f06c3320ac4983205ff79d02766bd");
+        assert_eq!(KeyVersion::parse(&version).unwrap().to_string(), version);
+    }
+
+    #[test]
+    fn every_edit_that_changes_something_changes_the_version() {
+        let mut key = key("Deploy", "nightly");
+        let first = key.version();
+        let edits = [
+            (Some("Deplo"), Some("ynightly")),
+            (Some("Deploy"), Some("")),
+            (None, Some("n")),
+            (Some("deploy"), Some("nightly")),
+        ];
+        let mut seen = vec![first];
+        for (name, description) in edits {
+            let edit = KeyEdit {
+                name: name.map(|name| KeyName::parse(name).unwrap()),
+                description: description.map(|text| KeyDescription::parse(text).unwrap()),
+            };
+            assert!(key.apply(&edit));
+            assert!(!seen.contains(&key.version()), "{edit:?}");
+            seen.push(key.version());
+        }
+        let back = KeyEdit {
+            name: Some(KeyName::parse("Deploy").unwrap()),
+            description: None,
+        };
+        assert!(key.apply(&back));
+        assert_eq!(key.version(), first);
+    }
+
+    #[test]
+    fn what_happens_to_a_key_by_itself_leaves_its_version() {
+        let installation = TestInstallation::new();
+        let before = key("Deploy", "");
+        let used = ApiKey {
+            last_use: Some(crate::api_key::LastUse {
+                at: installation.builder.clock.now(),
+                from: None,
+            }),
+            ..before.clone()
+        };
+        assert_eq!(used.version(), before.version());
+    }
+
+    #[test]
+    fn a_precondition_is_met_by_any_version_that_it_names() {
+        let (key, other) = (key("Deploy", ""), key("Other", ""));
+        let one_of = |versions: &[KeyVersion]| KeyPrecondition::OneOf(versions.to_vec());
+        assert!(KeyPrecondition::AnyVersion.is_met_by(&key));
+        assert!(one_of(&[key.version()]).is_met_by(&key));
+        assert!(one_of(&[other.version(), key.version()]).is_met_by(&key));
+        assert!(!one_of(&[other.version()]).is_met_by(&key));
+        assert!(!one_of(&[]).is_met_by(&key));
+    }
+
+    #[test]
+    fn only_32_hexadecimal_digits_in_lower_case_are_a_version() {
+        for text in ["", "0", "G", "A", "+", "é"] {
+            let text = format!("{}{text}", "0".repeat(32 - text.len()));
+            let expected = match text.trim_start_matches('0') {
+                "" => Ok(text.clone()),
+                _ => Err(InvalidKeyVersion),
+            };
+            let read = KeyVersion::parse(&text).map(|version| version.to_string());
+            assert_eq!(read, expected, "{text:?}");
+        }
+        for digits in [31, 33] {
+            assert_eq!(KeyVersion::parse(&"0".repeat(digits)), Err(InvalidKeyVersion));
+        }
+    }
+}
