@@ -1,5 +1,6 @@
 //! `POST /api/v1/user/api-keys`
 
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::KeyLimit;
 use keyward_domain::token::Token;
@@ -100,6 +101,25 @@ async fn the_key_limit_is_a_conflict() {
         problem["detail"],
         "At most 2 valid keys are allowed: revoke one first."
     );
+}
+
+#[tokio::test]
+async fn the_end_of_a_line_of_keys_creates_none() {
+    let scene = Scene::new().await;
+    let mut tokens = vec![scene.ada.token.clone()];
+    for number in 2..=ApiKey::MAX_LINE {
+        let calling = tokens.last().unwrap();
+        let key = scene.create(calling, &format!("key {number}")).await;
+        tokens.push(key["key"].as_str().unwrap().to_owned());
+    }
+    let last = tokens.last().unwrap();
+    let create = async || scene.api.post(API_KEYS, last, &json!({"name": "one more"})).await;
+    let problem = create().await.refusal(409, "key_tree_too_deep");
+    assert!(problem["detail"].as_str().unwrap().contains("32"), "{problem}");
+
+    let earlier = format!("{API_KEYS}/current");
+    scene.api.delete(&earlier, &tokens[1]).await.ok(204);
+    create().await.ok(201);
 }
 
 #[tokio::test]
