@@ -1,0 +1,107 @@
+//! What fails while somebody signs in.
+
+use std::sync::Arc;
+
+use keyward_domain::audit::{Action, Actor, Outcome, Subject};
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::password::{HashingError, MockPasswordHasher, Password};
+use keyward_domain::sign_in::ports::{MockLimitedAuditLog, MockSessionStore, StartSessionError};
+use keyward_domain::sign_in::signing_in::{SignInError, SignInPorts};
+use keyward_domain::testing::{PlainHasher, TestInstallation};
+
+use super::{attempt, guess, installation_with_ada, is_signed_in, logs, ports, sign_in, source, with_ports};
+
+#[tokio::test]
+async fn a_password_that_is_replaced_while_it_is_checked_is_a_wrong_one() {
+    let (installation, ada) = installation_with_ada();
+    let mut sessions = MockSessionStore::new();
+    sessions
+        .expect_start()
+        .once()
+        .withf(|new, _| {
+            new.verified_against == PlainHasher::hash_of(&Password::attempt(TestInstallation::PASSWORD))
+        })
+        .returning(|_, _| Err(StartSessionError::PasswordReplaced));
+    let ports = SignInPorts {
+        sessions: Arc::new(sessions),
+        ..ports(&installation)
+    };
+    let refused = with_ports(&installation.builder, ports)
+        .sign_in(attempt("ada", TestInstallation::PASSWORD))
+        .await;
+
+    assert!(
+        matches!(refused, Err(SignInError::WrongCredentials)),
+        "{refused:?}"
+    );
+    let events = installation.store.events();
+    assert_eq!(logs(&events), [None, Some(ada.organization.id)]);
+    for event in events {
+        assert_eq!(event.action, Action::SignIn);
+        assert_eq!(event.outcome, Outcome::Refused);
+        assert_eq!(event.actor, Actor::Anonymous);
+        assert_eq!(event.subject, Subject::User(ada.user.id));
+        assert_eq!(event.source, source());
+    }
+}
+
+#[tokio::test]
+async fn a_busy_hasher_is_no_refusal() {
+    for username in ["ada", "nobody"] {
+        let (installation, _) = installation_with_ada();
+        let mut hasher = MockPasswordHasher::new();
+        hasher.expect_verify().returning(|_, _| Err(HashingError::Busy));
+        hasher
+            .expect_verify_nothing()
+            .returning(|_| Err(HashingError::Busy));
+        let ports = SignInPorts {
+            hasher: Arc::new(hasher),
+            ..ports(&installation)
+        };
+        let answer = with_ports(&installation.builder, ports)
+            .sign_in(attempt(username, TestInstallation::PASSWORD))
+            .await;
+        assert!(
+            matches!(answer, Err(SignInError::Hashing(HashingError::Busy))),
+            "{answer:?}"
+        );
+        assert!(installation.store.events().is_empty());
+        guess(&installation, 10, || attempt(username, "guess")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_cannot_be_written_is_an_error_of_the_store() {
+    let (installation, _) = installation_with_ada();
+    let mut audit_log = MockLimitedAuditLog::new();
+    audit_log
+        .expect_record_within()
+        .once()
+        .returning(|_, _, _| Err(StorageError::Unavailable("down".into())));
+    let ports = SignInPorts {
+        audit_log: Arc::new(audit_log),
+        ..ports(&installation)
+    };
+    let answer = with_ports(&installation.builder, ports)
+        .sign_in(attempt("ada", "wrong password"))
+        .await;
+
+    assert!(
+        matches!(answer, Err(SignInError::Storage(StorageError::Unavailable(_)))),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_store_that_is_down_signs_nobody_in_or_out() {
+    let (installation, _) = installation_with_ada();
+    let token = sign_in(&installation).await;
+    installation.store.go_down();
+    let attempt = attempt("ada", TestInstallation::PASSWORD);
+    let refused = installation.sign_in().sign_in(attempt).await;
+    assert!(matches!(refused, Err(SignInError::Storage(_))), "{refused:?}");
+    assert!(installation.sign_in().signed_in(&token).await.is_err());
+    installation.store.come_back();
+
+    assert!(is_signed_in(&installation, &token).await);
+}
