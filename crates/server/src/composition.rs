@@ -180,7 +180,8 @@ impl Composition {
         AuditTrail::new(self.store.clone(), self.store.clone(), clock, ids)
     }
 
-    fn own_account(&self) -> OwnAccount {
+    /// One's own account.
+    pub(crate) fn own_account(&self) -> OwnAccount {
         let (clock, ids) = self.clock_and_ids();
         let ports = OwnAccountPorts {
             accounts: self.store.clone(),
@@ -233,7 +234,8 @@ impl Composition {
         (Arc::clone(&self.sources.clock), Arc::clone(&self.sources.ids))
     }
 
-    fn sign_in(&self) -> SignIn {
+    /// Signing in.
+    pub(crate) fn sign_in(&self) -> SignIn {
         let Sources { clock, random, ids } = self.sources.clone();
         let ports = SignInPorts {
             accounts: self.store.clone(),

@@ -7,8 +7,8 @@ use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use keyward_domain::access::AuthenticateError;
 use keyward_domain::administration::RevocationStopped;
 use keyward_domain::administration::ports::{
-    AddInvitationError, AddProjectError, ChangeProjectError, ChangeProjectMembersError, ChangeRoleError,
-    EndMembershipError, RevokeInvitationError, RevokeKeysError,
+    AddInvitationError, AddProjectError, ChangeOrganizationError, ChangeProjectError,
+    ChangeProjectMembersError, ChangeRoleError, EndMembershipError, RevokeInvitationError, RevokeKeysError,
 };
 use keyward_domain::id::IdGenerator;
 use keyward_domain::keys::{EditKeyError, IssueKeyError, RevokeKeyError};
@@ -16,8 +16,10 @@ use keyward_domain::organization::{OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::CreateOrganizationError;
 use keyward_domain::sign_in::joining::{JoinAsNewcomerError, JoinAsUserError};
+use keyward_domain::sign_in::own_account::ChangeOwnPasswordError;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices};
+use keyward_domain::sign_in::signing_in::SignInError;
 use keyward_domain::text::TextError;
 use keyward_domain::token::Token;
 use keyward_domain::user::{DisplayName, InvalidUsername, Username};
@@ -60,6 +62,12 @@ pub(crate) enum FillError {
     TakeBack(#[from] RevokeInvitationError),
     #[error(transparent)]
     ChangeRole(#[from] ChangeRoleError),
+    #[error(transparent)]
+    ChangeOrganization(#[from] ChangeOrganizationError),
+    #[error(transparent)]
+    SignIn(#[from] SignInError),
+    #[error(transparent)]
+    ChangePassword(#[from] ChangeOwnPasswordError),
     #[error(transparent)]
     EndMembership(#[from] EndMembershipError),
     #[error(transparent)]

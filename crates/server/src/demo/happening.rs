@@ -41,6 +41,12 @@ pub(super) enum Happening {
     MakesOwner(&'static str),
     /// The owner makes another owner a plain member.
     MakesMember(&'static str),
+    /// The owner chooses whether new keys may manage keys if nobody asks for either.
+    ChoosesForNewKeys(bool),
+    /// A member signs in, wants to change their password, and mistypes the one they have.
+    MistypesPassword(&'static str),
+    /// A stranger guesses at a member's password until they are stopped.
+    IsGuessedAt(&'static str),
     /// The owner invites somebody who does not come.
     Invites(&'static str),
     /// The owner takes an invitation back.

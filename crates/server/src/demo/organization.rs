@@ -1,8 +1,8 @@
 //! The made-up organization: who came, what they work on, and what is over. Its keys are in [`super::keys`].
 
 use super::happening::Happening::{
-    Archives, Enters, ExportsAuditLog, Invites, Joins, Leaves, LeavesProject, MakesMember, MakesOwner,
-    Removes, Renames, Restores, Starts, TakesBack,
+    Archives, ChoosesForNewKeys, Enters, ExportsAuditLog, Invites, IsGuessedAt, Joins, Leaves, LeavesProject,
+    MakesMember, MakesOwner, MistypesPassword, Removes, Renames, Restores, Starts, TakesBack,
 };
 use super::happening::{History, Moment, Person, at, person};
 
@@ -56,6 +56,8 @@ pub(super) const HISTORY: &History = &[
     (at(110, 13, 15), MakesMember("ingrid")),
     (at(108, 15, 30), Joins(person("karin", "Karin Voorbeeld"))),
     (at(107, 9, 25), Starts(STATIONS, &["karin", "georgios", "ada"])),
+    (at(97, 9, 40), ChoosesForNewKeys(false)),
+    (at(96, 16, 30), ChoosesForNewKeys(true)),
     (at(95, 9, 0), Archives(CONVEYOR)),
     (at(93, 12, 30), Leaves("bjoern")),
     (at(88, 11, 40), Joins(person("leila", "Leïla Exemple"))),
@@ -71,7 +73,9 @@ pub(super) const HISTORY: &History = &[
     (at(38, 16, 5), Enters(SATELLITES, "mateus")),
     (at(36, 11, 20), Renames(STATIONS, CHARGING)),
     (at(30, 9, 30), LeavesProject(TELEMETRY, "dmitri")),
+    (at(27, 8, 50), MistypesPassword("kenji")),
     (at(24, 14, 10), Invites("Petra, who was at the job fair")),
+    (at(12, 3, 25), IsGuessedAt("omar")),
     (at(11, 9, 45), Enters(WAREHOUSE, "quentin")),
     (at(9, 10, 55), Joins(person("rosa", "Rosa Prøve"))),
     (at(8, 9, 30), Starts(BOARD, &[])),

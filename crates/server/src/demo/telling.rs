@@ -1,5 +1,6 @@
 //! Telling a history: what each [`Happening`] does.
 
+mod accounts;
 mod keys;
 mod people;
 mod projects;
@@ -71,6 +72,9 @@ impl<'a> Telling<'a> {
             Happening::Removes(username) => self.remove(username).await,
             Happening::MakesOwner(username) => self.change_role(username, Role::Owner).await,
             Happening::MakesMember(username) => self.change_role(username, Role::Member).await,
+            Happening::ChoosesForNewKeys(manage_keys) => self.choose_for_new_keys(manage_keys).await,
+            Happening::MistypesPassword(username) => self.mistype_password(username).await,
+            Happening::IsGuessedAt(username) => self.guess_at(username).await,
             Happening::Invites(invitee) => self.invite(invitee).await.map(drop),
             Happening::TakesBack(invitee) => self.take_back(invitee).await,
             Happening::Creates(by, ref key) => self.create(by, key).await,

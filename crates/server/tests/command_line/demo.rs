@@ -232,20 +232,9 @@ fn every_filter_finds_something_in_the_audit_log() {
         .filter(|word| !word.is_empty())
         .collect();
     assert_eq!(actions.len(), 26, "{actions:?}");
-    // Nobody attacks the made-up organization, and its keys are as they are by default.
-    let never_done = [
-        "organization.enable_default_key_management",
-        "organization.disable_default_key_management",
-        "user.change_password",
-        "user.limit_attempts",
-    ];
     for action in actions {
         let found = read(&format!("{log}?action={action}"));
-        assert_eq!(
-            found.contains("<tbody"),
-            !never_done.contains(&action),
-            "{action}"
-        );
+        assert!(found.contains("<tbody"), "{action} was never done");
     }
     for who in ["ada", "ingrid", "administrator:"] {
         let found = read(&format!("{log}?who={who}"));

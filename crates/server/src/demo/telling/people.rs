@@ -1,4 +1,4 @@
-//! Who belongs.
+//! Who belongs, and what holds for all.
 
 use keyward_domain::administration::InvitationDraft;
 use keyward_domain::invitation::{InvitationToken, Invitee};
@@ -57,6 +57,15 @@ impl Telling<'_> {
         let authority = self.authority().await?;
         let invitations = self.past.use_cases.invitations();
         invitations.revoke(&authority, id, self.owners_source()).await?;
+        Ok(())
+    }
+
+    pub(super) async fn choose_for_new_keys(&self, manage_keys: bool) -> Result<(), FillError> {
+        let authority = self.authority().await?;
+        let organizations = self.past.use_cases.organizations();
+        organizations
+            .choose_for_new_keys(&authority, manage_keys, self.owners_source())
+            .await?;
         Ok(())
     }
 
