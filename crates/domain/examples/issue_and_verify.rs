@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // A request comes with that token. Its key may create more keys.
     let caller = authenticate.caller(first.token.expose(), None).await?;
-    println!("it acts as {}", caller.consumer.username);
+    println!("it acts as {}", caller.consumer().username);
     let second = keys
         .issue(
             &caller.as_holder(),

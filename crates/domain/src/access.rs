@@ -14,11 +14,16 @@ use crate::ports::{Credentials, StorageError};
 use crate::recent_uses::RecentUses;
 use crate::token::Token;
 
-/// Everything that decides about one token, as storage knew it at one moment.
+/// Everything that decides about one token, as storage knew it at one moment. It proves nothing by itself: only
+/// [`Authenticate`] makes a [`Caller`] of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credential {
-    /// The key and whom it acts as.
-    pub caller: Caller,
+    /// The key.
+    pub api_key: CallingKey,
+    /// The identity it acts as.
+    pub consumer: Consumer,
+    /// The consumer's organization.
+    pub organization: CallerOrganization,
     /// When the key was revoked, if it was.
     pub revoked_at: Option<DateTime<Utc>>,
     /// When the consumer's membership ended, if it did.
@@ -31,17 +36,32 @@ impl Credential {
     pub const fn is_accepted(&self) -> bool {
         self.revoked_at.is_none() && self.membership_ended_at.is_none()
     }
+
+    /// Who sends the token, if it is accepted.
+    fn into_caller(self) -> Option<Caller> {
+        self.is_accepted().then_some(Caller {
+            api_key: self.api_key,
+            consumer: self.consumer,
+            organization: self.organization,
+        })
+    }
 }
 
-/// A key that sends a request, and whom it acts as.
+/// A key that sends a request, and whom it acts as. It was accepted: [`Authenticate::caller`] is the only way to one.
+///
+/// ```compile_fail,E0451
+/// use keyward_domain::access::{Caller, Credential};
+///
+/// fn forged(credential: Credential) -> Caller {
+///     let Credential { api_key, consumer, organization, .. } = credential;
+///     Caller { api_key, consumer, organization }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The key.
-    pub api_key: CallingKey,
-    /// The identity it acts as.
-    pub consumer: Consumer,
-    /// The consumer's organization.
-    pub organization: CallerOrganization,
+    api_key: CallingKey,
+    consumer: Consumer,
+    organization: CallerOrganization,
 }
 
 /// What every answer may say about the key of its request.
@@ -67,6 +87,24 @@ pub struct CallerOrganization {
 }
 
 impl Caller {
+    /// The key.
+    #[must_use]
+    pub const fn api_key(&self) -> CallingKey {
+        self.api_key
+    }
+
+    /// The identity it acts as.
+    #[must_use]
+    pub const fn consumer(&self) -> &Consumer {
+        &self.consumer
+    }
+
+    /// The consumer's organization.
+    #[must_use]
+    pub const fn organization(&self) -> &CallerOrganization {
+        &self.organization
+    }
+
     /// The caller as holder of its consumer's keys, acting through the key of this request.
     #[must_use]
     pub fn as_holder(&self) -> Holder {
@@ -125,13 +163,12 @@ impl Authenticate {
         let digest = Token::parse(token)
             .map_err(|_| AuthenticateError::InvalidToken)?
             .digest();
-        match self.credentials.find(&digest).await? {
-            Some(credential) if credential.is_accepted() => {
-                self.note_use(credential.caller.api_key, from);
-                Ok(credential.caller)
-            }
-            Some(_) | None => Err(AuthenticateError::InvalidToken),
-        }
+        let credential = self.credentials.find(&digest).await?;
+        let caller = credential
+            .and_then(Credential::into_caller)
+            .ok_or(AuthenticateError::InvalidToken)?;
+        self.note_use(caller.api_key, from);
+        Ok(caller)
     }
 
     fn note_use(&self, key: CallingKey, from: Option<IpAddr>) {

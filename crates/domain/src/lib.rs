@@ -48,7 +48,7 @@
 //!     .await?;
 //!
 //! let caller = installation.authenticate().caller(issued.token.expose(), None).await?;
-//! assert_eq!(caller.consumer.username.as_str(), "ada");
+//! assert_eq!(caller.consumer().username.as_str(), "ada");
 //! # Ok(())
 //! # }
 //! ```

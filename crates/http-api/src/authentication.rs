@@ -62,7 +62,7 @@ impl<'a> ApiExtractor<'a> for Authenticated {
             .ok_or_else(|| Problem::internal("the endpoint was built without Authenticate"))?;
         match authenticate.caller(token, client_address(request)).await {
             Ok(caller) => {
-                Span::current().record("key_id", field::display(caller.api_key.id));
+                Span::current().record("key_id", field::display(caller.api_key().id));
                 Ok(Self(caller))
             }
             Err(AuthenticateError::InvalidToken) => Err(Problem::from(Code::InvalidToken).into()),

@@ -1,7 +1,7 @@
 //! The hot path: what decides about one token.
 
 use async_trait::async_trait;
-use keyward_domain::access::{Caller, CallerOrganization, CallingKey, Credential};
+use keyward_domain::access::{CallerOrganization, CallingKey, Credential};
 use keyward_domain::holder::Consumer;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{Credentials, StorageError};
@@ -31,22 +31,20 @@ impl Credentials for FileStore {
             let user = directory::user(transaction, membership.user_id)?;
             let organization = directory::organization(transaction, membership.organization_id)?;
             Ok(Some(Credential {
-                caller: Caller {
-                    api_key: CallingKey {
-                        id: key.id,
-                        created_at: key.created_at,
-                        can_manage_keys: key.can_manage_keys,
-                    },
-                    consumer: Consumer {
-                        id: consumer,
-                        user_id: user.id,
-                        username: user.username,
-                    },
-                    organization: CallerOrganization {
-                        id: organization.id,
-                        slug: organization.slug,
-                        name: organization.name,
-                    },
+                api_key: CallingKey {
+                    id: key.id,
+                    created_at: key.created_at,
+                    can_manage_keys: key.can_manage_keys,
+                },
+                consumer: Consumer {
+                    id: consumer,
+                    user_id: user.id,
+                    username: user.username,
+                },
+                organization: CallerOrganization {
+                    id: organization.id,
+                    slug: organization.slug,
+                    name: organization.name,
                 },
                 revoked_at: key.revocation.map(|revocation| revocation.at),
                 membership_ended_at: membership.ended_at,

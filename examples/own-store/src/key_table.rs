@@ -152,7 +152,10 @@ fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<Api
             at: row.moment("revocation.at", at)?,
             by: row.actor("revocation.by", by)?,
             reason: row.known("revocation.reason", RevocationReason::from_word(reason))?,
-            note: row.valid("revocation.note", note.map(RevocationNote::from_storage).transpose())?,
+            note: row.valid(
+                "revocation.note",
+                note.map(RevocationNote::from_storage).transpose(),
+            )?,
         })
     });
     Ok(ApiKey {

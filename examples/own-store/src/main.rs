@@ -70,7 +70,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let caller = authenticate.caller(issued.token.expose(), None).await?;
     println!(
         "accepted {}, who is {}",
-        issued.key.hint, caller.consumer.username
+        issued.key.hint,
+        caller.consumer().username
     );
     let child = keys
         .issue(&caller.as_holder(), draft("backup of it")?, None, source())
@@ -80,7 +81,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // She revokes the first one, with what came from it.
     let descendants = DescendantKeys::Revoke;
     let revoked = keys
-        .revoke(&member.as_holder(), issued.key.id, descendants, KeyPrecondition::AnyVersion, source())
+        .revoke(
+            &member.as_holder(),
+            issued.key.id,
+            descendants,
+            KeyPrecondition::AnyVersion,
+            source(),
+        )
         .await?;
     println!("revoked  {} keys", revoked.len());
     assert_refused(&authenticate, child.token.expose()).await?;

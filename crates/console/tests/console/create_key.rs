@@ -47,7 +47,7 @@ async fn the_answer_shows_the_token_once_and_it_works() {
         .caller(tokens[0], None)
         .await
         .unwrap();
-    assert_eq!(caller.consumer.id, ada.membership.id);
+    assert_eq!(caller.consumer().id, ada.membership.id);
     assert_eq!(keys_of(&running, &ada).await, ["Deploy"]);
 }
 

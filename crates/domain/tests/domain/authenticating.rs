@@ -51,14 +51,14 @@ async fn a_valid_key_tells_whom_it_acts_as() {
     let issued = installation.issue(&ada.as_holder(), "ci").await;
     let caller = installation.caller(&issued).await;
 
-    assert_eq!(caller.api_key.id, issued.key.id);
-    assert_eq!(caller.api_key.created_at, issued.key.created_at);
-    assert_eq!(caller.consumer.id, ada.membership.id);
-    assert_eq!(caller.consumer.user_id, ada.user.id);
-    assert_eq!(caller.consumer.username, ada.user.username);
-    assert_eq!(caller.organization.id, acme.id);
-    assert_eq!(caller.organization.slug, acme.slug);
-    assert_eq!(caller.organization.name, acme.name);
+    assert_eq!(caller.api_key().id, issued.key.id);
+    assert_eq!(caller.api_key().created_at, issued.key.created_at);
+    assert_eq!(caller.consumer().id, ada.membership.id);
+    assert_eq!(caller.consumer().user_id, ada.user.id);
+    assert_eq!(caller.consumer().username, ada.user.username);
+    assert_eq!(caller.organization().id, acme.id);
+    assert_eq!(caller.organization().slug, acme.slug);
+    assert_eq!(caller.organization().name, acme.name);
 }
 
 #[tokio::test]

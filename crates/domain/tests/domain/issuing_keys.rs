@@ -49,7 +49,7 @@ async fn the_token_shown_is_the_one_that_works() {
         .expect("the store answers")
         .expect("stored by the digest of the token shown");
 
-    assert_eq!(stored.caller.api_key.id, issued.key.id);
+    assert_eq!(stored.api_key.id, issued.key.id);
 }
 
 #[tokio::test]

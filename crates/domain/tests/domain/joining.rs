@@ -309,7 +309,7 @@ async fn whoever_was_removed_and_is_invited_anew_is_a_new_consumer_and_old_token
     );
     let new = installation.issue(&again.as_holder(), "new").await;
     let caller = installation.caller(&new).await;
-    assert_eq!(caller.consumer.id, again.membership.id);
+    assert_eq!(caller.consumer().id, again.membership.id);
 }
 
 #[tokio::test]

@@ -165,9 +165,9 @@ impl World {
         match answer {
             Ok(caller) => {
                 assert!(self.is_accepted(key), "a dead key was accepted");
-                assert_eq!(caller.api_key.id, self.keys[key].id);
+                assert_eq!(caller.api_key().id, self.keys[key].id);
                 assert_eq!(
-                    caller.consumer.id,
+                    caller.consumer().id,
                     self.people[self.keys[key].person].membership.id
                 );
                 Some(caller.as_holder())

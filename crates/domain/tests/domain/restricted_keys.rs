@@ -199,7 +199,7 @@ async fn an_organizations_choice_holds_where_nothing_is_asked_for() {
             let expected = asked.unwrap_or(chosen);
             assert_eq!(issued.key.can_manage_keys, expected);
             let caller = scene.installation.caller(&issued).await;
-            assert_eq!(caller.api_key.can_manage_keys, expected);
+            assert_eq!(caller.api_key().can_manage_keys, expected);
             let told = scene.installation.store.events().pop().expect("an event");
             let action = if expected {
                 Action::CreateApiKey

@@ -144,7 +144,7 @@ impl ApiKeyResource {
 /// The key that a path names. A text that is no identifier names none.
 fn key_named(id: &str, caller: &Caller) -> Result<ApiKeyId, Problem> {
     if id == "current" {
-        return Ok(caller.api_key.id);
+        return Ok(caller.api_key().id);
     }
     id.parse().map_err(|_| Problem::no_such_key())
 }

@@ -200,18 +200,18 @@ pub(crate) struct CallingApiKey {
 impl From<&Caller> for UserItem {
     fn from(caller: &Caller) -> Self {
         Self {
-            user_id: caller.consumer.user_id.to_string(),
-            username: caller.consumer.username.to_string(),
-            consumer_id: caller.consumer.id.to_string(),
+            user_id: caller.consumer().user_id.to_string(),
+            username: caller.consumer().username.to_string(),
+            consumer_id: caller.consumer().id.to_string(),
             organization: OrganizationSummary {
-                id: caller.organization.id.to_string(),
-                slug: caller.organization.slug.to_string(),
-                name: caller.organization.name.to_string(),
+                id: caller.organization().id.to_string(),
+                slug: caller.organization().slug.to_string(),
+                name: caller.organization().name.to_string(),
             },
             api_key: CallingApiKey {
-                id: caller.api_key.id.to_string(),
-                can_manage_keys: caller.api_key.can_manage_keys,
-                created_at: caller.api_key.created_at,
+                id: caller.api_key().id.to_string(),
+                can_manage_keys: caller.api_key().can_manage_keys,
+                created_at: caller.api_key().created_at,
             },
         }
     }

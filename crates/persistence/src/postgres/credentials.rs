@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::access::{Caller, CallerOrganization, CallingKey, Credential};
+use keyward_domain::access::{CallerOrganization, CallingKey, Credential};
 use keyward_domain::holder::Consumer;
 use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
 use keyward_domain::organization::{OrganizationName, Slug};
@@ -84,22 +84,20 @@ impl TryFrom<CredentialRow> for Credential {
         let user = StoredRow::new("users", row.user_id);
         let organization = StoredRow::new("organizations", row.organization_id);
         Ok(Self {
-            caller: Caller {
-                api_key: CallingKey {
-                    id: ApiKeyId::from_uuid(row.key_id),
-                    created_at: row.key_created_at,
-                    can_manage_keys: row.can_manage_keys,
-                },
-                consumer: Consumer {
-                    id: MembershipId::from_uuid(row.membership_id),
-                    user_id: UserId::from_uuid(row.user_id),
-                    username: user.read("username", Username::parse(&row.username))?,
-                },
-                organization: CallerOrganization {
-                    id: OrganizationId::from_uuid(row.organization_id),
-                    slug: organization.read("slug", Slug::parse(&row.organization_slug))?,
-                    name: organization.read("name", OrganizationName::from_storage(row.organization_name))?,
-                },
+            api_key: CallingKey {
+                id: ApiKeyId::from_uuid(row.key_id),
+                created_at: row.key_created_at,
+                can_manage_keys: row.can_manage_keys,
+            },
+            consumer: Consumer {
+                id: MembershipId::from_uuid(row.membership_id),
+                user_id: UserId::from_uuid(row.user_id),
+                username: user.read("username", Username::parse(&row.username))?,
+            },
+            organization: CallerOrganization {
+                id: OrganizationId::from_uuid(row.organization_id),
+                slug: organization.read("slug", Slug::parse(&row.organization_slug))?,
+                name: organization.read("name", OrganizationName::from_storage(row.organization_name))?,
             },
             revoked_at: row.revoked_at,
             membership_ended_at: row.membership_ended_at,

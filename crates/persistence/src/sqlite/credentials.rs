@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable, RunQueryDsl, SqliteConnection};
-use keyward_domain::access::{Caller, CallerOrganization, CallingKey, Credential};
+use keyward_domain::access::{CallerOrganization, CallingKey, Credential};
 use keyward_domain::holder::Consumer;
 use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
 use keyward_domain::organization::{OrganizationName, Slug};
@@ -82,22 +82,20 @@ impl TryFrom<CredentialRow> for Credential {
         let user = StoredRow::new("users", row.user_id.0);
         let organization = StoredRow::new("organizations", row.organization_id.0);
         Ok(Self {
-            caller: Caller {
-                api_key: CallingKey {
-                    id: ApiKeyId::from_uuid(row.key_id.0),
-                    created_at: key.read("created_at", moment(row.key_created_at))?,
-                    can_manage_keys: row.can_manage_keys == 1,
-                },
-                consumer: Consumer {
-                    id: MembershipId::from_uuid(row.membership_id.0),
-                    user_id: UserId::from_uuid(row.user_id.0),
-                    username: user.read("username", Username::parse(&row.username))?,
-                },
-                organization: CallerOrganization {
-                    id: OrganizationId::from_uuid(row.organization_id.0),
-                    slug: organization.read("slug", Slug::parse(&row.organization_slug))?,
-                    name: organization.read("name", OrganizationName::from_storage(row.organization_name))?,
-                },
+            api_key: CallingKey {
+                id: ApiKeyId::from_uuid(row.key_id.0),
+                created_at: key.read("created_at", moment(row.key_created_at))?,
+                can_manage_keys: row.can_manage_keys == 1,
+            },
+            consumer: Consumer {
+                id: MembershipId::from_uuid(row.membership_id.0),
+                user_id: UserId::from_uuid(row.user_id.0),
+                username: user.read("username", Username::parse(&row.username))?,
+            },
+            organization: CallerOrganization {
+                id: OrganizationId::from_uuid(row.organization_id.0),
+                slug: organization.read("slug", Slug::parse(&row.organization_slug))?,
+                name: organization.read("name", OrganizationName::from_storage(row.organization_name))?,
             },
             revoked_at: key.read("revoked_at", row.revoked_at.map(moment).transpose())?,
             membership_ended_at: membership

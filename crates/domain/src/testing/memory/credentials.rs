@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 
 use super::MemoryStore;
-use crate::access::{Caller, CallerOrganization, CallingKey, Credential};
+use crate::access::{CallerOrganization, CallingKey, Credential};
 use crate::holder::Consumer;
 use crate::ports::{Credentials, StorageError};
 use crate::token::TokenDigest;
@@ -18,22 +18,20 @@ impl Credentials for MemoryStore {
             let user = state.user(membership.user_id)?;
             let organization = state.organization(membership.organization_id)?;
             Some(Credential {
-                caller: Caller {
-                    api_key: CallingKey {
-                        id: key.id,
-                        created_at: key.created_at,
-                        can_manage_keys: key.can_manage_keys,
-                    },
-                    consumer: Consumer {
-                        id: membership.id,
-                        user_id: user.id,
-                        username: user.username.clone(),
-                    },
-                    organization: CallerOrganization {
-                        id: organization.id,
-                        slug: organization.slug.clone(),
-                        name: organization.name.clone(),
-                    },
+                api_key: CallingKey {
+                    id: key.id,
+                    created_at: key.created_at,
+                    can_manage_keys: key.can_manage_keys,
+                },
+                consumer: Consumer {
+                    id: membership.id,
+                    user_id: user.id,
+                    username: user.username.clone(),
+                },
+                organization: CallerOrganization {
+                    id: organization.id,
+                    slug: organization.slug.clone(),
+                    name: organization.name.clone(),
                 },
                 revoked_at: key.revocation.as_ref().map(|revocation| revocation.at),
                 membership_ended_at: membership.ended_at,

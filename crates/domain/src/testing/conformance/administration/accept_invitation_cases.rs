@@ -61,7 +61,7 @@ pub async fn a_user_joins_with_the_account_they_have(stores: Stores) {
     assert_eq!(stored_account(&scene, "stranger").await, account);
     let credential = scene.stores.keys.credentials.find(&key.digest).await;
     let credential = credential.expect("the store answers").expect("still there");
-    assert_eq!(credential.caller.consumer.id, stranger.membership.id);
+    assert_eq!(credential.consumer.id, stranger.membership.id);
     assert!(credential.is_accepted());
     let listed = scene.listed(ada.organization.id, Some("a stranger"), 5).await;
     assert_eq!(listed.len(), 1);

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use super::super::KeyStores;
 use super::super::scene::Scene;
-use crate::access::{Caller, CallerOrganization, CallingKey, Credential};
+use crate::access::{CallerOrganization, CallingKey, Credential};
 use crate::membership::Member;
 use crate::ports::{DescendantKeys, NewApiKey};
 use crate::token::TokenDigest;
@@ -88,24 +88,22 @@ pub async fn keys_stay_dead_when_their_user_is_invited_again(stores: KeyStores) 
 
     let dead = find(&scene, &old.digest).await.expect("still known");
     assert!(!dead.is_accepted());
-    assert_eq!(dead.caller.consumer.id, ada.membership.id);
+    assert_eq!(dead.consumer.id, ada.membership.id);
     assert_eq!(find(&scene, &new.digest).await, Some(credential(&again, &new)));
 }
 
 fn credential(member: &Member, new: &NewApiKey) -> Credential {
     Credential {
-        caller: Caller {
-            api_key: CallingKey {
-                id: new.key.id,
-                created_at: new.key.created_at,
-                can_manage_keys: new.key.can_manage_keys,
-            },
-            consumer: member.as_holder().consumer().clone(),
-            organization: CallerOrganization {
-                id: member.organization.id,
-                slug: member.organization.slug.clone(),
-                name: member.organization.name.clone(),
-            },
+        api_key: CallingKey {
+            id: new.key.id,
+            created_at: new.key.created_at,
+            can_manage_keys: new.key.can_manage_keys,
+        },
+        consumer: member.as_holder().consumer().clone(),
+        organization: CallerOrganization {
+            id: member.organization.id,
+            slug: member.organization.slug.clone(),
+            name: member.organization.name.clone(),
         },
         revoked_at: None,
         membership_ended_at: None,

@@ -34,7 +34,7 @@ pub async fn a_credential_tells_whether_its_key_may_manage_keys(stores: KeyStore
         scene.store(&ada, &new).await;
         let credential = scene.stores.credentials.find(&new.digest).await;
         let credential = credential.expect("the store answers").expect("known");
-        assert_eq!(credential.caller.api_key.can_manage_keys, can_manage_keys);
+        assert_eq!(credential.api_key.can_manage_keys, can_manage_keys);
     }
 }
 
