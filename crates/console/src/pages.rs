@@ -54,11 +54,17 @@ use crate::refusal::Refusal;
 
 /// A page with a status.
 fn html(status: StatusCode, template: &impl Template) -> Result<Response, Refusal> {
-    let body = template.render()?;
     Ok(Response::builder()
         .status(status)
         .content_type("text/html; charset=utf-8")
-        .body(body))
+        .body(rendered(template)?))
+}
+
+/// A page, with the line feed at its end that templates lose.
+fn rendered(template: &impl Template) -> askama::Result<String> {
+    let mut page = template.render()?;
+    page.push('\n');
+    Ok(page)
 }
 
 /// Leads on with GET, also after POST (RFC 9110 §15.4.4).

@@ -15,7 +15,7 @@ use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use poem::{
     Addr, Endpoint, Request, Response,
-    http::{self, HeaderValue, Method, StatusCode, Uri, header, uri::Scheme},
+    http::{self, HeaderMap, HeaderValue, Method, StatusCode, Uri, header, uri::Scheme},
     web::{LocalAddr, RemoteAddr},
 };
 use tokio::{
@@ -65,6 +65,7 @@ pub(crate) struct Origin {
 struct Head {
     method: Method,
     uri: Uri,
+    headers: HeaderMap,
     id: RequestId,
     started: Instant,
     /// When the body must be here at the latest; sooner while others wait.
@@ -88,6 +89,7 @@ impl<E: Endpoint> Exchanges<E> {
         let head = Head {
             method: request.method().clone(),
             uri: request.uri().clone(),
+            headers: request.headers().clone(),
             id: given_id.unwrap_or_else(|| RequestId::new((self.config.request_ids)())),
             started,
             body_deadline: started + self.config.deadlines.body,
@@ -233,6 +235,7 @@ impl<E: Endpoint> Exchanges<E> {
             refusal,
             method: &head.method,
             uri: &head.uri,
+            headers: &head.headers,
             request_id: head.id.as_str(),
         });
         response.set_status(refusal.status());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use poem::{
     Response,
-    http::{Method, StatusCode, Uri},
+    http::{HeaderMap, Method, StatusCode, Uri},
 };
 
 /// Why the front door answered in the application's place.
@@ -50,6 +50,8 @@ pub struct Refused<'a> {
     pub method: &'a Method,
     /// Where; its path tells a program's request from a person's.
     pub uri: &'a Uri,
+    /// What else was said: `Accept` may tell them apart, too.
+    pub headers: &'a HeaderMap,
     /// The id of the request.
     pub request_id: &'a str,
 }
@@ -65,5 +67,5 @@ pub(crate) fn plain_error_page(refused: &Refused<'_>) -> Response {
     let reason = refused.refusal.status().canonical_reason().unwrap_or("Error");
     Response::builder()
         .content_type("text/plain; charset=utf-8")
-        .body(reason)
+        .body(format!("{reason}\n"))
 }

@@ -27,8 +27,8 @@ pub(crate) struct ReferencePage(String);
 
 impl ReferencePage {
     pub(crate) fn new() -> Self {
-        // It writes to a string, which cannot fail.
-        Self(Page::of_the_document().render().unwrap_or_default())
+        // It writes to a string, which cannot fail. Templates lose the line feed at their end.
+        Self(Page::of_the_document().render().unwrap_or_default() + "\n")
     }
 }
 

@@ -170,7 +170,7 @@ fn status_response(status: &str) -> Response {
     Response::builder()
         .content_type("application/json")
         .header(header::CACHE_CONTROL, "no-store")
-        .body(json!({ "status": status }).to_string())
+        .body(format!("{}\n", json!({ "status": status })))
 }
 
 #[cfg(test)]

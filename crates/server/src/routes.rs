@@ -62,7 +62,7 @@ impl Endpoint for Routes {
             Interface::Health(_) => Ok(method_not_allowed(request_id(&request), &self.base_url)),
             Interface::HttpApi => self.noting_outage(self.http_api.call(request).await),
             // A program that mistook the path is told so in its own words, and is not led to the sign-in page.
-            Interface::Console if wants_json(&request) => Ok(problem_response(
+            Interface::Console if wants_json(request.headers()) => Ok(problem_response(
                 StatusCode::NOT_FOUND,
                 request_id(&request),
                 &self.base_url,
@@ -84,15 +84,17 @@ impl Routes {
     }
 }
 
-/// Says a refusal of the front door in the words of the interface that was asked.
+/// Says a refusal of the front door in the words of the interface that was asked, or of whoever asked.
 pub(crate) fn refusal_response(refused: &Refused<'_>, base_url: &BaseUrl) -> Response {
     let status = refused.refusal.status();
     match Interface::of(refused.uri.path()) {
-        Interface::HttpApi | Interface::Health(_) if refused.refusal == Refusal::ShuttingDown => {
+        Interface::Console if !wants_json(refused.headers) => error_page(status, refused.request_id),
+        _ if refused.refusal == Refusal::ShuttingDown => {
             unavailable_response("The server is about to end.", refused.request_id, base_url)
         }
-        Interface::HttpApi | Interface::Health(_) => problem_response(status, refused.request_id, base_url),
-        Interface::Console => error_page(status, refused.request_id),
+        Interface::HttpApi | Interface::Health(_) | Interface::Console => {
+            problem_response(status, refused.request_id, base_url)
+        }
     }
 }
 

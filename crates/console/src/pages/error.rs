@@ -5,6 +5,7 @@ use keyward_domain::organization::Organization;
 use poem::Response;
 use poem::http::StatusCode;
 
+use crate::pages::rendered;
 use crate::pages::user_menu::Link;
 use crate::{headers, links};
 
@@ -71,11 +72,11 @@ impl<'a> ErrorPage<'a> {
             organizations: self.organizations,
         };
         let page = Response::builder().status(self.status);
-        let mut response = match template.render() {
+        let mut response = match rendered(&template) {
             Ok(body) => page.content_type("text/html; charset=utf-8").body(body),
             Err(_) => page
                 .content_type("text/plain; charset=utf-8")
-                .body(self.title.to_owned()),
+                .body(format!("{}\n", self.title)),
         };
         let response_headers = response.headers_mut();
         headers::set(response_headers, true);

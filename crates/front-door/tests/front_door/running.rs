@@ -35,9 +35,13 @@ pub(crate) fn config() -> FrontDoorConfig {
             refusal,
             method,
             uri,
+            headers,
             request_id,
         } = refused;
-        poem::Response::from(format!("{refusal:?} {method} {uri} {request_id}"))
+        let accept = headers
+            .get("accept")
+            .map_or("", |accept| accept.to_str().unwrap());
+        poem::Response::from(format!("{refusal:?} {method} {uri} {request_id}{accept}"))
     });
     config
 }

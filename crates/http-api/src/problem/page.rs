@@ -48,6 +48,6 @@ pub(crate) fn problem_page(Path(word): Path<String>) -> Response {
         .content_type("text/html; charset=utf-8")
         .header(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY)
         .header(header::CACHE_CONTROL, "no-cache")
-        // It writes to a string, which cannot fail.
-        .body(ProblemPage::of(code).render().unwrap_or_default())
+        // It writes to a string, which cannot fail. Templates lose the line feed at their end.
+        .body(ProblemPage::of(code).render().unwrap_or_default() + "\n")
 }

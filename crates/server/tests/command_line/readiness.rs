@@ -8,7 +8,7 @@ use tokio_postgres::NoTls;
 use crate::server::{HttpAnswer, PATIENCE, Server};
 
 /// Well-formed, and of no key.
-const UNKNOWN: &str = "Authorization: Bearer kwp_000000000000000000000000000000002wjyrI";
+pub(crate) const UNKNOWN: &str = "Authorization: Bearer kwp_000000000000000000000000000000002wjyrI";
 
 pub(crate) fn until(server: &Server, status: u16) -> HttpAnswer {
     let deadline = Instant::now() + PATIENCE;
@@ -71,7 +71,7 @@ async fn a_database_that_takes_no_changes_makes_the_server_unready() {
 #[tokio::test]
 async fn a_database_without_the_last_migration_makes_the_server_unready() {
     let database = TestDatabase::empty().await.unwrap();
-    let server = Server::start(database.url(), &[]);
+    let server = Server::start(database.url(), &["--public-url=https://keys.example.org"]);
     assert_eq!(server.get("/readyz").status, 200);
     let list = "__diesel_schema_migrations";
     let newest = format!("(SELECT max(version) FROM {list})");
@@ -81,6 +81,7 @@ async fn a_database_without_the_last_migration_makes_the_server_unready() {
         unready["detail"],
         "The tables of the database do not fit this version."
     );
+    assert_eq!(unready["type"], "https://keys.example.org/problems/unavailable");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use keyward_test_database::TestDatabase;
 use rustix::process::Signal;
 
-use crate::readiness::until;
+use crate::readiness::{UNKNOWN, until};
 use crate::server::{HttpAnswer, Server};
 
 async fn database() -> TestDatabase {
@@ -18,11 +18,14 @@ async fn an_empty_database_is_migrated_and_served() {
     let database = database().await;
     let server = Server::start(database.url(), &[]);
     let live = server.get("/healthz");
-    assert_eq!((live.status, live.body.as_str()), (200, r#"{"status":"live"}"#));
+    assert_eq!(
+        (live.status, live.body.as_str()),
+        (200, "{\"status\":\"live\"}\n")
+    );
     let ready = server.get("/readyz");
     assert_eq!(
         (ready.status, ready.body.as_str()),
-        (200, r#"{"status":"ready"}"#)
+        (200, "{\"status\":\"ready\"}\n")
     );
     for answer in [live, ready] {
         assert_eq!(answer.header("content-type"), Some("application/json"));
@@ -80,6 +83,59 @@ async fn programs_get_problems_and_people_get_pages() {
         assert_eq!((problem.status, page.status), (status, status));
         let id = problem.header("x-request-id").unwrap();
         assert_eq!(problem.json()["requestId"], id);
+    }
+}
+
+#[tokio::test]
+async fn front_door_refuses_in_the_words_of_who_asks() {
+    let database = database().await;
+    let server = Server::start(database.url(), &[]);
+    let refused = |header: &str| {
+        let mut stream = server.connect();
+        let head = format!(
+            "POST /nothing HTTP/1.1\r\nHost: {}\r\nContent-Length: 1000000\r\n{header}\r\n\r\n",
+            server.address
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        HttpAnswer::parse(&answer)
+    };
+    for (header, media_type) in [
+        ("Accept: */*", "text/html; charset=utf-8"),
+        ("Accept: text/html", "text/html; charset=utf-8"),
+        ("Accept: application/json", "application/problem+json"),
+        (UNKNOWN, "application/problem+json"),
+    ] {
+        let answer = refused(header);
+        assert_eq!(answer.status, 413, "{header}");
+        assert_eq!(answer.header("content-type"), Some(media_type), "{header}");
+        assert!(answer.body.ends_with('\n'), "{answer:?}");
+    }
+}
+
+/// Templates lose it.
+#[tokio::test]
+async fn every_body_ends_with_a_line_feed() {
+    let database = database().await;
+    let server = Server::start(database.url(), &[]);
+    for path in [
+        "/",
+        "/nothing",
+        "/setup",
+        "/join",
+        "/docs",
+        "/docs/nothing",
+        "/problems/not_found",
+        "/problems/nothing",
+        "/openapi.json",
+        "/healthz",
+        "/readyz",
+        "/api/v1/user",
+    ] {
+        let answer = server.get(path);
+        assert!(answer.body.ends_with('\n'), "{path}: {answer:?}");
+        assert!(!answer.body.ends_with("\n\n"), "{path}: {answer:?}");
     }
 }
 
