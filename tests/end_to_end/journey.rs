@@ -95,7 +95,12 @@ async fn reload_back_and_a_repeated_form_make_no_second_key_and_show_no_token() 
 
 async fn set_up(browser: &Browser, link: &str) {
     browser.go_to(link).await;
+    browser.driver.refresh().await.expect("a reload");
     browser.fill("organization", "Engines").await;
+    assert!(
+        browser.address().await.ends_with("/setup"),
+        "the secret is not in it"
+    );
     browser.fill("username", "ada").await;
     browser.fill("display_name", "Ada Lovelace").await;
     browser.fill("password", OWNER_PASSWORD).await;

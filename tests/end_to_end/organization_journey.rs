@@ -101,6 +101,7 @@ async fn invite(owner: &Browser, keyward: &Keyward, invitee: &str) -> String {
 async fn joins_as_newcomer(member: &Browser, link: &str) {
     member.go_to(link).await;
     assert!(member.text().await.contains("Engines"));
+    keeps_its_secret_out_of_the_address(member, link).await;
     member.fill("display_name", "Grace Hopper").await;
     member.fill("username", "grace").await;
     member.fill("password", "seven lamps burn low").await;
@@ -114,6 +115,23 @@ async fn joins_as_newcomer(member: &Browser, link: &str) {
     member.go_to(link).await;
     assert!(member.text().await.contains("This invitation does not work"));
     member.go_to(link.split_once("/join").expect("a link").0).await;
+}
+
+/// A reload and the way back lead to the same invitation, whatever else was opened meanwhile.
+async fn keeps_its_secret_out_of_the_address(member: &Browser, link: &str) {
+    let (bare, _) = link.split_once('?').expect("a link");
+    let is_there = async |when: &str| {
+        member.element("[name=display_name]").await;
+        assert_eq!(member.address().await, bare, "{when}");
+    };
+    is_there("at first").await;
+    member.driver.refresh().await.expect("a reload");
+    is_there("after a reload").await;
+    member.go_to(&format!("{bare}?token=x")).await;
+    assert!(member.text().await.contains("This invitation does not work"));
+    assert_eq!(member.address().await, bare);
+    member.driver.back().await.expect("back");
+    is_there("after another link").await;
 }
 
 /// Makes a key in another organization, and sees that neither consumer knows of the other's.

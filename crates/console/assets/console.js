@@ -29,6 +29,13 @@ addEventListener("pageshow", (event) => {
 const answer = document.querySelector("[data-instead]");
 if (answer) history.replaceState(null, "", answer.dataset.instead);
 
+// The secret of a link is in the form of its page by now. It leaves the address, which is copied, bookmarked and photographed
+// with the page; a reload, or the way back, asks with it again. Each tab keeps its own.
+if (["/join", "/setup"].includes(location.pathname)) {
+  if (location.search) history.replaceState({ link: location.search }, "", location.pathname);
+  else if (history.state?.link) location.replace(location.pathname + history.state.link);
+}
+
 // Times as people say them; the exact one stays on hover, in their own time zone.
 const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
