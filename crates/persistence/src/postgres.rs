@@ -14,7 +14,7 @@
 //! PostgreSQL must speak English to its clients (`lc_messages` of `C` or `en_…`, as in every official image and managed
 //! service), or timeouts are reported as defects: diesel passes the server's words on, but not its error codes.
 //!
-//! A connection pooler between Keyward and PostgreSQL must pool by session, not by transaction.
+//! A connection pooler between Keyward and PostgreSQL must pool by session. One that pools by transaction is refused.
 
 mod accounts;
 mod addresses;
@@ -39,6 +39,7 @@ mod organization_keys;
 mod organizations;
 mod organizations_of_keys;
 mod people;
+mod pooler;
 mod privileges;
 mod projects;
 mod retention;

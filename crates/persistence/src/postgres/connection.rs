@@ -19,8 +19,8 @@ use super::tls::TlsError;
 
 /// The server that connections lead to.
 pub(super) struct Server {
-    config: tokio_postgres::Config,
-    tls: Option<MakeRustlsConnect>,
+    pub(super) config: tokio_postgres::Config,
+    pub(super) tls: Option<MakeRustlsConnect>,
     limits: SessionLimits,
 }
 
@@ -32,6 +32,16 @@ pub(super) enum EstablishError {
     Unavailable(#[from] ConnectionError),
     #[error(transparent)]
     Refused(ConnectionRefused),
+}
+
+impl EstablishError {
+    /// Whether there was a connection, and a statement that sets it up failed.
+    pub(super) fn is_of_setup(&self) -> bool {
+        matches!(
+            self,
+            Self::Unavailable(ConnectionError::CouldntSetupConfiguration(_))
+        )
+    }
 }
 
 impl From<EstablishError> for ConnectionError {

@@ -25,6 +25,12 @@ pub enum ConnectionRefused {
          certificate): {0}"
     )]
     Tls(String),
+    /// Settings and prepared statements of a session would get lost.
+    #[error(
+        "the database URL leads to a pooler that gives each transaction another session: let it pool by session (pgbouncer: \
+         pool_mode = session), or connect to PostgreSQL directly"
+    )]
+    PooledByTransaction,
 }
 
 impl ConnectionRefused {

@@ -127,15 +127,22 @@ impl PostgresStore {
             lock: WAIT_FOR_OTHER_PROCESS,
             idle_in_transaction: Duration::ZERO,
         };
-        let first_look = async {
-            let mut connection = self.server.establish(limits).await?;
-            let state = schema_state(&mut connection).await.map_err(query_failed)?;
-            Ok((connection, state.map_err(MigrateError::Failed)?))
-        };
-        timeout(self.timeouts.answer, first_look).await.map_err(|_| {
+        let too_slow = |_| {
             let words = format!("{}: {}", self.server.address(), TooSlow::Answer);
             MigrateError::Unavailable(words.into())
-        })?
+        };
+        let within = self.timeouts.answer;
+        let establishing = timeout(within, self.server.establish(limits)).await;
+        let established = establishing.map_err(too_slow)?;
+        // Through such a pooler anything may fail from here on, setting up a session included.
+        let is_connected = established.as_ref().err().is_none_or(EstablishError::is_of_setup);
+        if is_connected && self.server.is_pooled_by_transaction(within).await {
+            return Err(ConnectionRefused::PooledByTransaction.into());
+        }
+        let mut connection = established?;
+        let looking = timeout(within, schema_state(&mut connection)).await;
+        let state = looking.map_err(too_slow)?.map_err(query_failed)?;
+        Ok((connection, state.map_err(MigrateError::Failed)?))
     }
 
     /// How the tables stand to this version, while it serves them.

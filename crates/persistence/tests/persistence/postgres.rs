@@ -7,6 +7,7 @@ mod faults;
 mod fixture;
 mod interruptions;
 mod migrations;
+mod poolers;
 mod proxy;
 mod retention;
 mod revoking_thousands;

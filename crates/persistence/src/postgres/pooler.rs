@@ -1,0 +1,103 @@
+//! Whether a pooler between this process and PostgreSQL gives each transaction another session.
+//!
+//! The limits of a session and its prepared statements would be lost, or be those of another process. Some poolers refuse
+//! prepared statements in that mode, others keep track of them and lose only the settings, silently; so it is found out
+//! before anything rests on it.
+
+use std::time::Duration;
+
+use futures_util::future::try_join;
+use tokio::time::timeout;
+use tokio_postgres::{Client, Connection, Error, NoTls, SimpleQueryMessage, Socket};
+
+use super::addresses;
+use super::connection::Server;
+
+const SESSION: &str = "SELECT pg_backend_pid()";
+
+impl Server {
+    /// Sees it with two clients. Where the time or the connections do not suffice for that, it says no.
+    pub(super) async fn is_pooled_by_transaction(&self, within: Duration) -> bool {
+        let asked = timeout(within, self.sessions_of_two()).await;
+        matches!(asked, Ok(Ok(Some(sessions))) if sessions.are_shared())
+    }
+
+    async fn sessions_of_two(&self) -> Result<Option<Sessions>, Error> {
+        let (first, second) = try_join(self.client(), self.client()).await?;
+        let (Some(of_first), Some(of_second)) = (session(&first).await?, session(&second).await?) else {
+            return Ok(None);
+        };
+        // While the second holds a transaction, the first cannot be given what that runs in.
+        second.simple_query("BEGIN").await?;
+        let in_transaction = session(&second).await?;
+        let of_first_later = session(&first).await?;
+        second.simple_query("ROLLBACK").await?;
+        Ok(in_transaction
+            .zip(of_first_later)
+            .map(|(in_transaction, later)| Sessions {
+                of_first: [of_first, later],
+                of_second: [of_second, in_transaction],
+            }))
+    }
+
+    async fn client(&self) -> Result<Client, Error> {
+        match &self.tls {
+            Some(tls) => addresses::connect(&self.config, tls.clone()).await.map(driven),
+            None => addresses::connect(&self.config, NoTls).await.map(driven),
+        }
+    }
+}
+
+/// The server process of two clients at two moments each, while both are connected.
+struct Sessions {
+    of_first: [i32; 2],
+    of_second: [i32; 2],
+}
+
+impl Sessions {
+    /// Whether a client changed its session, or had that of the other.
+    fn are_shared(&self) -> bool {
+        let [first, first_later] = self.of_first;
+        let [second, second_later] = self.of_second;
+        first != first_later || second != second_later || first == second
+    }
+}
+
+/// By the simple protocol: it prepares nothing.
+async fn session(client: &Client) -> Result<Option<i32>, Error> {
+    let answer = client.simple_query(SESSION).await?;
+    Ok(answer.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+        _ => None,
+    }))
+}
+
+/// The connection ends when the client is dropped.
+fn driven<T>((client, connection): (Client, Connection<Socket, T>)) -> Client
+where
+    T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
+    tokio::spawn(async move { drop(connection.await) });
+    client
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sessions;
+
+    fn are_shared(of_first: [i32; 2], of_second: [i32; 2]) -> bool {
+        Sessions { of_first, of_second }.are_shared()
+    }
+
+    #[test]
+    fn clients_that_keep_a_session_each_share_none() {
+        assert!(!are_shared([1, 1], [2, 2]));
+    }
+
+    #[test]
+    fn clients_that_change_or_have_the_same_session_share_them() {
+        assert!(are_shared([1, 1], [1, 1]), "one after the other");
+        assert!(are_shared([1, 2], [3, 3]), "the first was given another");
+        assert!(are_shared([1, 1], [2, 3]), "the second was given another");
+    }
+}
