@@ -38,7 +38,7 @@ pub(super) fn commit_error(error: QueryError) -> StorageError {
 }
 
 /// Whether an error is over some day without anybody changing the program.
-fn may_pass(error: &QueryError) -> bool {
+pub(super) fn may_pass(error: &QueryError) -> bool {
     const OPERATIONAL: [&str; 6] = [FULL, READ_ONLY, IO, CANNOT_OPEN, OUT_OF_MEMORY, LOCKING];
     match error {
         QueryError::DatabaseError(DatabaseErrorKind::Unknown, _) => {

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use diesel::connection::{Connection, InstrumentationEvent};
 use diesel::migration::{Migration, MigrationSource};
 use diesel::prelude::{OptionalExtension, QueryDsl, RunQueryDsl, SqliteConnection};
-use diesel::result::Error as QueryError;
+use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel::sql_types::{Bool, Text};
 use diesel::sqlite::Sqlite;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use keyward_domain::ports::StorageError;
 
 use super::database_file::{Access, DatabaseFile};
-use super::errors::{is_busy, is_damaged, storage_error};
+use super::errors::{is_busy, is_damaged, may_pass, storage_error};
 use super::schema::schema_compatibility;
 use super::search_texts::fill_in_search_texts;
 use super::store::SqliteStore;
@@ -135,6 +137,49 @@ fn migrate(file: &DatabaseFile) -> Result<Migrated, MigrateError> {
 }
 
 fn migrate_schema(connection: &mut SqliteConnection) -> Result<Migrated, MigrateError> {
+    let first_error = FirstError::noted_on(connection);
+    match (migrate_in_transaction(connection), first_error.take()) {
+        (Err(MigrateError::Failed(_)), Some(error)) => Err(error.into()),
+        (outcome, _) => outcome,
+    }
+}
+
+/// Where SQLite rolled back by itself (on a full disk, after an I/O error), diesel reports that there was nothing to roll
+/// back, and not why.
+#[derive(Clone, Default)]
+struct FirstError(Arc<Mutex<Option<String>>>);
+
+impl FirstError {
+    fn noted_on(connection: &mut SqliteConnection) -> Self {
+        let noted = Self::default();
+        let noting = noted.clone();
+        connection.set_instrumentation(move |event: InstrumentationEvent<'_>| {
+            if let InstrumentationEvent::FinishQuery {
+                error: Some(QueryError::DatabaseError(DatabaseErrorKind::Unknown, information)),
+                ..
+            } = event
+            {
+                noting
+                    .words()
+                    .get_or_insert_with(|| information.message().to_owned());
+            }
+        });
+        noted
+    }
+
+    /// If it is about the file, and not about a statement.
+    fn take(&self) -> Option<QueryError> {
+        let words = self.words().take()?;
+        let error = QueryError::DatabaseError(DatabaseErrorKind::Unknown, Box::new(words));
+        may_pass(&error).then_some(error)
+    }
+
+    fn words(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn migrate_in_transaction(connection: &mut SqliteConnection) -> Result<Migrated, MigrateError> {
     // One transaction for all that is to be done: it keeps other processes out, and leaves nothing half done.
     let mut outcome = Ok(Migrated::Nothing);
     let committed = connection.immediate_transaction(|connection| {
@@ -217,4 +262,31 @@ fn has_table(connection: &mut SqliteConnection, table: &str) -> Result<bool, Que
             .sql(")"),
     )
     .get_result(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use diesel::connection::SimpleConnection;
+
+    use super::{MigrateError, migrate_schema};
+    use crate::sqlite::database_file::DatabaseFile;
+    use crate::sqlite::temporary_directory::TemporaryDirectory;
+
+    #[test]
+    fn migration_that_finds_the_disk_full_says_so() {
+        let directory = TemporaryDirectory::new();
+        // Far less than the tables need.
+        for pages in [5, 20, 40] {
+            let (_, mut connection) =
+                DatabaseFile::open(&directory.path(), Duration::from_secs(1), 0).unwrap();
+            let limit = format!("PRAGMA max_page_count = {pages}");
+            connection.batch_execute(&limit).unwrap();
+            let Err(MigrateError::Unavailable(cause)) = migrate_schema(&mut connection) else {
+                panic!("not for want of room: {pages} pages");
+            };
+            assert_eq!(cause.to_string(), "database or disk is full");
+        }
+    }
 }
