@@ -20,7 +20,8 @@ pub(super) fn look(
     let newest_event: Option<i64> = audit_events::table
         .order(audit_events::id.desc())
         .select(audit_events::occurred_at)
-        .first(connection)
+        // Without LIMIT, which `first` binds, and which SQLite would compile the question again for. Only one row is read.
+        .get_result(connection)
         .optional()?;
     let look = ClockWitnesses {
         // SQLite has no clock but that of this machine.
