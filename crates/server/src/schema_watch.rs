@@ -66,3 +66,92 @@ fn tell(state: &SchemaState) {
         SchemaState::Empty | SchemaState::Outdated { .. } | SchemaState::Current => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Mutex, PoisonError};
+
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Log {
+        fn lines(&self) -> Vec<String> {
+            let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+            text.lines().map(str::to_owned).collect()
+        }
+    }
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Tables that are as the test says; nothing if the database does not answer.
+    struct Tables(Mutex<Option<SchemaState>>);
+
+    impl Tables {
+        async fn become_for_long(&self, state: Option<SchemaState>) {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+            sleep(BETWEEN_LOOKS * 3).await;
+        }
+    }
+
+    #[async_trait]
+    impl SchemaProbe for Tables {
+        async fn schema_state(&self) -> Result<SchemaState, StorageError> {
+            let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            state.ok_or_else(|| StorageError::Unavailable("away".into()))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn migration_by_another_version_is_logged_once() {
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let newest = "29991231235959".to_owned();
+        let tables = Arc::new(Tables(Mutex::new(Some(SchemaState::Current))));
+        let _watch = SchemaWatch::start(tables.clone());
+
+        tables.become_for_long(Some(SchemaState::Current)).await;
+        tables.become_for_long(None).await;
+        tables.become_for_long(Some(SchemaState::Current)).await;
+        assert_eq!(log.lines(), Vec::<String>::new());
+
+        let compatible = SchemaState::NewerCompatible {
+            newest: newest.clone(),
+        };
+        tables.become_for_long(Some(compatible.clone())).await;
+        tables.become_for_long(None).await;
+        tables.become_for_long(Some(compatible)).await;
+        assert_eq!(log.lines().len(), 1, "{:?}", log.lines());
+        assert!(
+            log.lines().concat().contains("only added to it"),
+            "{:?}",
+            log.lines()
+        );
+
+        let incompatible = SchemaState::NewerIncompatible { newest };
+        tables.become_for_long(Some(incompatible)).await;
+        assert_eq!(log.lines().len(), 2, "{:?}", log.lines());
+        assert!(
+            log.lines().concat().contains("replace this server"),
+            "{:?}",
+            log.lines()
+        );
+    }
+}
