@@ -5,7 +5,6 @@ use keyward_domain::administration::ports::{
 };
 use keyward_domain::api_key::{KeyEdit, KeyName, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
-use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{ApiKeys, Credentials, KeyFilter, StatusFilter};
