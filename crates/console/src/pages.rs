@@ -44,6 +44,7 @@ pub(crate) mod sign_out;
 pub(crate) mod take_back_invitation;
 mod tokenless_address;
 mod user_menu;
+mod waiting;
 mod what_stops;
 
 use askama::Template;

@@ -75,6 +75,7 @@ pub mod project;
 #[cfg(test)]
 mod property_tests;
 pub mod random;
+pub mod rate;
 pub mod recent_uses;
 pub mod retention;
 mod secret;

@@ -1,13 +1,13 @@
 //! What somebody new types to get an account.
 
+use keyward_domain::rate::Throttled;
 use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::password::{Password, WeakPassword};
-use keyward_domain::sign_in::throttle::Throttled;
 use keyward_domain::user::{DisplayName, Username};
 
 use crate::forms::Fields;
 use crate::pages::field::{Field, focus_first_error};
-use crate::pages::sign_in::patience;
+use crate::pages::waiting::patience;
 use crate::refusal::Refusal;
 
 /// The fields of the form, as they are shown again.

@@ -6,7 +6,6 @@ use askama::Template;
 use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError};
-use keyward_domain::sign_in::throttle::Throttled;
 use poem::http::{StatusCode, header};
 use poem::web::Data;
 use poem::{Request, Response, handler};
@@ -15,6 +14,7 @@ use crate::browser_cookie::BrowserCookie;
 use crate::forms::{Fields, Form, Query};
 use crate::links::SignInNotice;
 use crate::local_path::LocalPath;
+use crate::pages::waiting::{patience, too_many};
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
@@ -154,52 +154,10 @@ fn words(notice: SignInNotice) -> &'static str {
     }
 }
 
-/// The page that says to wait.
-pub(super) fn too_many(page: &impl Template, throttled: Throttled) -> Result<Response, Refusal> {
-    let mut response = html(StatusCode::TOO_MANY_REQUESTS, page)?;
-    let seconds = throttled.whole_seconds();
-    response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-    Ok(response)
-}
-
-/// How long to wait, in the unit that a person would use.
-pub(super) fn patience(throttled: Throttled) -> String {
-    let seconds = throttled.whole_seconds();
-    let (amount, unit) = if seconds > 90 * 60 {
-        ((seconds + 3_599) / 3_600, "hour")
-    } else if seconds > 90 {
-        ((seconds + 59) / 60, "minute")
-    } else {
-        (seconds, "second")
-    };
-    let plural = if amount == 1 { "" } else { "s" };
-    format!("Too many attempts. Try again in {amount} {unit}{plural}.")
-}
-
 fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
     characters
         .next()
         .map(|first| first.to_uppercase().chain(characters).collect())
         .unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use chrono::TimeDelta;
-
-    use super::*;
-
-    #[test]
-    fn the_wait_is_told_in_seconds_minutes_or_hours_rounded_up() {
-        let told = |milliseconds| {
-            patience(Throttled {
-                retry_after: TimeDelta::milliseconds(milliseconds),
-            })
-        };
-        assert_eq!(told(1), "Too many attempts. Try again in 1 second.");
-        assert_eq!(told(60_000), "Too many attempts. Try again in 60 seconds.");
-        assert_eq!(told(121_000), "Too many attempts. Try again in 3 minutes.");
-        assert_eq!(told(5_400_001), "Too many attempts. Try again in 2 hours.");
-    }
 }

@@ -8,13 +8,14 @@ use crate::id::{IdGenerator, UserId};
 use crate::invitation::{Invitation, InvitationToken};
 use crate::membership::{Member, Membership};
 use crate::ports::StorageError;
+use crate::rate::Throttled;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::newcomer::{Names, Newcomer};
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{
     AcceptAsNewcomerError, AcceptAsUserError, AccountStore, OpenInvitation, OpenInvitations, SignInThrottle,
 };
-use crate::sign_in::throttle::{ThrottleBucket, Throttled};
+use crate::sign_in::throttle::ThrottleBucket;
 use crate::user::{DisplayName, User, Username};
 
 /// What somebody new chooses.

@@ -7,13 +7,14 @@ use crate::clock::Clock;
 use crate::id::{IdGenerator, SessionId};
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, Memberships, StorageError};
+use crate::rate::Throttled;
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{
     AccountStore, ChangePasswordError, LimitedAuditLog, PasswordChange, SessionStore, SignInThrottle,
 };
 use crate::sign_in::refusals::Refusals;
 use crate::sign_in::session::{Session, SignedIn};
-use crate::sign_in::throttle::{ThrottleBucket, Throttled};
+use crate::sign_in::throttle::ThrottleBucket;
 
 /// As many refused attempts as a person looks through.
 const REFUSED_ATTEMPTS_SHOWN: usize = 10;

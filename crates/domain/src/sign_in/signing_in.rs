@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::id::IdGenerator;
 use crate::ports::{Memberships, StorageError};
 use crate::random::Random;
+use crate::rate::Throttled;
 use crate::sign_in::UserAgent;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
@@ -19,7 +20,7 @@ use crate::sign_in::ports::{
 use crate::sign_in::refusals::Refusals;
 use crate::sign_in::remembered_browser::{BrowserKey, BrowserToken};
 use crate::sign_in::session::{Session, SessionToken, SignedIn};
-use crate::sign_in::throttle::{CountedAccount, ThrottleBucket, Throttled};
+use crate::sign_in::throttle::{CountedAccount, ThrottleBucket};
 use crate::user::Username;
 
 /// What somebody sends to sign in.

@@ -1,7 +1,6 @@
 //! How often somebody may try to sign in.
 //!
-//! A leaky bucket in the form of the generic cell rate algorithm (GCRA, ITU-T I.371): one moment per bucket, so that a
-//! store needs one row, one atomic statement, and no clean-up to be right.
+//! Each bucket has a [rate](crate::rate): a store keeps one moment for it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,6 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sha2::{Digest, Sha256};
 
 use crate::id::{InvitationId, UserId};
+use crate::rate::{Rate, Throttled};
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::remembered_browser::RememberedBrowser;
 
@@ -18,13 +18,6 @@ use crate::sign_in::remembered_browser::RememberedBrowser;
 pub struct ThrottleBucket {
     key: [u8; 32],
     rate: Rate,
-}
-
-/// How many attempts at once, and how long until one of them is given back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Rate {
-    burst: i32,
-    interval: TimeDelta,
 }
 
 // What an attacker gets against one account, by arithmetic: from one IPv4 address or one IPv6 /64, 10 guesses at once and
@@ -37,36 +30,18 @@ struct Rate {
 // guess all the time. Browsers in which the holder signed in before are never concerned.
 
 /// Slow enough that guessing is hopeless, forgiving to somebody who tries their old passwords.
-const PER_PERSON: Rate = Rate {
-    burst: 10,
-    interval: TimeDelta::minutes(1),
-};
+const PER_PERSON: Rate = Rate::new(10, TimeDelta::minutes(1));
 /// Of one IPv6 site against one account.
-const PER_ACCOUNT_AND_SITE: Rate = Rate {
-    burst: 30,
-    interval: TimeDelta::seconds(20),
-};
+const PER_ACCOUNT_AND_SITE: Rate = Rate::new(30, TimeDelta::seconds(20));
 /// However many addresses guess.
-const PER_ACCOUNT: Rate = Rate {
-    burst: 2_000,
-    interval: TimeDelta::seconds(2),
-};
+const PER_ACCOUNT: Rate = Rate::new(2_000, TimeDelta::seconds(2));
 /// Offices share an address. More than ever are checked at once, so that nobody is refused because others, who will turn
 /// out to be right, are being checked.
-const PER_ADDRESS: Rate = Rate {
-    burst: 200,
-    interval: TimeDelta::seconds(10),
-};
+const PER_ADDRESS: Rate = Rate::new(200, TimeDelta::seconds(10));
 /// An IPv6 /48 is what a provider gives to one site: it has 65,536 networks of /64.
-const PER_SITE: Rate = Rate {
-    burst: 500,
-    interval: TimeDelta::seconds(5),
-};
+const PER_SITE: Rate = Rate::new(500, TimeDelta::seconds(5));
 
-const PER_INVITATION: Rate = Rate {
-    burst: 10,
-    interval: TimeDelta::days(1),
-};
+const PER_INVITATION: Rate = Rate::new(10, TimeDelta::days(1));
 
 /// Of events that strangers can bring about, so many are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,18 +56,9 @@ pub enum FewEvents {
     OfNobody,
 }
 
-const REFUSALS: Rate = Rate {
-    burst: 20,
-    interval: TimeDelta::hours(1),
-};
-const ONE_AN_HOUR: Rate = Rate {
-    burst: 1,
-    interval: TimeDelta::hours(1),
-};
-const OF_NOBODY: Rate = Rate {
-    burst: 60,
-    interval: TimeDelta::minutes(10),
-};
+const REFUSALS: Rate = Rate::new(20, TimeDelta::hours(1));
+const ONE_AN_HOUR: Rate = Rate::new(1, TimeDelta::hours(1));
+const OF_NOBODY: Rate = Rate::new(60, TimeDelta::minutes(10));
 
 /// An account as attempts to sign in are counted: by what was typed as username, whether it exists or not, and by the
 /// password that it has. So a new password begins with nothing counted, without a store having to find what to clear.
@@ -196,11 +162,10 @@ impl ThrottleBucket {
     /// What a store keeps once an attempt is given back, if it kept `empty_at`.
     #[must_use]
     pub fn give_back(&self, empty_at: DateTime<Utc>) -> DateTime<Utc> {
-        empty_at - self.rate.interval
+        empty_at - self.rate.interval()
     }
 
-    /// Decides about one attempt at `now`. A store keeps one moment per bucket, `empty_at`, at which the bucket will
-    /// have run empty; it is absent for a bucket never used, and may be forgotten once it is past.
+    /// Decides about one attempt at `now`, as [`Rate::take`] does.
     ///
     /// # Errors
     /// The bucket is full; what is stored MUST stay as it is.
@@ -209,15 +174,7 @@ impl ThrottleBucket {
         empty_at: Option<DateTime<Utc>>,
         now: DateTime<Utc>,
     ) -> Result<DateTime<Utc>, Throttled> {
-        let empty_at = empty_at.map_or(now, |moment| moment.max(now)) + self.rate.interval;
-        let allowed_from = empty_at - self.rate.interval * self.rate.burst;
-        if allowed_from <= now {
-            Ok(empty_at)
-        } else {
-            Err(Throttled {
-                retry_after: allowed_from - now,
-            })
-        }
+        self.rate.take(empty_at, now)
     }
 }
 
@@ -259,22 +216,6 @@ impl fmt::Debug for ThrottleBucket {
         f.debug_struct("ThrottleBucket")
             .field("rate", &self.rate)
             .finish_non_exhaustive()
-    }
-}
-
-/// Too many attempts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many attempts: try again in {} seconds", self.whole_seconds())]
-pub struct Throttled {
-    /// How long to wait.
-    pub retry_after: TimeDelta,
-}
-
-impl Throttled {
-    /// How long to wait, in seconds, rounded up.
-    #[must_use]
-    pub fn whole_seconds(&self) -> i64 {
-        self.retry_after.num_seconds() + i64::from(self.retry_after.subsec_nanos() > 0)
     }
 }
 

@@ -8,8 +8,9 @@ use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::scene::SignInScene;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::rate::Throttled;
 use crate::sign_in::ports::FullBucket;
-use crate::sign_in::throttle::{CountedAccount, FewEvents, ThrottleBucket, Throttled};
+use crate::sign_in::throttle::{CountedAccount, FewEvents, ThrottleBucket};
 
 pub async fn attempts_are_taken_as_the_rule_says(stores: Stores) {
     let scene = SignInScene::new(stores);

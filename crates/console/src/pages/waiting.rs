@@ -1,0 +1,56 @@
+//! How long somebody has to wait who did something too often.
+
+use askama::Template;
+use keyward_domain::rate::Throttled;
+use poem::Response;
+use poem::http::{StatusCode, header};
+
+use crate::pages::html;
+use crate::refusal::Refusal;
+
+/// The page that says to wait.
+pub(super) fn too_many(page: &impl Template, throttled: Throttled) -> Result<Response, Refusal> {
+    let mut response = html(StatusCode::TOO_MANY_REQUESTS, page)?;
+    let seconds = throttled.whole_seconds();
+    response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    Ok(response)
+}
+
+/// What to say of attempts.
+pub(super) fn patience(throttled: Throttled) -> String {
+    format!("Too many attempts. Try again in {}.", time_to_wait(throttled))
+}
+
+/// How long to wait, in the unit that a person would use.
+pub(super) fn time_to_wait(throttled: Throttled) -> String {
+    let seconds = throttled.whole_seconds();
+    let (amount, unit) = if seconds > 90 * 60 {
+        ((seconds + 3_599) / 3_600, "hour")
+    } else if seconds > 90 {
+        ((seconds + 59) / 60, "minute")
+    } else {
+        (seconds, "second")
+    };
+    let plural = if amount == 1 { "" } else { "s" };
+    format!("{amount} {unit}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+
+    #[test]
+    fn the_wait_is_told_in_seconds_minutes_or_hours_rounded_up() {
+        let told = |milliseconds| {
+            patience(Throttled {
+                retry_after: TimeDelta::milliseconds(milliseconds),
+            })
+        };
+        assert_eq!(told(1), "Too many attempts. Try again in 1 second.");
+        assert_eq!(told(60_000), "Too many attempts. Try again in 60 seconds.");
+        assert_eq!(told(121_000), "Too many attempts. Try again in 3 minutes.");
+        assert_eq!(told(5_400_001), "Too many attempts. Try again in 2 hours.");
+    }
+}

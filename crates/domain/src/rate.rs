@@ -1,0 +1,163 @@
+//! How often something may happen.
+//!
+//! A leaky bucket in the form of the generic cell rate algorithm (GCRA, ITU-T I.371): one moment per bucket, so that a
+//! store needs one column, one atomic statement, and no clean-up to be right.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// How many at once, and how long until one of them is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rate {
+    burst: i32,
+    interval: TimeDelta,
+}
+
+/// What a store keeps is at most this much later than any clock makes it. A moment beyond was written by a clock that was
+/// wrong, or under another rate, and would keep people waiting for as long as that was wrong.
+const CLOCKS_APART: TimeDelta = TimeDelta::days(1);
+
+impl Rate {
+    /// So many at once, and one more after each interval.
+    #[must_use]
+    pub const fn new(burst: i32, interval: TimeDelta) -> Self {
+        Self { burst, interval }
+    }
+
+    /// So many a minute, and so many at once; at least one of each. The interval between two is a whole number of
+    /// milliseconds.
+    #[must_use]
+    pub fn per_minute(rate: u32, burst: u32) -> Self {
+        let milliseconds = 60_000 / i64::from(rate.clamp(1, 60_000));
+        let burst = i32::try_from(burst.max(1)).unwrap_or(i32::MAX);
+        Self::new(burst, TimeDelta::milliseconds(milliseconds))
+    }
+
+    /// How long it takes until one is given back.
+    #[must_use]
+    pub const fn interval(self) -> TimeDelta {
+        self.interval
+    }
+
+    /// Decides about one more at `now`. A store keeps one moment per bucket, `empty_at`, at which the bucket will have run
+    /// empty; it is absent for a bucket never used, and may be forgotten once it is past. Returns the moment to keep.
+    ///
+    /// # Errors
+    /// The bucket is full; what is stored MUST stay as it is.
+    pub fn take(
+        self,
+        empty_at: Option<DateTime<Utc>>,
+        now: DateTime<Utc>,
+    ) -> Result<DateTime<Utc>, Throttled> {
+        let Room { latest, beyond } = self.room(now);
+        let empty_at = empty_at.map_or(now, |moment| moment.max(now));
+        if empty_at <= latest {
+            Ok(empty_at + self.interval)
+        } else if empty_at > beyond {
+            Ok(latest + self.interval)
+        } else {
+            Err(Throttled {
+                retry_after: empty_at - latest,
+            })
+        }
+    }
+
+    /// What [`Self::take`] compares the kept moment with, for a store whose database does that.
+    #[must_use]
+    pub fn room(self, now: DateTime<Utc>) -> Room {
+        let latest = now + self.interval * (self.burst - 1);
+        Room {
+            latest,
+            beyond: latest + self.interval + CLOCKS_APART,
+        }
+    }
+}
+
+/// At a moment, which buckets have room for one more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Those that will have run empty by then.
+    pub latest: DateTime<Utc>,
+    /// And those that will not have by then: what is kept of them cannot be right, and counts as `latest`.
+    pub beyond: DateTime<Utc>,
+}
+
+/// Too many, too fast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many attempts: try again in {} seconds", self.whole_seconds())]
+pub struct Throttled {
+    /// How long to wait.
+    pub retry_after: TimeDelta,
+}
+
+impl Throttled {
+    /// How long to wait, in seconds, rounded up.
+    #[must_use]
+    pub fn whole_seconds(&self) -> i64 {
+        self.retry_after.num_seconds() + i64::from(self.retry_after.subsec_nanos() > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+
+    use super::Rate;
+    use crate::clock::Clock;
+    use crate::testing::FixedClock;
+
+    /// How many pass at `now`, and what is kept then.
+    fn passing(rate: Rate, kept: &mut Option<DateTime<Utc>>, now: DateTime<Utc>) -> usize {
+        let mut passed = 0;
+        while let Ok(empty_at) = rate.take(*kept, now) {
+            *kept = Some(empty_at);
+            passed += 1;
+        }
+        passed
+    }
+
+    #[test]
+    fn a_rate_lets_its_burst_through_and_then_so_many_a_minute() {
+        let now = FixedClock::default().now();
+        for (per_minute, burst) in [(60, 120), (1, 1), (600, 30), (7, 10)] {
+            let rate = Rate::per_minute(per_minute, burst);
+            let mut kept = None;
+            assert_eq!(passing(rate, &mut kept, now), burst as usize);
+            let refused = rate.take(kept, now).unwrap_err();
+            assert_eq!(refused.retry_after, rate.interval());
+            let later = (1..=60).map(|second| passing(rate, &mut kept, now + TimeDelta::seconds(second)));
+            assert_eq!(later.sum::<usize>(), per_minute as usize);
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_range_make_the_nearest_rate() {
+        assert_eq!(Rate::per_minute(0, 0), Rate::per_minute(1, 1));
+        assert_eq!(Rate::per_minute(u32::MAX, 1), Rate::per_minute(60_000, 1));
+        assert_eq!(
+            Rate::per_minute(1, u32::MAX),
+            Rate::per_minute(1, i32::MAX as u32)
+        );
+    }
+
+    #[test]
+    fn seconds_to_wait_are_rounded_up() {
+        let rate = Rate::per_minute(40, 1);
+        let now = FixedClock::default().now();
+        let kept = rate.take(None, now).unwrap();
+        assert_eq!(rate.take(Some(kept), now).unwrap_err().whole_seconds(), 2);
+        let almost = kept - TimeDelta::milliseconds(1);
+        assert_eq!(rate.take(Some(kept), almost).unwrap_err().whole_seconds(), 1);
+    }
+
+    #[test]
+    fn a_moment_that_no_right_clock_wrote_keeps_nobody_waiting() {
+        let rate = Rate::per_minute(60, 120);
+        let now = FixedClock::default().now();
+        let hours_ahead = rate.take(None, now + TimeDelta::hours(23)).unwrap();
+        assert!(rate.take(Some(hours_ahead), now).is_err());
+
+        let mut kept = Some(now + TimeDelta::days(400));
+        assert_eq!(passing(rate, &mut kept, now), 1);
+        assert_eq!(kept, Some(now + TimeDelta::minutes(2)), "it is full from then on");
+    }
+}
