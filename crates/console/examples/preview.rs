@@ -33,8 +33,9 @@ use keyward_domain::invitation::{InvitationToken, Invitee};
 use keyward_domain::keys::{IssuedKey, KeyDraft};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
-use keyward_domain::ports::{DescendantKeys, KeyLimit};
+use keyward_domain::ports::{DescendantKeys, KeyLimit, KeyLimits};
 use keyward_domain::project::ProjectName;
+use keyward_domain::rate::Rate;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::testing::{PlainHasher, TestInstallation};
 use keyward_domain::user::DisplayName;
@@ -103,7 +104,10 @@ impl Preview {
     )]
     fn new() -> Self {
         let mut installation = TestInstallation::new();
-        installation.limit = KeyLimit(10_000);
+        installation.limits = KeyLimits {
+            valid: KeyLimit(10_000),
+            changes: Rate::per_minute(60, 10_000),
+        };
         Self {
             installation,
             today: Utc::now(),

@@ -16,7 +16,7 @@ use keyward_domain::access::{Authenticate, AuthenticateError};
 use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::keys::{KeyDraft, PersonalKeys};
-use keyward_domain::ports::{DescendantKeys, KeyLimit};
+use keyward_domain::ports::{DescendantKeys, KeyLimits};
 use keyward_domain::testing::{Builder, MemoryStore, PlainHasher};
 
 #[tokio::main(flavor = "current_thread")]
@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // The use cases, over that store.
     let (clock, random, ids) = (make.clock, make.random, make.ids);
-    let keys = PersonalKeys::new(store.clone(), clock, random, ids, KeyLimit::default());
+    let keys = PersonalKeys::new(store.clone(), clock, random, ids, KeyLimits::default());
     let authenticate = Authenticate::new(store);
 
     // Ada, signed in to a console, issues her first key. Its token is shown this once.

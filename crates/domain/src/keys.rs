@@ -12,7 +12,7 @@ use crate::audit::{Act, RequestSource};
 use crate::clock::Clock;
 use crate::holder::Holder;
 use crate::id::IdGenerator;
-use crate::ports::{ApiKeys, KeyLimit};
+use crate::ports::{ApiKeys, KeyLimits};
 use crate::random::Random;
 
 pub use crate::ports::{EditKeyError, RevokeKeyError};
@@ -27,7 +27,7 @@ pub struct PersonalKeys {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     ids: Arc<IdGenerator>,
-    limit: KeyLimit,
+    limits: KeyLimits,
 }
 
 impl PersonalKeys {
@@ -38,21 +38,15 @@ impl PersonalKeys {
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
         ids: Arc<IdGenerator>,
-        limit: KeyLimit,
+        limits: KeyLimits,
     ) -> Self {
         Self {
             keys,
             clock,
             random,
             ids,
-            limit,
+            limits,
         }
-    }
-
-    /// The most valid keys a consumer may have.
-    #[must_use]
-    pub const fn limit(&self) -> KeyLimit {
-        self.limit
     }
 
     /// A nonce for a form that creates a key.

@@ -12,8 +12,8 @@ mod reachable_projects;
 mod storage_error;
 
 pub use api_keys::{
-    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
-    StatusFilter, search_term,
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, KeyLimits, NewApiKey,
+    RevokeKeyError, StatusFilter, search_term,
 };
 pub use audit_log::{AuditFilter, AuditLog, AuditPosition};
 pub use credentials::Credentials;

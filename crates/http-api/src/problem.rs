@@ -5,6 +5,7 @@ mod code;
 mod page;
 
 use keyward_domain::ports::StorageError;
+use keyward_domain::rate::Throttled;
 use poem::error::ResponseError;
 use poem::http::StatusCode;
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, Registry};
@@ -29,6 +30,8 @@ pub(crate) struct Problem {
     code: Code,
     detail: String,
     errors: Vec<FieldError>,
+    /// Seconds after which to try again, where only this request knows them.
+    retry_after: Option<i64>,
     /// What the body of the next request may be coded with, if that was the fault.
     accept_encoding: Option<&'static str>,
     /// For the log only.
@@ -72,6 +75,7 @@ impl Problem {
             code,
             detail: detail.into(),
             errors: Vec::new(),
+            retry_after: None,
             accept_encoding: None,
             source: None,
         }
@@ -92,6 +96,14 @@ impl Problem {
         Self {
             errors,
             ..Self::from(Code::InvalidFields)
+        }
+    }
+
+    /// The consumer created and edited keys too often.
+    pub(crate) fn throttled(throttled: Throttled) -> Self {
+        Self {
+            retry_after: Some(throttled.whole_seconds()),
+            ..Self::from(Code::RateLimited)
         }
     }
 

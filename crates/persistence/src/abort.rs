@@ -27,6 +27,20 @@ impl<E> From<StorageError> for Abort<E> {
     }
 }
 
+impl<E> Abort<E> {
+    /// What a look says that makes the checks of a change: the answer, if they refuse.
+    pub(crate) fn refusal_of<C, T>(
+        checked: Result<C, Self>,
+    ) -> Result<Option<Result<T, E>>, Abort<Infallible>> {
+        match checked {
+            Ok(_) => Ok(None),
+            Err(Self::Refused(reason)) => Ok(Some(Err(reason))),
+            Err(Self::Query(error)) => Err(Abort::Query(error)),
+            Err(Self::Storage(error)) => Err(Abort::Storage(error)),
+        }
+    }
+}
+
 impl Abort<Infallible> {
     /// The same, where more can come of it.
     pub(crate) fn widen<E>(self) -> Abort<E> {

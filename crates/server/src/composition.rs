@@ -11,7 +11,7 @@ use keyward_domain::administration::{
 use keyward_domain::clock::Clock;
 use keyward_domain::id::{AuditEventId, IdGenerator};
 use keyward_domain::keys::PersonalKeys;
-use keyward_domain::ports::KeyLimit;
+use keyward_domain::ports::KeyLimits;
 use keyward_domain::random::Random;
 use keyward_domain::recent_uses::RecentUses;
 use keyward_domain::retention::{Retention, RetentionPeriods};
@@ -105,10 +105,10 @@ impl Composition {
     }
 
     /// The HTTP API, reached by clients at `base_url`.
-    pub(crate) fn http_api(&self, limit: KeyLimit, base_url: BaseUrl) -> HttpApi {
+    pub(crate) fn http_api(&self, limits: KeyLimits, base_url: BaseUrl) -> HttpApi {
         HttpApi {
             authenticate: self.authenticate(),
-            keys: self.keys(limit),
+            keys: self.keys(limits),
             projects: self.store.clone(),
             base_url,
         }
@@ -118,14 +118,14 @@ impl Composition {
     pub(crate) fn console(
         &self,
         public_url: PublicUrl,
-        limit: KeyLimit,
+        limits: KeyLimits,
         audit_events_kept_for: Option<TimeDelta>,
     ) -> Console {
         Console {
             setup: self.setup(),
             sign_in: self.sign_in(),
             memberships: self.store.clone(),
-            keys: self.keys(limit),
+            keys: self.keys(limits),
             names: self.store.clone(),
             reachable_projects: self.store.clone(),
             organizations: self.organizations(),
@@ -148,9 +148,9 @@ impl Composition {
     }
 
     /// Personal keys.
-    pub(crate) fn keys(&self, limit: KeyLimit) -> PersonalKeys {
+    pub(crate) fn keys(&self, limits: KeyLimits) -> PersonalKeys {
         let Sources { clock, random, ids } = self.sources.clone();
-        PersonalKeys::new(self.store.clone(), clock, random, ids, limit)
+        PersonalKeys::new(self.store.clone(), clock, random, ids, limits)
     }
 
     /// What writes down when keys were used.

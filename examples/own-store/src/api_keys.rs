@@ -9,19 +9,20 @@ use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{
-    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
     StorageError,
 };
+use keyward_domain::rate::Rate;
 
 use crate::audit_log;
 use crate::directory::chosen_for_new_keys;
-use crate::key_table::{descendants, find, holder_reach, newest_first, put, valid_in_line};
+use crate::key_table::{count_change, descendants, find, holder_reach, newest_first, put, valid_in_line};
 use crate::store::{FileStore, failed};
 use crate::tables::{KEYS, KEYS_BY_DIGEST, USED_FORMS};
 
 #[async_trait]
 impl ApiKeys for FileStore {
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError> {
+    async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
         self.change(move |transaction| {
             let (consumer, id) = (new.key.consumer_id, new.key.id);
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
@@ -30,6 +31,7 @@ impl ApiKeys for FileStore {
                 Some(KeyReach::Only(_)) => return Err(AddKeyError::MayNotManageKeys),
                 None => return Err(AddKeyError::HolderGone),
             }
+            count_change(transaction, consumer, limits.changes, act.at)?.map_err(AddKeyError::Throttled)?;
             // Whatever is written here goes if one of the next checks refuses.
             if let Some(nonce) = new.nonce {
                 let mut used_forms = transaction.open_table(USED_FORMS).map_err(failed)?;
@@ -43,7 +45,7 @@ impl ApiKeys for FileStore {
             for key in newest_first(&keys, consumer, None)? {
                 valid += u32::from(key?.is_valid());
             }
-            if valid >= limit.0 {
+            if valid >= limits.valid.0 {
                 return Err(AddKeyError::LimitReached);
             }
             if valid_in_line(&keys, consumer, new.key.parent())? >= ApiKey::MAX_LINE {
@@ -118,12 +120,14 @@ impl ApiKeys for FileStore {
         id: ApiKeyId,
         edit: KeyEdit,
         precondition: KeyPrecondition,
+        changes: Rate,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
         self.change(move |transaction| {
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
             let reach = holder_reach(transaction, &keys, consumer, event.actor.api_key())?
                 .ok_or(EditKeyError::HolderGone)?;
+            count_change(transaction, consumer, changes, event.at)?.map_err(EditKeyError::Throttled)?;
             if !reach.includes(id) {
                 return Err(EditKeyError::NotFound);
             }

@@ -1,5 +1,6 @@
 //! Keys within one transaction. A consumer has at most a few hundred, so they are read one after the other.
 
+use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{
     ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationNote, RevocationReason,
 };
@@ -7,13 +8,14 @@ use keyward_domain::audit::Actor;
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::StorageError;
+use keyward_domain::rate::{Rate, Throttled};
 use keyward_domain::token::TokenHint;
 use redb::{ReadableTable, Table, WriteTransaction};
 use uuid::Uuid;
 
 use crate::columns::{Row, actor_reference};
 use crate::store::failed;
-use crate::tables::{KeyRow, MEMBERSHIPS};
+use crate::tables::{CHANGES, KeyRow, MEMBERSHIPS};
 
 type Path = (Uuid, Uuid);
 
@@ -106,6 +108,27 @@ pub(crate) fn holder_reach(
             Ok(key.map(|key| KeyReach::of_key(id, key.can_manage_keys)))
         }
         Some(_) | None => Ok(is_live.then_some(KeyReach::All)),
+    }
+}
+
+/// Counts a change of the consumer's keys. What is written here goes if the change is refused later.
+pub(crate) fn count_change(
+    transaction: &WriteTransaction,
+    consumer: ConsumerId,
+    changes: Rate,
+    at: DateTime<Utc>,
+) -> Result<Result<(), Throttled>, StorageError> {
+    let mut table = transaction.open_table(CHANGES).map_err(failed)?;
+    let kept = table.get(consumer.as_uuid()).map_err(failed)?;
+    let kept = kept.map(|moment| moment.value());
+    let kept = kept.and_then(DateTime::from_timestamp_millis);
+    match changes.take(kept, at) {
+        Ok(empty_at) => {
+            let empty_at = empty_at.timestamp_millis();
+            table.insert(consumer.as_uuid(), empty_at).map_err(failed)?;
+            Ok(Ok(()))
+        }
+        Err(throttled) => Ok(Err(throttled)),
     }
 }
 

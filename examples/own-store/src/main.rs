@@ -12,7 +12,7 @@ use keyward_domain::keys::{KeyDraft, PersonalKeys};
 use keyward_domain::membership::{Membership, Role};
 use keyward_domain::organization::{Organization, OrganizationName, Slug};
 use keyward_domain::page::{PageRequest, PageSize};
-use keyward_domain::ports::{AuditFilter, AuditLog, DescendantKeys, KeyLimit, Memberships};
+use keyward_domain::ports::{AuditFilter, AuditLog, DescendantKeys, KeyLimits, Memberships};
 use keyward_domain::user::{DisplayName, User, Username};
 use own_store::{FileStore, SystemClock, SystemRandom};
 
@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // Keyward's use cases, over our store.
     let authenticate = Authenticate::new(store.clone());
-    let keys = PersonalKeys::new(store.clone(), clock.clone(), random, ids, KeyLimit::default());
+    let keys = PersonalKeys::new(store.clone(), clock.clone(), random, ids, KeyLimits::default());
     let source = || RequestSource {
         address: Some([192, 0, 2, 7].into()),
         request_id: None,

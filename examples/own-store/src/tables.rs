@@ -20,6 +20,9 @@ pub(crate) const MEMBERSHIPS: Table<Uuid, (Uuid, Uuid, &str, i64, Option<i64>)> 
 /// Person and membership.
 pub(crate) const MEMBERSHIPS_OF_PEOPLE: Table<(Uuid, Uuid), ()> = Table::new("memberships_of_people");
 
+/// When the bucket of a membership's changes will have run empty.
+pub(crate) const CHANGES: Table<Uuid, i64> = Table::new("changes");
+
 /// Hint, name, description, whether it manages keys, origin, creation, revocation.
 pub(crate) type KeyRow<'a> = (
     &'a str,

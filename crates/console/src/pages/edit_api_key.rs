@@ -19,6 +19,7 @@ use crate::pages::api_keys::after_edit;
 use crate::pages::field::{Field, focus_first_error};
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
+use crate::pages::waiting::{time_to_wait, too_many};
 use crate::pages::{html, redirect};
 use crate::path_id::PathId;
 use crate::refusal::Refusal;
@@ -44,6 +45,8 @@ struct EditApiKeyPage {
     changed: Option<Changed>,
     name: Field,
     description: Field,
+    /// How long to wait, if the holder and their keys changed keys too often.
+    too_often: Option<String>,
     has_errors: bool,
 }
 
@@ -92,6 +95,11 @@ pub(crate) async fn submit(
     let is_saved = || redirect(&after_edit(&insider.member.organization.slug, id));
     match edited {
         Ok(_) => Ok(is_saved()),
+        Err(EditKeyError::Throttled(throttled)) => {
+            page.too_often = Some(time_to_wait(throttled));
+            page.has_errors = true;
+            too_many(&page, throttled)
+        }
         // Just now.
         Err(EditKeyError::Revoked | EditKeyError::PreconditionFailed) => {
             let now = read(console, &insider, id).await?;
@@ -130,6 +138,7 @@ impl EditApiKeyPage {
             changed: None,
             name: Field::with_value(key.name.as_str()),
             description: Field::with_value(key.description.as_str()),
+            too_often: None,
             has_errors: false,
         }
     }

@@ -16,6 +16,7 @@ use crate::pages::field::{Field, focus_first_error};
 use crate::pages::issued_api_key::IssuedApiKeyPage;
 use crate::pages::key_right;
 use crate::pages::settings::{Section, Settings};
+use crate::pages::waiting::{time_to_wait, too_many};
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
@@ -34,6 +35,8 @@ struct NewApiKeyPage {
     can_manage_keys: bool,
     /// The holder has as many valid keys as they may.
     limit_reached: Option<KeyLimit>,
+    /// How long to wait, if the holder and their keys changed keys too often.
+    too_often: Option<String>,
     has_errors: bool,
 }
 
@@ -74,6 +77,11 @@ pub(crate) async fn submit(
             page.has_errors = true;
             html(StatusCode::CONFLICT, &page)
         }
+        Err(IssueKeyError::Throttled(throttled)) => {
+            page.too_often = Some(time_to_wait(throttled));
+            page.has_errors = true;
+            too_many(&page, throttled)
+        }
         // Both end only what a key creates: a person may always manage their keys, and begins each line of keys.
         Err(IssueKeyError::HolderGone | IssueKeyError::MayNotManageKeys | IssueKeyError::TreeTooDeep) => {
             Err(Refusal::NotFound)
@@ -92,6 +100,7 @@ impl NewApiKeyPage {
             description: Field::default(),
             can_manage_keys: insider.member.organization.new_keys_manage_keys,
             limit_reached: None,
+            too_often: None,
             has_errors: false,
         }
     }

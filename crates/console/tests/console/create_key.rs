@@ -136,7 +136,7 @@ async fn nul_and_override_characters_are_refused() {
 #[tokio::test]
 async fn at_the_limit_the_form_comes_back_with_what_was_typed_and_says_what_to_do() {
     let mut installation = TestInstallation::new();
-    installation.limit = KeyLimit(1);
+    installation.limits.valid = KeyLimit(1);
     let running = Running::with(installation, None, |_| ()).await;
     let acme = running.installation.organization("Acme");
     let ada = running

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::membership::Role;
-use keyward_domain::ports::{DescendantKeys, KeyLimit};
+use keyward_domain::ports::{DescendantKeys, KeyLimit, KeyLimits};
+use keyward_domain::rate::Rate;
 use keyward_domain::testing::TestInstallation;
 
 use crate::running::{LIST, NEW, Running};
@@ -15,7 +16,10 @@ async fn thousands_of_keys_page_through_to_the_last() {
     const COUNT: usize = 1_234;
     const PER_PAGE: usize = 50;
     let mut installation = TestInstallation::new();
-    installation.limit = KeyLimit(5_000);
+    installation.limits = KeyLimits {
+        valid: KeyLimit(5_000),
+        changes: Rate::per_minute(60, 5_000),
+    };
     let running = Running::with(installation, None, |_| ()).await;
     let acme = running.installation.organization("Acme");
     let ada = running.installation.member(&acme, "ada", Role::Owner);

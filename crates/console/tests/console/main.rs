@@ -11,6 +11,7 @@ mod assets;
 mod audit_log;
 mod bad_requests;
 mod browser;
+mod change_rate;
 mod create_key;
 mod edit_key;
 mod field_rules;

@@ -8,11 +8,13 @@ use crate::keys::PersonalKeys;
 use crate::ports::EditKeyError;
 
 impl PersonalKeys {
-    /// Edits one of the holder's keys and returns it as it is then. An edit that changes nothing leaves no trace.
+    /// Edits one of the holder's keys and returns it as it is then. An edit that changes nothing leaves no trace, but
+    /// counts as a change.
     ///
     /// # Errors
     /// [`EditKeyError::HolderGone`] if the holder's membership ended or their key was revoked since they proved who they
-    /// are; [`EditKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
+    /// are; [`EditKeyError::Throttled`] if they created and edited keys too often, whatever else would be said of this
+    /// one; [`EditKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
     /// [`EditKeyError::Revoked`] and [`EditKeyError::PreconditionFailed`] even if nothing would change.
     pub async fn edit(
         &self,
@@ -28,8 +30,9 @@ impl PersonalKeys {
         let event = self
             .act(holder, source)
             .event(Action::EditApiKey, Subject::ApiKey(id));
+        let changes = self.limits.changes;
         self.keys
-            .edit(holder.consumer().id, id, edit, precondition, event)
+            .edit(holder.consumer().id, id, edit, precondition, changes, event)
             .await
     }
 }

@@ -6,6 +6,7 @@ use crate::holder::{Holder, KeyReach};
 use crate::id::ApiKeyId;
 use crate::keys::{FormNonce, PersonalKeys};
 use crate::ports::{AddKeyError, KeyLimit, NewApiKey, StorageError};
+use crate::rate::Throttled;
 use crate::token::Token;
 
 /// What a holder says about the key they want.
@@ -37,6 +38,9 @@ pub enum IssueKeyError {
     /// The holder acts through a key that may not manage keys.
     #[error("this key may not create keys")]
     MayNotManageKeys,
+    /// The holder created and edited keys too often.
+    #[error(transparent)]
+    Throttled(Throttled),
     /// This form has created this key before; its token is not shown again.
     #[error("this form has created key {0} already")]
     AlreadyCreated(ApiKeyId),
@@ -91,12 +95,13 @@ impl PersonalKeys {
             digest: token.digest(),
             nonce,
         };
-        match self.keys.add(new, self.limit, act).await {
+        match self.keys.add(new, self.limits, act).await {
             Ok(key) => Ok(IssuedKey { key, token }),
             Err(AddKeyError::HolderGone) => Err(IssueKeyError::HolderGone),
             Err(AddKeyError::MayNotManageKeys) => Err(IssueKeyError::MayNotManageKeys),
+            Err(AddKeyError::Throttled(throttled)) => Err(IssueKeyError::Throttled(throttled)),
             Err(AddKeyError::AlreadyCreated(key)) => Err(IssueKeyError::AlreadyCreated(key)),
-            Err(AddKeyError::LimitReached) => Err(IssueKeyError::LimitReached(self.limit)),
+            Err(AddKeyError::LimitReached) => Err(IssueKeyError::LimitReached(self.limits.valid)),
             Err(AddKeyError::TreeTooDeep) => Err(IssueKeyError::TreeTooDeep),
             Err(AddKeyError::Storage(error)) => Err(error.into()),
         }

@@ -8,6 +8,7 @@ use crate::id::{ApiKeyId, ConsumerId};
 use crate::keys::FormNonce;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
+use crate::rate::{Rate, Throttled};
 use crate::text;
 use crate::token::{InvalidHint, TokenDigest, TokenHint};
 use crate::words::words;
@@ -25,6 +26,11 @@ use crate::words::words;
 /// A key that may not manage keys ([`ApiKey::can_manage_keys`]) creates none, and may edit and revoke only itself. In the
 /// same transaction, right after that, a store MUST check this, too: to such a key, every other key does not exist.
 ///
+/// Adding and editing keys share one [`Rate`] per consumer: one moment, kept with the membership, that a store takes from
+/// by [`Rate::take`] with the moment of the act or the event, in the same transaction. It MUST be exact, however many
+/// servers share the store. A change that is refused or fails takes nothing; an edit that changes nothing takes, too.
+/// Revocations MUST NOT take from it, nor be refused by it.
+///
 /// Methods that change something MUST do so, and write the given audit events, in one transaction: both or neither.
 /// They MUST finish that transaction even if the caller stops waiting.
 #[cfg_attr(feature = "testing", mockall::automock)]
@@ -41,14 +47,16 @@ pub trait ApiKeys: Send + Sync {
     /// 1. the consumer's membership is live and, if the key has a parent, that parent is a valid key of the same
     ///    consumer, else [`AddKeyError::HolderGone`]; that parent may manage keys, else
     ///    [`AddKeyError::MayNotManageKeys`];
-    /// 2. no key of this consumer was added with the same [`NewApiKey::nonce`]; else [`AddKeyError::AlreadyCreated`];
-    /// 3. the consumer has fewer valid keys than `limit`; else [`AddKeyError::LimitReached`];
-    /// 4. of the parent and all that it came from, directly or not, fewer than [`ApiKey::MAX_LINE`] are valid; else
+    /// 2. there is room for one more change by `limits.changes`, else [`AddKeyError::Throttled`]: before all that costs
+    ///    more to find out;
+    /// 3. no key of this consumer was added with the same [`NewApiKey::nonce`]; else [`AddKeyError::AlreadyCreated`];
+    /// 4. the consumer has fewer valid keys than `limits.valid`; else [`AddKeyError::LimitReached`];
+    /// 5. of the parent and all that it came from, directly or not, fewer than [`ApiKey::MAX_LINE`] are valid; else
     ///    [`AddKeyError::TreeTooDeep`].
     ///
     /// It MUST NOT take the longer the more of them are revoked: a key that makes its successor and revokes itself may
     /// go on so for ever. The same holds for [`ApiKeys::valid_descendants`] and [`ApiKeys::revoke`].
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError>;
+    async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError>;
 
     /// One key of the consumer, in whatever state.
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError>;
@@ -77,8 +85,10 @@ pub trait ApiKeys: Send + Sync {
     /// MUST check in this order, in the same transaction:
     /// 1. the consumer's membership is live and, if a key acts, that is a valid key of the same consumer; else
     ///    [`EditKeyError::HolderGone`];
-    /// 2. the key exists, within the reach of who acts, and is valid; else [`EditKeyError::NotFound`] or [`EditKeyError::Revoked`];
-    /// 3. the key [meets](KeyPrecondition::is_met_by) the precondition; else [`EditKeyError::PreconditionFailed`].
+    /// 2. there is room for one more change by `changes`; else [`EditKeyError::Throttled`];
+    /// 3. the key exists, within the reach of who acts, and is valid; else [`EditKeyError::NotFound`] or
+    ///    [`EditKeyError::Revoked`];
+    /// 4. the key [meets](KeyPrecondition::is_met_by) the precondition; else [`EditKeyError::PreconditionFailed`].
     ///
     /// MUST NOT write the event if the edit changes nothing. Two concurrent edits MUST NOT undo each other's fields.
     async fn edit(
@@ -87,6 +97,7 @@ pub trait ApiKeys: Send + Sync {
         id: ApiKeyId,
         edit: KeyEdit,
         precondition: KeyPrecondition,
+        changes: Rate,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError>;
 
@@ -139,6 +150,25 @@ pub struct KeyLimit(pub u32);
 impl Default for KeyLimit {
     fn default() -> Self {
         Self(100)
+    }
+}
+
+/// What bounds a consumer's keys and the changes of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyLimits {
+    /// The most valid keys.
+    pub valid: KeyLimit,
+    /// How often keys may be created and edited. Revoking is not limited.
+    pub changes: Rate,
+}
+
+impl Default for KeyLimits {
+    /// 100 valid keys; 60 changes a minute, and 120 at once.
+    fn default() -> Self {
+        Self {
+            valid: KeyLimit::default(),
+            changes: Rate::per_minute(60, 120),
+        }
     }
 }
 
@@ -233,6 +263,9 @@ pub enum AddKeyError {
     /// The parent may not manage keys.
     #[error("the parent may not manage keys")]
     MayNotManageKeys,
+    /// The consumer changed its keys too often.
+    #[error(transparent)]
+    Throttled(Throttled),
     /// The same form has created this key before.
     #[error("the form has created key {0} already")]
     AlreadyCreated(ApiKeyId),
@@ -253,6 +286,9 @@ pub enum EditKeyError {
     /// The membership has ended, or the key that acts is not valid any more.
     #[error("the holder is gone")]
     HolderGone,
+    /// The consumer changed its keys too often.
+    #[error(transparent)]
+    Throttled(Throttled),
     /// The consumer has no such key.
     #[error("no such key")]
     NotFound,

@@ -13,7 +13,7 @@ use crate::holder::Holder;
 use crate::keys::{IssuedKey, KeyDraft, PersonalKeys};
 use crate::membership::{Member, Role};
 use crate::organization::Organization;
-use crate::ports::KeyLimit;
+use crate::ports::KeyLimits;
 use crate::random::Random;
 use crate::sign_in::joining::JoiningPorts;
 use crate::sign_in::own_account::OwnAccountPorts;
@@ -29,8 +29,8 @@ pub struct TestInstallation {
     pub store: MemoryStore,
     /// Its clock, randomness and identifiers.
     pub builder: Builder,
-    /// The most valid keys a consumer may have.
-    pub limit: KeyLimit,
+    /// What bounds a consumer's keys.
+    pub limits: KeyLimits,
 }
 
 impl TestInstallation {
@@ -43,7 +43,7 @@ impl TestInstallation {
         Self {
             store: MemoryStore::new(),
             builder: Builder::new(1),
-            limit: KeyLimit::default(),
+            limits: KeyLimits::default(),
         }
     }
 
@@ -108,7 +108,7 @@ impl TestInstallation {
             self.clock(),
             self.random(),
             Arc::clone(&self.builder.ids),
-            self.limit,
+            self.limits,
         )
     }
 

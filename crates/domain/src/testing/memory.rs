@@ -66,6 +66,7 @@ struct State {
     keys: Vec<StoredKey>,
     sessions: Vec<StoredSession>,
     throttle: HashMap<[u8; 32], DateTime<Utc>>,
+    changes_empty_at: HashMap<MembershipId, DateTime<Utc>>,
     setup_link: Option<(SetupDigest, DateTime<Utc>)>,
     browser_key: Option<BrowserKey>,
     events: Vec<AuditEvent>,

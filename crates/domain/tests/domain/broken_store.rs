@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::access::Credential;
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Act, Action, Actor, AuditEvent};
@@ -12,8 +12,9 @@ use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, AuditFilter, AuditLog, AuditPosition, Credentials, DescendantKeys, EditKeyError,
-    KeyFilter, KeyLimit, NewApiKey, RevokeKeyError, StatusFilter, StorageError,
+    KeyFilter, KeyLimit, KeyLimits, NewApiKey, RevokeKeyError, StatusFilter, StorageError,
 };
+use keyward_domain::rate::{Rate, Throttled};
 use keyward_domain::sign_in::ports::{FullBucket, SignInThrottle};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
 use keyward_domain::testing::MemoryStore;
@@ -31,6 +32,8 @@ pub(crate) enum Fault {
     TellsOfEditsThatChangeNothing,
     CountsKeysBeforeTheTransaction,
     ChecksTheLimitFirst,
+    CountsNoEdits,
+    ReadsTheRateBeforeTheTransaction,
     WritesBackTheWholeKey,
     LetsRevokedKeysAct,
     LetsEveryKeyManageKeys,
@@ -52,7 +55,11 @@ pub(crate) struct BrokenStore {
     consumers: Mutex<HashMap<ApiKeyId, ConsumerId>>,
     credentials: Mutex<Vec<(TokenDigest, Credential)>>,
     buckets: Mutex<HashMap<[u8; 32], DateTime<Utc>>>,
+    changes: Mutex<HashMap<ConsumerId, DateTime<Utc>>>,
 }
+
+/// More changes than any case makes.
+const UNLIMITED: Rate = Rate::new(100_000, TimeDelta::milliseconds(1));
 
 impl BrokenStore {
     pub(crate) fn stores(fault: Fault) -> Stores {
@@ -64,6 +71,7 @@ impl BrokenStore {
             consumers: Mutex::default(),
             credentials: Mutex::default(),
             buckets: Mutex::default(),
+            changes: Mutex::default(),
         });
         let sound = Arc::new(sound);
         let stores = Stores::of(Arc::clone(&sound), sound, ON_TOKIO);
@@ -101,6 +109,18 @@ impl BrokenStore {
             }
             (_, _) => Ok(Some(actor)),
         }
+    }
+
+    /// The rate that the sound store is told, where the fault is to have decided by then.
+    async fn rate(&self, consumer: ConsumerId, rate: Rate, at: DateTime<Utc>) -> Result<Rate, Throttled> {
+        if self.fault != Fault::ReadsTheRateBeforeTheTransaction {
+            return Ok(rate);
+        }
+        let empty_at = lock(&self.changes).get(&consumer).copied();
+        tokio::task::yield_now().await;
+        let empty_at = rate.take(empty_at, at)?;
+        lock(&self.changes).insert(consumer, empty_at);
+        Ok(UNLIMITED)
     }
 
     /// The key as it was asked for, where the fault is to keep that and not to follow it.
@@ -145,7 +165,7 @@ impl BrokenStore {
 
 #[async_trait]
 impl ApiKeys for BrokenStore {
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError> {
+    async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
         let mut new = new;
         let consumer = new.key.consumer_id;
         if self.fault == Fault::LetsEveryKeyManageKeys && !new.key.can_manage_keys {
@@ -156,15 +176,21 @@ impl ApiKeys for BrokenStore {
         if matches!(
             self.fault,
             Fault::CountsKeysBeforeTheTransaction | Fault::ChecksTheLimitFirst
-        ) && self.count_valid(consumer).await? >= limit.0 as usize
+        ) && self.count_valid(consumer).await? >= limits.valid.0 as usize
         {
             return Err(AddKeyError::LimitReached);
         }
         if self.fault == Fault::CountsKeysBeforeTheTransaction {
             tokio::task::yield_now().await;
-            return self.sound.add(new, KeyLimit(u32::MAX), act).await;
+            let valid = KeyLimit(u32::MAX);
+            return self.sound.add(new, KeyLimits { valid, ..limits }, act).await;
         }
-        Ok(self.as_told(self.sound.add(new, limit, act).await?))
+        let changes = self
+            .rate(consumer, limits.changes, act.at)
+            .await
+            .map_err(AddKeyError::Throttled)?;
+        let limits = KeyLimits { changes, ..limits };
+        Ok(self.as_told(self.sound.add(new, limits, act).await?))
     }
 
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
@@ -209,6 +235,7 @@ impl ApiKeys for BrokenStore {
         id: ApiKeyId,
         edit: KeyEdit,
         precondition: KeyPrecondition,
+        changes: Rate,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
         let actor = self.actor(consumer, event.actor).await?;
@@ -232,7 +259,16 @@ impl ApiKeys for BrokenStore {
             .precondition(consumer, id, precondition)
             .await?
             .ok_or(EditKeyError::PreconditionFailed)?;
-        let edited = self.sound.edit(consumer, id, edit, precondition, event.clone());
+        let changes = match self.fault {
+            Fault::CountsNoEdits => UNLIMITED,
+            _ => self
+                .rate(consumer, changes, event.at)
+                .await
+                .map_err(EditKeyError::Throttled)?,
+        };
+        let edited = self
+            .sound
+            .edit(consumer, id, edit, precondition, changes, event.clone());
         let after = edited.await?;
         if self.fault == Fault::TellsOfEditsThatChangeNothing && after == before {
             self.sound.record(event).await?;

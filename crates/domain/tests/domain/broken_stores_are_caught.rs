@@ -111,6 +111,22 @@ async fn the_wrong_order_of_checks_is_caught() {
 }
 
 #[tokio::test]
+async fn a_rate_that_edits_evade_is_caught() {
+    let fault = Fault::CountsNoEdits;
+    assert_caught(fault, key_cases::an_edit_that_changes_nothing_counts).await;
+    assert_caught(fault, key_cases::creating_and_editing_keys_count_for_one_consumer).await;
+}
+
+#[tokio::test]
+async fn a_rate_that_is_not_checked_in_the_transaction_is_caught() {
+    assert_caught(
+        Fault::ReadsTheRateBeforeTheTransaction,
+        key_cases::concurrent_changes_let_exactly_the_burst_through,
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn an_edit_that_undoes_another_is_caught() {
     assert_caught(
         Fault::WritesBackTheWholeKey,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition, Origin};
 use keyward_domain::audit::{Action, Actor, Outcome, RequestSource, Subject};
 use keyward_domain::clock::Clock;
@@ -9,9 +10,17 @@ use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{FormNonce, IssueKeyError, IssuedKey, KeyDraft, PersonalKeys};
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{AddKeyError, Credentials, DescendantKeys, KeyLimit, MockApiKeys, StorageError};
+use keyward_domain::ports::{
+    AddKeyError, Credentials, DescendantKeys, KeyLimit, KeyLimits, MockApiKeys, StorageError,
+};
+use keyward_domain::rate::{Rate, Throttled};
 use keyward_domain::testing::{Builder, TestInstallation};
 use keyward_domain::token::Token;
+
+const LIMITS: KeyLimits = KeyLimits {
+    valid: KeyLimit(3),
+    changes: Rate::new(7, TimeDelta::seconds(11)),
+};
 
 fn installation_with_ada() -> (TestInstallation, Member) {
     let installation = TestInstallation::new();
@@ -234,6 +243,15 @@ async fn each_refusal_of_the_store_reaches_the_caller_as_it_is() {
     let refused = issue_with(&make, &member, || AddKeyError::MayNotManageKeys).await;
     assert!(matches!(refused, IssueKeyError::MayNotManageKeys), "{refused:?}");
 
+    let retry_after = TimeDelta::milliseconds(1_001);
+    let throttled = move || AddKeyError::Throttled(Throttled { retry_after });
+    let refused = issue_with(&make, &member, throttled).await;
+    assert!(
+        matches!(refused, IssueKeyError::Throttled(told) if told.retry_after == retry_after),
+        "{refused:?}"
+    );
+    assert_eq!(refused.to_string(), "too many attempts: try again in 2 seconds");
+
     let refused = issue_with(&make, &member, move || AddKeyError::AlreadyCreated(first)).await;
     assert!(
         matches!(refused, IssueKeyError::AlreadyCreated(id) if id == first),
@@ -267,14 +285,14 @@ async fn issue_with(
     store
         .expect_add()
         .once()
-        .withf(|_, limit, _| *limit == KeyLimit(3))
+        .withf(|_, limits, _| *limits == LIMITS)
         .returning(move |_, _, _| Err(refusal()));
     let keys = PersonalKeys::new(
         Arc::new(store),
         Arc::clone(&make.clock) as _,
         Arc::clone(&make.random) as _,
         Arc::clone(&make.ids),
-        KeyLimit(3),
+        LIMITS,
     );
     issue(&keys, &member.as_holder(), None)
         .await

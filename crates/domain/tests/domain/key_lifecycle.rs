@@ -10,7 +10,8 @@ use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{EditKeyError, IssueKeyError, KeyDraft};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::page::{PageRequest, PageSize};
-use keyward_domain::ports::{DescendantKeys, KeyFilter, KeyLimit, StatusFilter};
+use keyward_domain::ports::{DescendantKeys, KeyFilter, KeyLimit, KeyLimits, StatusFilter};
+use keyward_domain::rate::Rate;
 use keyward_domain::testing::TestInstallation;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
@@ -60,7 +61,10 @@ struct World {
 impl World {
     fn new() -> Self {
         let installation = TestInstallation {
-            limit: LIMIT,
+            limits: KeyLimits {
+                valid: LIMIT,
+                changes: Rate::per_minute(60, 10_000),
+            },
             ..TestInstallation::new()
         };
         let acme = installation.organization("Acme");
@@ -210,6 +214,7 @@ impl World {
             // The model's limit is far below the longest line.
             Err(
                 error @ (IssueKeyError::MayNotManageKeys
+                | IssueKeyError::Throttled(_)
                 | IssueKeyError::AlreadyCreated(_)
                 | IssueKeyError::TreeTooDeep
                 | IssueKeyError::Storage(_)),
@@ -277,8 +282,10 @@ impl World {
             Err(EditKeyError::Revoked) => assert!(self.keys[key].revoked_at.is_some()),
             Err(EditKeyError::HolderGone) => assert!(self.gone[person]),
             Err(
-                error
-                @ (EditKeyError::NotFound | EditKeyError::PreconditionFailed | EditKeyError::Storage(_)),
+                error @ (EditKeyError::Throttled(_)
+                | EditKeyError::NotFound
+                | EditKeyError::PreconditionFailed
+                | EditKeyError::Storage(_)),
             ) => panic!("{error}"),
         }
     }

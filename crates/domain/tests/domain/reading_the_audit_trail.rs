@@ -7,8 +7,9 @@ use keyward_domain::id::{ApiKeyId, InvitationId};
 use keyward_domain::invitation::{Invitation, InvitationToken, Invitee};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::page::{PageRequest, PageSize};
-use keyward_domain::ports::{AuditFilter, AuditLog, DescendantKeys, StorageError};
+use keyward_domain::ports::{AuditFilter, AuditLog, DescendantKeys, KeyLimit, KeyLimits, StorageError};
 use keyward_domain::project::{Project, ProjectName};
+use keyward_domain::rate::Rate;
 use keyward_domain::testing::TestInstallation;
 
 #[tokio::test]
@@ -282,7 +283,10 @@ async fn owners_name_what_is_gone_by_the_identifier_that_their_log_keeps() {
 
 fn installation_with_ada() -> (TestInstallation, Member) {
     let mut installation = TestInstallation::new();
-    installation.limit = keyward_domain::ports::KeyLimit(1_000);
+    installation.limits = KeyLimits {
+        valid: KeyLimit(1_000),
+        changes: Rate::per_minute(60, 2_000),
+    };
     let organization = installation.organization("Analytical Engines");
     let ada = installation.member(&organization, "ada", Role::Owner);
     (installation, ada)

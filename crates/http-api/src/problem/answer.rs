@@ -131,6 +131,9 @@ impl Problem {
         if let Some(codings) = self.accept_encoding {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(codings));
         }
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
         match self.code {
             Code::CredentialsMissing => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -153,6 +156,7 @@ impl Problem {
             | Code::BodyTooLarge
             | Code::UnsupportedMediaType
             | Code::InvalidFields
+            | Code::RateLimited
             // The front door adds `Retry-After` to every 503.
             | Code::Unavailable
             | Code::OutcomeUnknown

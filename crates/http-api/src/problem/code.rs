@@ -21,6 +21,7 @@ pub(crate) enum Code {
     BodyTooLarge,
     UnsupportedMediaType,
     InvalidFields,
+    RateLimited,
     Internal,
     Unavailable,
     OutcomeUnknown,
@@ -39,7 +40,7 @@ pub(crate) struct Facts {
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::MalformedRequest,
         Self::MalformedQuery,
         Self::CredentialsMissing,
@@ -56,6 +57,7 @@ impl Code {
         Self::BodyTooLarge,
         Self::UnsupportedMediaType,
         Self::InvalidFields,
+        Self::RateLimited,
         Self::Internal,
         Self::Unavailable,
         Self::OutcomeUnknown,
@@ -208,6 +210,15 @@ impl Code {
                 meaning: "Some fields of the body are missing, unknown, or have a value that they cannot have.",
                 advice: "Correct every field that the member `errors` of the answer lists. Each `pointer` is a JSON \
                          Pointer (RFC 6901) into the body.",
+            },
+            Self::RateLimited => Facts {
+                word: "rate_limited",
+                status: StatusCode::TOO_MANY_REQUESTS,
+                title: "Too many changes",
+                meaning: "Keys were created and edited too often. Nothing was changed.",
+                advice: "Send the request again after the seconds that the header `Retry-After` says. What one person \
+                         and all their keys in an organization create and edit counts together, in the API and the \
+                         console. Reading and revoking keys is not limited.",
             },
             Self::Internal => Facts {
                 word: "internal",

@@ -183,6 +183,7 @@ fn not_read(error: ReadKeyError) -> Problem {
 fn not_edited(error: EditKeyError) -> Problem {
     match error {
         EditKeyError::HolderGone => Code::InvalidToken.into(),
+        EditKeyError::Throttled(throttled) => Problem::throttled(throttled),
         EditKeyError::NotFound => Problem::no_such_key(),
         EditKeyError::Revoked => Code::KeyRevoked.into(),
         EditKeyError::PreconditionFailed => Code::PreconditionFailed.into(),

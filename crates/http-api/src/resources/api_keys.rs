@@ -154,6 +154,7 @@ fn not_issued(error: IssueKeyError) -> Problem {
         // Since the request was authenticated, its key was revoked or its user left.
         IssueKeyError::HolderGone => Code::InvalidToken.into(),
         IssueKeyError::MayNotManageKeys => Code::KeyMayNotManageKeys.into(),
+        IssueKeyError::Throttled(throttled) => Problem::throttled(throttled),
         IssueKeyError::AlreadyCreated(_) => Code::AlreadyCreated.into(),
         IssueKeyError::LimitReached(limit) => Problem::with_detail(
             Code::KeyLimitReached,

@@ -2,7 +2,7 @@
 
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::{Action, Actor, Subject};
-use keyward_domain::ports::KeyLimit;
+use keyward_domain::ports::{KeyLimit, KeyLimits};
 use keyward_domain::token::Token;
 use reqwest::Method;
 use serde_json::json;
@@ -90,7 +90,11 @@ async fn a_charset_may_be_said() {
 
 #[tokio::test]
 async fn the_key_limit_is_a_conflict() {
-    let scene = Scene::with_limit(KeyLimit(2)).await;
+    let limits = KeyLimits {
+        valid: KeyLimit(2),
+        ..KeyLimits::default()
+    };
+    let scene = Scene::with_limits(limits).await;
     scene.create(&scene.ada.token, "second").await;
     let answer = scene
         .api

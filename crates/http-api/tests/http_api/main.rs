@@ -10,6 +10,7 @@ mod answer;
 mod api;
 mod authentication;
 mod bad_input;
+mod change_rate;
 mod create_api_key;
 mod delete_api_key;
 mod document;

@@ -27,7 +27,7 @@ async fn every_problem_leads_to_a_page_that_explains_it() {
     }
     types.sort_unstable();
     types.dedup();
-    assert_eq!(types.len(), 19);
+    assert_eq!(types.len(), 20);
     for path in types {
         let answer = scene.api.send(scene.api.anonymous(Method::GET, path)).await;
         assert_eq!(answer.status, 200, "{path}");

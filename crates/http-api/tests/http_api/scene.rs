@@ -8,7 +8,7 @@ use keyward_domain::audit::{AuditEvent, RequestSource};
 use keyward_domain::keys::KeyDraft;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
-use keyward_domain::ports::KeyLimit;
+use keyward_domain::ports::KeyLimits;
 use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::testing::TestInstallation;
 use keyward_http_api::{BaseUrl, HttpApi};
@@ -39,12 +39,12 @@ impl Person {
 
 impl Scene {
     pub(crate) async fn new() -> Self {
-        Self::with_limit(KeyLimit::default()).await
+        Self::with_limits(KeyLimits::default()).await
     }
 
-    pub(crate) async fn with_limit(limit: KeyLimit) -> Self {
+    pub(crate) async fn with_limits(limits: KeyLimits) -> Self {
         let installation = TestInstallation {
-            limit,
+            limits,
             ..TestInstallation::new()
         };
         let organization = installation.organization("Analytical Engines");

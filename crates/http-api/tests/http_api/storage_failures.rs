@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{
-    AddKeyError, ApiKeys, EditKeyError, KeyLimit, MockApiKeys, MockReachableProjects, ReachableProjects,
+    AddKeyError, ApiKeys, EditKeyError, KeyLimits, MockApiKeys, MockReachableProjects, ReachableProjects,
     RevokeKeyError, StorageError,
 };
 use keyward_domain::random::Random;
@@ -40,7 +40,7 @@ async fn api_over_all(keys: MockApiKeys, projects: MockReachableProjects) -> (Ap
         Arc::clone(&builder.clock) as Arc<dyn Clock>,
         Arc::clone(&builder.random) as Arc<dyn Random>,
         Arc::clone(&builder.ids),
-        KeyLimit::default(),
+        KeyLimits::default(),
     );
     let authenticate = installation.authenticate();
     let projects = Arc::new(projects) as Arc<dyn ReachableProjects>;
@@ -62,7 +62,7 @@ fn failing(error: fn() -> StorageError) -> MockApiKeys {
     keys.expect_list().returning(move |_, _, _| Err(error()));
     keys.expect_find().returning(move |_, _| Err(error()));
     keys.expect_edit()
-        .returning(move |_, _, _, _, _| Err(EditKeyError::Storage(error())));
+        .returning(move |_, _, _, _, _, _| Err(EditKeyError::Storage(error())));
     keys.expect_revoke()
         .returning(move |_, _, _, _, _, _| Err(RevokeKeyError::Storage(error())));
     keys
@@ -163,7 +163,7 @@ async fn a_holder_who_is_gone_is_not_accepted() {
     keys.expect_add()
         .returning(|_, _, _| Err(AddKeyError::HolderGone));
     keys.expect_edit()
-        .returning(|_, _, _, _, _| Err(EditKeyError::HolderGone));
+        .returning(|_, _, _, _, _, _| Err(EditKeyError::HolderGone));
     keys.expect_revoke()
         .returning(|_, _, _, _, _, _| Err(RevokeKeyError::HolderGone));
     let (api, token) = api_over(keys).await;

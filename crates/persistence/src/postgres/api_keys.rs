@@ -19,9 +19,10 @@ use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{
-    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
     StorageError,
 };
+use keyward_domain::rate::Rate;
 use uuid::Uuid;
 
 use super::store::PostgresStore;
@@ -29,8 +30,8 @@ use crate::task;
 
 #[async_trait]
 impl ApiKeys for PostgresStore {
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError> {
-        self.change(move |connection| Box::pin(add::add(connection, new, limit, act)))
+    async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
+        self.change(move |connection| Box::pin(add::add(connection, new, limits, act)))
             .await
     }
 
@@ -70,10 +71,19 @@ impl ApiKeys for PostgresStore {
         id: ApiKeyId,
         edit: KeyEdit,
         precondition: KeyPrecondition,
+        changes: Rate,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
         self.change(move |connection| {
-            Box::pin(edit::edit(connection, consumer, id, edit, precondition, event))
+            Box::pin(edit::edit(
+                connection,
+                consumer,
+                id,
+                edit,
+                precondition,
+                changes,
+                event,
+            ))
         })
         .await
     }

@@ -36,6 +36,7 @@ pub const MIGRATIONS_KEY: &str = concat!(
     include_str!("../../migrations/postgres/2026-11-22-110000_remembered_browsers/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-130000_schema_compatibility/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-130100_retention_clock/up.sql"),
+    include_str!("../../migrations/postgres/2026-11-22-140000_change_rate/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-143000_refused_attempts/up.sql"),
 );
 

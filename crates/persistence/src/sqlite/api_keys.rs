@@ -11,26 +11,37 @@ mod read;
 pub(super) mod revoke;
 pub(super) mod row;
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
+use diesel::prelude::SqliteConnection;
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{
-    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
     StorageError,
 };
+use keyward_domain::rate::Rate;
 use uuid::Uuid;
 
 use super::reserve::Claim;
 use super::store::SqliteStore;
+use crate::abort::Abort;
 use crate::task;
 
 #[async_trait]
 impl ApiKeys for SqliteStore {
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError> {
-        self.change(move |connection| add::add(connection, new, limit, act))
-            .await
+    async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
+        let (asked, at) = (new.clone(), act.at);
+        let look = move |connection: &mut SqliteConnection| {
+            Abort::refusal_of(add::check(connection, &asked, limits, at))
+        };
+        self.change_after_look(look, Claim::Nothing, move |connection| {
+            add::add(connection, new, limits, act)
+        })
+        .await
     }
 
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
@@ -69,10 +80,17 @@ impl ApiKeys for SqliteStore {
         id: ApiKeyId,
         edit: KeyEdit,
         precondition: KeyPrecondition,
+        changes: Rate,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
-        self.change(move |connection| edit::edit(connection, consumer, id, edit, precondition, event))
-            .await
+        let (asked, to_meet) = (event.clone(), precondition.clone());
+        let look = move |connection: &mut SqliteConnection| {
+            Abort::refusal_of(edit::check(connection, consumer, id, &to_meet, changes, &asked))
+        };
+        self.change_after_look(look, Claim::Nothing, move |connection| {
+            edit::edit(connection, consumer, id, edit, precondition, changes, event)
+        })
+        .await
     }
 
     async fn revoke(
@@ -84,30 +102,37 @@ impl ApiKeys for SqliteStore {
         precondition: KeyPrecondition,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        let (acting_key, to_meet) = (act.actor.api_key(), precondition.clone());
+        let look = move |connection: &mut SqliteConnection| {
+            let looked = revoke::look(connection, consumer, id, descendants, to_meet, acting_key)?;
+            Ok(looked.answer())
+        };
+        self.change_after_look(look, Claim::Revoking, move |connection| {
+            revoke::revoke(connection, consumer, id, reason, descendants, precondition, act)
+        })
+        .await
+    }
+}
+
+impl SqliteStore {
+    /// Makes a change, unless a look tells what comes of it: that takes the one writer from nobody. What was asked for
+    /// happens even if the caller stops waiting, during the look too.
+    async fn change_after_look<T, E, L, C>(&self, look: L, claim: Claim, change: C) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        L: FnOnce(&mut SqliteConnection) -> Result<Option<Result<T, E>>, Abort<Infallible>> + Send + 'static,
+        C: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Clone + Send + 'static,
+    {
         let store = self.clone();
-        // What was asked for happens even if the caller stops waiting, during the look too.
-        let revoking = task::spawn(async move {
-            let (acting_key, look_precondition) = (act.actor.api_key(), precondition.clone());
-            let looked = store.read(move |connection| {
-                revoke::look(
-                    connection,
-                    consumer,
-                    id,
-                    descendants,
-                    look_precondition,
-                    acting_key,
-                )
-            });
-            if let Some(answer) = looked.await?.answer() {
-                return answer;
+        let changing = task::spawn(async move {
+            match store.read(look).await? {
+                Some(answer) => answer,
+                None => store.change_with(claim, change).await,
             }
-            let change = store.change_with(Claim::Revoking, move |connection| {
-                revoke::revoke(connection, consumer, id, reason, descendants, precondition, act)
-            });
-            change.await
         });
-        match revoking.await {
-            Ok(revoked) => revoked,
+        match changing.await {
+            Ok(changed) => changed,
             Err(error) => Err(StorageError::Defect(error.into()).into()),
         }
     }

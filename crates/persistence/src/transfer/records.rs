@@ -54,6 +54,7 @@ records! {
         role: Words,
         joined_at: Moment,
         ended_at: Option<Moment>,
+        changes_empty_at: Option<Moment>,
     }
 
     Invitation of invitations {

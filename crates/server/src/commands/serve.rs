@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use keyward_console::PublicUrl;
 use keyward_domain::audit::RequestSource;
-use keyward_domain::ports::KeyLimit;
+use keyward_domain::ports::{KeyLimit, KeyLimits};
+use keyward_domain::rate::Rate;
 use keyward_domain::retention::RetentionPeriods;
 use keyward_domain::sign_in::Setup;
 use keyward_domain::sign_in::ports::ReplaceSetupLinkError;
@@ -114,7 +115,7 @@ impl Server {
             info!("made a new database in {}", directory.display());
         }
         let composition = Composition::new(sources.clone(), Arc::clone(&store));
-        let key_limit = KeyLimit(options.limits.key_limit);
+        let key_limits = key_limits(&options.limits);
         let (trial_changes, changes) = TrialChanges::new(store.clone());
         let routes = Routes::new(
             Health::new(front_door.readiness(), store.clone(), changes),
@@ -126,11 +127,11 @@ impl Server {
                 }
             }),
             base_url.clone(),
-            composition.http_api(key_limit, base_url).endpoint(),
+            composition.http_api(key_limits, base_url).endpoint(),
             composition
                 .console(
                     public_url.clone(),
-                    key_limit,
+                    key_limits,
                     periods.as_ref().and_then(RetentionPeriods::audit_events),
                 )
                 .endpoint(),
@@ -220,6 +221,13 @@ fn limits(options: &LimitOptions) -> Limits {
     Limits {
         connections: options.max_connections,
         ..Limits::default()
+    }
+}
+
+fn key_limits(options: &LimitOptions) -> KeyLimits {
+    KeyLimits {
+        valid: KeyLimit(options.key_limit),
+        changes: Rate::per_minute(options.change_rate, options.change_burst),
     }
 }
 

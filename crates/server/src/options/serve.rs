@@ -75,6 +75,15 @@ pub(crate) struct LimitOptions {
     #[arg(long, env = "KEYWARD_KEY_LIMIT", value_name = "NUMBER", default_value_t = 100,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_env_values = true)]
     pub(crate) key_limit: u32,
+    /// How many keys a consumer may create and edit a minute, in the console and through its keys together; revoking is not
+    /// limited
+    #[arg(long, env = "KEYWARD_CHANGE_RATE", value_name = "NUMBER", default_value_t = 60,
+          value_parser = clap::value_parser!(u32).range(1..=6_000), hide_env_values = true)]
+    pub(crate) change_rate: u32,
+    /// How many keys a consumer may create and edit at once, when it has not for a while
+    #[arg(long, env = "KEYWARD_CHANGE_BURST", value_name = "NUMBER", default_value_t = 120,
+          value_parser = clap::value_parser!(u32).range(1..=100_000), hide_env_values = true)]
+    pub(crate) change_burst: u32,
     /// The most connections at once; further ones wait. Default: as many as the limit of open files allows and half of the
     /// memory holds
     #[arg(

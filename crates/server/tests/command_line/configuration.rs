@@ -22,6 +22,19 @@ async fn the_key_limit_is_what_the_option_says() {
 }
 
 #[tokio::test]
+async fn the_rate_of_changes_is_what_the_options_say() {
+    let database = set_up().await;
+    let server = Server::start(database.url(), &["--change-rate=1", "--change-burst=1"]);
+    let signed_in = sign_in(&server, "ada", PASSWORD);
+    let first = create_key(&server, cookie(&signed_in), "first");
+    assert_eq!(first.status, 200, "{first:?}");
+    let second = create_key(&server, cookie(&signed_in), "second");
+    assert_eq!(second.status, 429, "{second:?}");
+    let seconds: u32 = second.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&seconds), "{seconds}");
+}
+
+#[tokio::test]
 async fn an_https_public_url_makes_cookies_and_answers_strict() {
     let database = set_up().await;
     let server = Server::start(database.url(), &["--public-url=https://keys.example.com"]);

@@ -69,6 +69,10 @@ fn what_an_option_cannot_mean_is_a_usage_error() {
     for (variable, value) in [
         ("KEYWARD_LISTEN", "8080"),
         ("KEYWARD_KEY_LIMIT", "0"),
+        ("KEYWARD_CHANGE_RATE", "0"),
+        ("KEYWARD_CHANGE_RATE", "6001"),
+        ("KEYWARD_CHANGE_BURST", "0"),
+        ("KEYWARD_CHANGE_BURST", "100001"),
         ("KEYWARD_TRUSTED_PROXY", "10.1.0.0/8"),
         ("KEYWARD_LOG_FORMAT", "xml"),
         ("KEYWARD_LOG", "keyward=loud"),

@@ -3,12 +3,14 @@
 use keyward_domain::api_key::KeyPrecondition;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::ports::DescendantKeys;
+use keyward_domain::rate::Rate;
 
 use super::{ALL, Scene};
 
 #[tokio::test]
 async fn a_key_is_in_its_own_tree_however_large_the_family_is() {
-    let scene = Scene::new().await;
+    let mut scene = Scene::new().await;
+    scene.running.installation.limits.changes = Rate::per_minute(60, 1_000);
     let root = scene.issue(&scene.bob, "root").await;
     for number in 0..505 {
         let sibling = scene.issue_below(&root, &format!("sibling {number:03}")).await;

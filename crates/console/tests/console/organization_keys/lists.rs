@@ -7,7 +7,8 @@ use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::DescendantKeys;
+use keyward_domain::ports::{DescendantKeys, KeyLimit};
+use keyward_domain::rate::Rate;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::user::DisplayName;
 
@@ -154,7 +155,9 @@ async fn an_owner_who_searches_for_a_token_finds_its_key_and_leaves_no_token_in_
 #[tokio::test]
 async fn thousands_of_keys_come_page_by_page() {
     let mut scene = Scene::new().await;
-    scene.running.installation.limit.0 = 1_000;
+    let limits = &mut scene.running.installation.limits;
+    limits.valid = KeyLimit(1_000);
+    limits.changes = Rate::per_minute(60, 1_000);
     for number in 0..120 {
         scene.issue(&scene.bob, &format!("key {number:03}")).await;
     }

@@ -3,6 +3,7 @@
 pub(super) mod add_key_cases;
 pub(super) mod audit_filter_cases;
 pub(super) mod audit_log_cases;
+pub(super) mod change_rate_cases;
 pub(super) mod concurrent_key_cases;
 pub(super) mod credential_cases;
 pub(super) mod descendant_cases;

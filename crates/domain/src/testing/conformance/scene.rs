@@ -12,12 +12,24 @@ use crate::keys::FormNonce;
 use crate::membership::{Member, Role};
 use crate::organization::Organization;
 use crate::page::{PageRequest, PageSize};
-use crate::ports::{AddKeyError, AuditFilter, AuditPosition, DescendantKeys, KeyLimit, NewApiKey};
+use crate::ports::{AddKeyError, AuditFilter, AuditPosition, DescendantKeys, KeyLimit, KeyLimits, NewApiKey};
+use crate::rate::Rate;
 use crate::testing::Builder;
 use crate::user::User;
 
 /// More keys than any case adds.
 pub(super) const AMPLE: KeyLimit = KeyLimit(1_000);
+
+/// More changes than any case makes, but those about the rate of changes.
+pub(super) const MANY_CHANGES: Rate = Rate::new(100_000, TimeDelta::milliseconds(1));
+
+/// No more valid keys than this, and as many changes as the case makes.
+pub(super) const fn within(valid: KeyLimit) -> KeyLimits {
+    KeyLimits {
+        valid,
+        changes: MANY_CHANGES,
+    }
+}
 
 /// A store, and what makes its content.
 #[derive(Clone)]
@@ -168,7 +180,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         limit: KeyLimit,
     ) -> Result<ApiKey, AddKeyError> {
         let act = self.act(member);
-        self.keys().api_keys.add(new.clone(), limit, act).await
+        self.keys().api_keys.add(new.clone(), within(limit), act).await
     }
 
     /// Adds a key as it is given.

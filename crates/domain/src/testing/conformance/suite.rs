@@ -71,6 +71,19 @@ super::suite_macros::suite! { $
             an_unknown_key_has_no_descendants
             another_consumers_key_has_no_descendants
         }
+        change_rate_cases {
+            the_121st_change_at_once_is_refused_with_the_time_to_wait
+            after_the_wait_one_change_is_let_through
+            creating_and_editing_keys_count_for_one_consumer
+            consumers_do_not_share_a_rate
+            revoking_is_neither_refused_nor_counted
+            a_refused_change_does_not_count
+            an_edit_that_changes_nothing_counts
+            a_gone_holder_is_told_before_the_rate
+            the_rate_is_told_before_what_costs_more_to_find_out
+            a_moment_far_beyond_any_clock_refuses_nobody
+            concurrent_changes_let_exactly_the_burst_through
+        }
         line_cases {
             a_line_has_no_more_valid_keys_than_it_may
             a_revoked_key_makes_room_in_its_line

@@ -1,6 +1,7 @@
 use std::cmp::Reverse;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, StoredKey};
 use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationReason};
@@ -9,13 +10,14 @@ use crate::holder::KeyReach;
 use crate::id::{ApiKeyId, ConsumerId};
 use crate::page::{Page, PageRequest};
 use crate::ports::{
-    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, NewApiKey, RevokeKeyError,
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
     StorageError,
 };
+use crate::rate::{Rate, Throttled};
 
 #[async_trait]
 impl ApiKeys for MemoryStore {
-    async fn add(&self, new: NewApiKey, limit: KeyLimit, act: Act) -> Result<ApiKey, AddKeyError> {
+    async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
         let mut state = self.state()?;
         let consumer = new.key.consumer_id;
         match state.holder_reach(consumer, new.key.parent()) {
@@ -23,6 +25,8 @@ impl ApiKeys for MemoryStore {
             Some(KeyReach::Only(_)) => return Err(AddKeyError::MayNotManageKeys),
             None => return Err(AddKeyError::HolderGone),
         }
+        let change = state.change(consumer, limits.changes, act.at);
+        let change = change.map_err(AddKeyError::Throttled)?;
         if let Some(nonce) = new.nonce
             && let Some(first) = state.keys_of(consumer).find(|stored| stored.nonce == Some(nonce))
         {
@@ -32,7 +36,7 @@ impl ApiKeys for MemoryStore {
             .keys_of(consumer)
             .filter(|stored| stored.key.is_valid())
             .count();
-        if valid >= limit.0 as usize {
+        if valid >= limits.valid.0 as usize {
             return Err(AddKeyError::LimitReached);
         }
         let above = std::iter::successors(new.key.parent().and_then(|id| state.key(consumer, id)), |key| {
@@ -56,6 +60,7 @@ impl ApiKeys for MemoryStore {
                 .is_none_or(|organization| organization.new_keys_manage_keys);
         }
         state.write(vec![act.creation_of_key(&key)])?;
+        state.count(change);
         state.keys.push(StoredKey {
             key: key.clone(),
             digest: new.digest,
@@ -119,12 +124,15 @@ impl ApiKeys for MemoryStore {
         id: ApiKeyId,
         edit: KeyEdit,
         precondition: KeyPrecondition,
+        changes: Rate,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
         let mut state = self.state()?;
         let reach = state
             .holder_reach(consumer, event.actor.api_key())
             .ok_or(EditKeyError::HolderGone)?;
+        let change = state.change(consumer, changes, event.at);
+        let change = change.map_err(EditKeyError::Throttled)?;
         if !reach.includes(id) {
             return Err(EditKeyError::NotFound);
         }
@@ -140,6 +148,7 @@ impl ApiKeys for MemoryStore {
             state.write(vec![event])?;
             *state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)? = edited.clone();
         }
+        state.count(change);
         Ok(edited)
     }
 
@@ -188,6 +197,13 @@ impl ApiKeys for MemoryStore {
     }
 }
 
+/// A change for which there is room.
+#[derive(Clone, Copy)]
+struct Change {
+    consumer: ConsumerId,
+    empty_at: DateTime<Utc>,
+}
+
 impl State {
     /// Which keys the consumer reaches; nothing unless it is a live member and, if it acts through a key, that is one of
     /// its valid keys.
@@ -200,6 +216,17 @@ impl State {
         let mut keys = self.keys_of(consumer).map(|stored| &stored.key);
         let key = keys.find(|key| key.id == id && key.is_valid())?;
         Some(KeyReach::of_key(id, key.can_manage_keys))
+    }
+
+    /// What to keep once the consumer has made a change at this moment.
+    fn change(&self, consumer: ConsumerId, rate: Rate, at: DateTime<Utc>) -> Result<Change, Throttled> {
+        let empty_at = self.changes_empty_at.get(&consumer).copied();
+        rate.take(empty_at, at)
+            .map(|empty_at| Change { consumer, empty_at })
+    }
+
+    fn count(&mut self, change: Change) {
+        self.changes_empty_at.insert(change.consumer, change.empty_at);
     }
 
     fn keys_of(&self, consumer: ConsumerId) -> impl Iterator<Item = &StoredKey> {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use keyward_domain::membership::Role;
+use keyward_domain::rate::Throttled;
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
 use keyward_domain::sign_in::ports::{FullBucket, MockSessionStore, MockSignInThrottle};
 use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInError, SignInPorts};
-use keyward_domain::rate::Throttled;
 use keyward_domain::testing::TestInstallation;
 
 use super::{

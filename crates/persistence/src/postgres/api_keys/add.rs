@@ -8,10 +8,10 @@ use keyward_domain::audit::Act;
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::keys::FormNonce;
-use keyward_domain::ports::{AddKeyError, KeyLimit, NewApiKey};
+use keyward_domain::ports::{AddKeyError, KeyLimits, NewApiKey};
 use uuid::Uuid;
 
-use super::holder::lock_holder;
+use super::holder::lock_changer;
 use super::lineage::valid_in_line;
 use super::row::NewKeyRow;
 use crate::abort::Abort;
@@ -23,23 +23,25 @@ const MAX_LINE: i64 = ApiKey::MAX_LINE as i64;
 pub(super) async fn add(
     connection: &mut AsyncPgConnection,
     new: NewApiKey,
-    limit: KeyLimit,
+    limits: KeyLimits,
     act: Act,
 ) -> Result<ApiKey, Abort<AddKeyError>> {
     let consumer = new.key.consumer_id;
     // What the checks below see stays true until the end: nobody else adds or revokes a key of this consumer.
-    match lock_holder(connection, consumer, new.key.parent()).await? {
-        Some(KeyReach::All) => {}
-        Some(KeyReach::Only(_)) => return Err(Abort::Refused(AddKeyError::MayNotManageKeys)),
-        None => return Err(Abort::Refused(AddKeyError::HolderGone)),
+    let changer = lock_changer(connection, consumer, new.key.parent(), limits.changes, act.at).await?;
+    let changer = changer.ok_or(Abort::Refused(AddKeyError::HolderGone))?;
+    if changer.reach != KeyReach::All {
+        return Err(Abort::Refused(AddKeyError::MayNotManageKeys));
     }
+    let refused = |throttled| Abort::Refused(AddKeyError::Throttled(throttled));
+    changer.room.map_err(refused)?;
     if let Some(nonce) = new.nonce
         && let Some(first) = created_by_form(connection, consumer, nonce).await?
     {
         return Err(Abort::Refused(AddKeyError::AlreadyCreated(first)));
     }
     let valid = valid_keys(connection, consumer).await?;
-    if valid >= i64::from(limit.0) {
+    if valid >= i64::from(limits.valid.0) {
         return Err(Abort::Refused(AddKeyError::LimitReached));
     }
     // A line has no more valid keys than the consumer has.

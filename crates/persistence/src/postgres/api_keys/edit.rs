@@ -7,8 +7,9 @@ use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::EditKeyError;
+use keyward_domain::rate::Rate;
 
-use super::holder::lock_holder;
+use super::holder::lock_changer;
 use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::postgres::audit_log::write_event;
@@ -20,12 +21,15 @@ pub(super) async fn edit(
     id: ApiKeyId,
     edit: KeyEdit,
     precondition: KeyPrecondition,
+    changes: Rate,
     event: AuditEvent,
 ) -> Result<ApiKey, Abort<EditKeyError>> {
     // Concurrent edits and revocations wait, so what is written back below undoes none of them.
-    let reach = lock_holder(connection, consumer, event.actor.api_key()).await?;
-    let reach = reach.ok_or(Abort::Refused(EditKeyError::HolderGone))?;
-    if !reach.includes(id) {
+    let changer = lock_changer(connection, consumer, event.actor.api_key(), changes, event.at).await?;
+    let changer = changer.ok_or(Abort::Refused(EditKeyError::HolderGone))?;
+    let refused = |throttled| Abort::Refused(EditKeyError::Throttled(throttled));
+    changer.room.map_err(refused)?;
+    if !changer.reach.includes(id) {
         return Err(Abort::Refused(EditKeyError::NotFound));
     }
     let row: Option<KeyRow> = api_keys::table

@@ -1,13 +1,25 @@
 //! Who may change a consumer's keys, and one after the other.
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
-use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
+use diesel::sql_types::{Nullable, Timestamptz};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::rate::{Rate, Room, Throttled};
 
 use crate::postgres::schema::{api_keys, memberships};
+
+diesel::define_sql_function! {
+    /// The later of those that are there.
+    fn greatest(one: Nullable<Timestamptz>, other: Nullable<Timestamptz>) -> Nullable<Timestamptz>;
+}
+diesel::define_sql_function! {
+    /// The earlier of those that are there.
+    fn least(one: Nullable<Timestamptz>, other: Nullable<Timestamptz>) -> Nullable<Timestamptz>;
+}
 
 /// Makes every other change to this consumer's keys wait for the end of this transaction, so what it reads of them
 /// stays true. Returns which keys the consumer reaches: nothing unless the membership is live and the key through which the
@@ -40,6 +52,62 @@ pub(super) async fn lock_holder(
         .await
         .optional()?;
     Ok(can_manage_keys.map(|can_manage_keys| KeyReach::of_key(key, can_manage_keys)))
+}
+
+/// Who may change a consumer's keys, as far as the consumer's lock tells.
+pub(super) struct Changer {
+    pub(super) reach: KeyReach,
+    /// Whether the consumer may make a change now.
+    pub(super) room: Result<(), Throttled>,
+}
+
+/// Like [`lock_holder`], for a change that counts: what counts it takes the lock, too, in one statement. A change for
+/// which there is no room locks nothing and waits for nobody.
+pub(super) async fn lock_changer(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    acting_key: Option<ApiKeyId>,
+    changes: Rate,
+    at: DateTime<Utc>,
+) -> Result<Option<Changer>, QueryError> {
+    let Room { latest, beyond } = changes.room(at);
+    let interval = changes.interval();
+    let empty_at = memberships::changes_empty_at;
+    // What `Rate::take` does. A concurrent change is waited for, and then the conditions are looked at again.
+    let counted = diesel::update(memberships::table)
+        .filter(memberships::id.eq(consumer.as_uuid()))
+        .filter(memberships::ended_at.is_null())
+        .filter(empty_at.is_null().or(empty_at.le(latest)).or(empty_at.gt(beyond)))
+        .set(empty_at.eq(least(
+            greatest(empty_at + interval, at + interval),
+            latest + interval,
+        )))
+        .execute(connection)
+        .await?;
+    let room = if counted == 1 {
+        Ok(())
+    } else {
+        let full: Option<Option<DateTime<Utc>>> = memberships::table
+            .filter(memberships::id.eq(consumer.as_uuid()))
+            .filter(memberships::ended_at.is_null())
+            .select(empty_at)
+            .get_result(connection)
+            .await
+            .optional()?;
+        let Some(empty_at) = full else {
+            return Ok(None);
+        };
+        // It was full a moment ago. If it is not any more, the wait is over soon.
+        let soon = Throttled {
+            retry_after: interval,
+        };
+        Err(changes.take(empty_at, at).err().unwrap_or(soon))
+    };
+    let reach = match acting_key {
+        Some(key) => reach_of_key(connection, consumer, key).await?,
+        None => Some(KeyReach::All),
+    };
+    Ok(reach.map(|reach| Changer { reach, room }))
 }
 
 /// Likewise which keys a consumer reaches through this key, at the moment of asking: nothing is locked.

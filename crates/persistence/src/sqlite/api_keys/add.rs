@@ -1,5 +1,6 @@
 //! Adding a key.
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
 use keyward_domain::api_key::ApiKey;
@@ -7,9 +8,9 @@ use keyward_domain::audit::Act;
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::keys::FormNonce;
-use keyward_domain::ports::{AddKeyError, KeyLimit, NewApiKey};
+use keyward_domain::ports::{AddKeyError, KeyLimits, NewApiKey};
 
-use super::holder::reach_of_holder;
+use super::holder::{changer, count_change};
 use super::lineage::valid_in_line;
 use super::row::NewKeyRow;
 use crate::abort::Abort;
@@ -22,23 +23,46 @@ const MAX_LINE: i64 = ApiKey::MAX_LINE as i64;
 pub(super) fn add(
     connection: &mut SqliteConnection,
     new: NewApiKey,
-    limit: KeyLimit,
+    limits: KeyLimits,
     act: Act,
 ) -> Result<ApiKey, Abort<AddKeyError>> {
     let consumer = new.key.consumer_id;
-    // What the checks below see stays true until the end: nobody else writes.
-    match reach_of_holder(connection, consumer, new.key.parent())? {
-        Some(KeyReach::All) => {}
-        Some(KeyReach::Only(_)) => return Err(Abort::Refused(AddKeyError::MayNotManageKeys)),
-        None => return Err(Abort::Refused(AddKeyError::HolderGone)),
+    // What the checks see stays true until the end: nobody else writes.
+    let empty_at = check(connection, &new, limits, act.at)?;
+    let mut new = new;
+    if new.organization_decides {
+        new.key.can_manage_keys = chosen_for_new_keys(connection, consumer)?;
     }
+    diesel::insert_into(api_keys::table)
+        .values(NewKeyRow::new(&new))
+        .execute(connection)?;
+    count_change(connection, consumer, empty_at)?;
+    write_event(connection, act.creation_of_key(&new.key))?;
+    Ok(new.key)
+}
+
+/// Why the key cannot be added; else what to keep of the consumer's changes once it is.
+pub(super) fn check(
+    connection: &mut SqliteConnection,
+    new: &NewApiKey,
+    limits: KeyLimits,
+    at: DateTime<Utc>,
+) -> Result<DateTime<Utc>, Abort<AddKeyError>> {
+    let consumer = new.key.consumer_id;
+    let changer = changer(connection, consumer, new.key.parent(), limits.changes, at)?;
+    let changer = changer.ok_or(Abort::Refused(AddKeyError::HolderGone))?;
+    if changer.reach != KeyReach::All {
+        return Err(Abort::Refused(AddKeyError::MayNotManageKeys));
+    }
+    let refused = |throttled| Abort::Refused(AddKeyError::Throttled(throttled));
+    let empty_at = changer.room.map_err(refused)?;
     if let Some(nonce) = new.nonce
         && let Some(first) = created_by_form(connection, consumer, nonce)?
     {
         return Err(Abort::Refused(AddKeyError::AlreadyCreated(first)));
     }
     let valid = valid_keys(connection, consumer)?;
-    if valid >= i64::from(limit.0) {
+    if valid >= i64::from(limits.valid.0) {
         return Err(Abort::Refused(AddKeyError::LimitReached));
     }
     // A line has no more valid keys than the consumer has.
@@ -48,15 +72,7 @@ pub(super) fn add(
     {
         return Err(Abort::Refused(AddKeyError::TreeTooDeep));
     }
-    let mut new = new;
-    if new.organization_decides {
-        new.key.can_manage_keys = chosen_for_new_keys(connection, consumer)?;
-    }
-    diesel::insert_into(api_keys::table)
-        .values(NewKeyRow::new(&new))
-        .execute(connection)?;
-    write_event(connection, act.creation_of_key(&new.key))?;
-    Ok(new.key)
+    Ok(empty_at)
 }
 
 /// What the consumer's organization has chosen for new keys.

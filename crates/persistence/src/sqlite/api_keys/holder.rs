@@ -1,12 +1,14 @@
 //! Who may change a consumer's keys.
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
 use diesel::result::Error as QueryError;
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::rate::{Rate, Throttled};
 
-use crate::sqlite::columns::StoredId;
+use crate::sqlite::columns::{StoredId, moment};
 use crate::sqlite::schema::{api_keys, memberships};
 
 /// Which keys the consumer reaches: nothing unless the membership is live and the key through which the consumer acts, if
@@ -36,4 +38,46 @@ pub(super) fn reach_of_holder(
         .get_result(connection)
         .optional()?;
     Ok(can_manage_keys.map(|can_manage_keys| KeyReach::of_key(key, can_manage_keys == 1)))
+}
+
+/// Who may change a consumer's keys now.
+pub(super) struct Changer {
+    pub(super) reach: KeyReach,
+    /// What to [keep](count_change) once the change is made, if there is room for it.
+    pub(super) room: Result<DateTime<Utc>, Throttled>,
+}
+
+/// Like [`reach_of_holder`], for a change that counts.
+pub(super) fn changer(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+    acting_key: Option<ApiKeyId>,
+    changes: Rate,
+    at: DateTime<Utc>,
+) -> Result<Option<Changer>, QueryError> {
+    let Some(reach) = reach_of_holder(connection, consumer, acting_key)? else {
+        return Ok(None);
+    };
+    let empty_at: Option<i64> = memberships::table
+        .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
+        .select(memberships::changes_empty_at)
+        .get_result(connection)?;
+    let empty_at = empty_at.map(moment).transpose();
+    let empty_at = empty_at.map_err(|error| QueryError::DeserializationError(error.into()))?;
+    Ok(Some(Changer {
+        reach,
+        room: changes.take(empty_at, at),
+    }))
+}
+
+/// Counts a change that is made.
+pub(super) fn count_change(
+    connection: &mut SqliteConnection,
+    consumer: ConsumerId,
+    empty_at: DateTime<Utc>,
+) -> Result<(), QueryError> {
+    diesel::update(memberships::table.filter(memberships::id.eq(StoredId(consumer.as_uuid()))))
+        .set(memberships::changes_empty_at.eq(empty_at.timestamp_millis()))
+        .execute(connection)?;
+    Ok(())
 }

@@ -16,7 +16,7 @@ use keyward_domain::invitation::Invitee;
 use keyward_domain::keys::{IssuedKey, KeyDraft, PersonalKeys};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::{Organization, OrganizationName};
-use keyward_domain::ports::{ApiKeys, DescendantKeys, KeyLimit};
+use keyward_domain::ports::{ApiKeys, DescendantKeys, KeyLimits};
 use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::sign_in::accounts::AccountDraft;
 use keyward_domain::sign_in::joining::JoiningPorts;
@@ -90,7 +90,7 @@ impl UseCases {
             invitations: Invitations::new(store(), clock(), random(), ids()),
             projects: Projects::new(store(), clock(), ids()),
             organizations: Organizations::new(store(), clock(), ids()),
-            keys: PersonalKeys::new(store(), clock(), random(), ids(), KeyLimit::default()),
+            keys: PersonalKeys::new(store(), clock(), random(), ids(), KeyLimits::default()),
             organization_keys: OrganizationKeys::new(store(), clock(), ids()),
             audit_trail: AuditTrail::new(store(), store(), clock(), ids()),
         }
@@ -198,7 +198,7 @@ impl Scene {
         new.key.origin = Origin::Key(parent);
         let id = new.key.id;
         let act = self.make.act_of(&self.bob.as_holder());
-        let added = ApiKeys::add(&*self.database.store, new, KeyLimit::default(), act).await;
+        let added = ApiKeys::add(&*self.database.store, new, KeyLimits::default(), act).await;
         added.expect("a key");
         id
     }

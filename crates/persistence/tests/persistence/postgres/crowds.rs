@@ -4,15 +4,17 @@
 
 use std::time::{Duration, Instant};
 
+use chrono::TimeDelta;
 use futures_util::future::{BoxFuture, join_all};
 use keyward_domain::administration::ports::{EndMembershipError, MemberStore};
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Actor;
 use keyward_domain::membership::Role;
-use keyward_domain::ports::{AddKeyError, ApiKeys, DescendantKeys, KeyLimit, RevokeKeyError};
+use keyward_domain::ports::{AddKeyError, ApiKeys, DescendantKeys, KeyLimit, KeyLimits, RevokeKeyError};
+use keyward_domain::rate::Rate;
 use keyward_persistence::postgres::PostgresStore;
 
-use crate::postgres::fixture::{Fixture, connect, count, patient, store};
+use crate::postgres::fixture::{AMPLE, Fixture, connect, count, patient, store};
 
 const REPLICAS: usize = 3;
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -57,14 +59,46 @@ async fn at_once<T: Send + 'static>(fixture: &Fixture, changes: Vec<Change<T>>) 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_64_keys_at_limit_minus_one_exactly_one_is_added() {
+async fn of_64_changes_on_three_servers_exactly_the_burst_is_made() {
     let fixture = Fixture::new().await;
-    let limit = KeyLimit(2);
+    let limits = KeyLimits {
+        changes: Rate::new(10, TimeDelta::minutes(1)),
+        ..AMPLE
+    };
     let changes = (0..64)
         .map(|number| {
             let new = fixture.new_key(&format!("key {number}"), None);
             let act = fixture.act();
-            change(move |store| async move { ApiKeys::add(&store, new, limit, act).await })
+            change(move |store| async move { ApiKeys::add(&store, new, limits, act).await })
+        })
+        .collect();
+    let before = count(&fixture.client, "api_keys").await;
+    // The key that is there has been a change of its own.
+    let forget = "UPDATE memberships SET changes_empty_at = NULL";
+    fixture.client.batch_execute(forget).await.expect("forgotten");
+    let results = at_once(&fixture, changes).await;
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 10);
+    for refusal in results.into_iter().filter_map(Result::err) {
+        let AddKeyError::Throttled(throttled) = refusal else {
+            panic!("{refusal:?}");
+        };
+        assert_eq!(throttled.retry_after, TimeDelta::minutes(1));
+    }
+    assert_eq!(count(&fixture.client, "api_keys").await, before + 10);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_64_keys_at_limit_minus_one_exactly_one_is_added() {
+    let fixture = Fixture::new().await;
+    let limits = KeyLimits {
+        valid: KeyLimit(2),
+        ..AMPLE
+    };
+    let changes = (0..64)
+        .map(|number| {
+            let new = fixture.new_key(&format!("key {number}"), None);
+            let act = fixture.act();
+            change(move |store| async move { ApiKeys::add(&store, new, limits, act).await })
         })
         .collect();
     let results = at_once(&fixture, changes).await;
@@ -119,7 +153,7 @@ async fn no_key_is_born_to_a_parent_that_is_being_revoked() {
             let new = fixture.new_child(id, &format!("child {number}"));
             let act = fixture.act();
             change(move |store| async move {
-                match ApiKeys::add(&store, new, KeyLimit(1_000), act).await {
+                match ApiKeys::add(&store, new, AMPLE, act).await {
                     Ok(_) | Err(AddKeyError::HolderGone) => {}
                     other => panic!("{other:?}"),
                 }

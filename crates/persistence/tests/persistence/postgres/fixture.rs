@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use keyward_domain::audit::{Act, Action, Actor, Subject};
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::FormNonce;
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{AddKeyError, ApiKeys, KeyLimit, NewApiKey};
+use keyward_domain::ports::{AddKeyError, ApiKeys, KeyLimit, KeyLimits, NewApiKey};
+use keyward_domain::rate::Rate;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::sign_in::ports::{FirstOwner, InstallationStore, SetupProof};
 use keyward_domain::testing::Builder;
@@ -16,7 +18,10 @@ use keyward_test_database::TestDatabase;
 use tokio_postgres::{Client, NoTls};
 
 /// More keys than any test adds.
-pub(crate) const AMPLE: KeyLimit = KeyLimit(1_000);
+pub(crate) const AMPLE: KeyLimits = KeyLimits {
+    valid: KeyLimit(1_000),
+    changes: Rate::new(100_000, TimeDelta::milliseconds(1)),
+};
 
 /// The hash of the first owner's password.
 pub(crate) const FIRST_HASH: &str = "$a-hash";

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use chrono::TimeDelta;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
 use diesel::sql_types::{BigInt, Text};
@@ -12,7 +13,8 @@ use keyward_domain::audit::{Act, Action, Actor, Subject};
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{AddKeyError, ApiKeys, KeyLimit, NewApiKey};
+use keyward_domain::ports::{AddKeyError, ApiKeys, KeyLimit, KeyLimits, NewApiKey};
+use keyward_domain::rate::Rate;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::sign_in::ports::{FirstOwner, InstallationStore, SetupProof};
 use keyward_domain::testing::Builder;
@@ -20,7 +22,10 @@ use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
 use uuid::Uuid;
 
 /// More keys than any test adds.
-pub(crate) const AMPLE: KeyLimit = KeyLimit(10_000);
+pub(crate) const AMPLE: KeyLimits = KeyLimits {
+    valid: KeyLimit(10_000),
+    changes: Rate::new(100_000, TimeDelta::milliseconds(1)),
+};
 /// The hash of the first owner's password.
 pub(crate) const FIRST_HASH: &str = "$a-hash";
 const DEADLINE: Duration = Duration::from_secs(20);

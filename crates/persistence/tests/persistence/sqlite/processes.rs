@@ -1,12 +1,12 @@
 //! Several processes on one file, as when somebody uses the command line while the server runs.
 
-use keyward_domain::ports::{AddKeyError, ApiKeys, Credentials, KeyLimit};
+use keyward_domain::ports::{AddKeyError, ApiKeys, Credentials, KeyLimit, KeyLimits};
 use keyward_domain::testing::Builder;
 use keyward_persistence::sqlite::SqliteStore;
 
 use crate::sqlite::child::{all_at_once, part, say, wait_for_the_others};
 use crate::sqlite::durability::owner_in;
-use crate::sqlite::fixture::{DataDirectory, Fixture, migrated_store, patient, set_up};
+use crate::sqlite::fixture::{AMPLE, DataDirectory, Fixture, migrated_store, patient, set_up};
 use crate::sqlite::migrations::migrations;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -28,7 +28,10 @@ async fn five_processes_that_start_at_once_make_one_database() {
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_that_write_at_once_keep_the_limit_together() {
     const TEST: &str = "sqlite::processes::processes_that_write_at_once_keep_the_limit_together";
-    const LIMIT: KeyLimit = KeyLimit(90);
+    const LIMITS: KeyLimits = KeyLimits {
+        valid: KeyLimit(90),
+        ..AMPLE
+    };
     if let Some(part) = part() {
         let store = migrated_store(patient(&part.directory)).await;
         let holder = owner_in(&store).await.as_holder();
@@ -37,7 +40,7 @@ async fn processes_that_write_at_once_keep_the_limit_together() {
         loop {
             let (new, _) = make.new_key(&holder, "one of many");
             let act = make.act_of(&holder);
-            match ApiKeys::add(&store, new, LIMIT, act).await {
+            match ApiKeys::add(&store, new, LIMITS, act).await {
                 Ok(_) => say("added"),
                 Err(AddKeyError::LimitReached) => return,
                 Err(other) => panic!("{other:?}"),

@@ -12,7 +12,7 @@ use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::OrganizationId;
 use keyward_domain::keys::{IssuedKey, KeyDraft};
-use keyward_domain::ports::{DescendantKeys, KeyLimit, KeyUse, LastUses};
+use keyward_domain::ports::{DescendantKeys, KeyLimits, KeyUse, LastUses};
 
 use super::Telling;
 use crate::demo::fill::FillError;
@@ -31,7 +31,7 @@ impl Telling<'_> {
     }
 
     async fn issue_to(&self, holder: &Holder, by: By, draft: KeyDraft) -> Result<IssuedKey, FillError> {
-        let keys = self.past.use_cases.keys(KeyLimit::default());
+        let keys = self.past.use_cases.keys(KeyLimits::default());
         Ok(keys.issue(holder, draft, None, self.source(by.name())).await?)
     }
 
@@ -62,7 +62,7 @@ impl Telling<'_> {
             description: Some(KeyDescription::parse(description)?),
         };
         let (holder, id) = (self.holder(by).await?, self.key(name)?.key.id);
-        let keys = self.past.use_cases.keys(KeyLimit::default());
+        let keys = self.past.use_cases.keys(KeyLimits::default());
         keys.edit(
             &holder,
             id,
@@ -81,7 +81,7 @@ impl Telling<'_> {
         descendants: DescendantKeys,
     ) -> Result<(), FillError> {
         let (holder, id) = (self.holder(by).await?, self.key(name)?.key.id);
-        let keys = self.past.use_cases.keys(KeyLimit::default());
+        let keys = self.past.use_cases.keys(KeyLimits::default());
         keys.revoke(
             &holder,
             id,

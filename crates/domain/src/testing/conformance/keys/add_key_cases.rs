@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use super::super::KeyStores;
 use super::super::parallel::{abandon, eventually};
-use super::super::scene::{AMPLE, Scene};
+use super::super::scene::{AMPLE, Scene, within};
 use crate::api_key::{ApiKey, KeyDescription, KeyName};
 use crate::audit::{Action, AuditEvent, Subject};
 use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
@@ -37,7 +37,11 @@ pub async fn adding_a_key_writes_its_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let act = scene.act(&ada);
-    let added = scene.stores.api_keys.add(new.clone(), AMPLE, act.clone()).await;
+    let added = scene
+        .stores
+        .api_keys
+        .add(new.clone(), within(AMPLE), act.clone())
+        .await;
     assert_eq!(added.expect("the key is added"), new.key);
 
     let events = scene
@@ -61,7 +65,7 @@ pub async fn a_key_whose_event_cannot_be_written_is_not_added(stores: KeyStores)
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let act = scene.unwritable_act(scene.act(&ada)).await;
-    let added = scene.stores.api_keys.add(new.clone(), AMPLE, act).await;
+    let added = scene.stores.api_keys.add(new.clone(), within(AMPLE), act).await;
 
     assert!(matches!(added, Err(AddKeyError::Storage(_))), "{added:?}");
     assert!(!scene.is_stored(&new.key).await);
@@ -71,7 +75,7 @@ pub async fn a_key_is_added_in_full_even_if_the_caller_stops_waiting(stores: Key
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let act = scene.act(&ada);
-    abandon(scene.stores.api_keys.add(new.clone(), AMPLE, act)).await;
+    abandon(scene.stores.api_keys.add(new.clone(), within(AMPLE), act)).await;
 
     eventually("the abandoned key is added", async || {
         scene.is_stored(&new.key).await

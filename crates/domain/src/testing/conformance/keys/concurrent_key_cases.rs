@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 
 use super::super::KeyStores;
-use super::super::scene::{AMPLE, Scene};
+use super::super::scene::{AMPLE, MANY_CHANGES, Scene};
 use crate::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition};
 use crate::audit::{Action, Actor, Subject};
 use crate::ports::{AddKeyError, DescendantKeys, EditKeyError, KeyLimit, NewApiKey};
@@ -139,7 +139,14 @@ pub async fn a_key_changes_nothing_once_its_concurrent_revocation_is_answered(st
                 let edited = scene
                     .stores
                     .api_keys
-                    .edit(ada.membership.id, key, edit, KeyPrecondition::AnyVersion, event)
+                    .edit(
+                        ada.membership.id,
+                        key,
+                        edit,
+                        KeyPrecondition::AnyVersion,
+                        MANY_CHANGES,
+                        event,
+                    )
                     .await;
                 assert!(
                     matches!(edited, Ok(_) | Err(EditKeyError::HolderGone)),

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::KeyStores;
 use super::super::parallel::{abandon, eventually};
-use super::super::scene::Scene;
+use super::super::scene::{MANY_CHANGES, Scene};
 use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName, KeyPrecondition};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::ApiKeyId;
@@ -48,6 +48,7 @@ pub async fn an_edit_writes_its_event(stores: KeyStores) {
             key.id,
             name("after"),
             KeyPrecondition::AnyVersion,
+            MANY_CHANGES,
             event.clone(),
         )
         .await
@@ -86,6 +87,7 @@ pub async fn an_edit_whose_event_cannot_be_written_does_not_happen(stores: KeySt
             key.id,
             name("after"),
             KeyPrecondition::AnyVersion,
+            MANY_CHANGES,
             event,
         )
         .await;
@@ -103,6 +105,7 @@ pub async fn an_edit_happens_in_full_even_if_the_caller_stops_waiting(stores: Ke
         key.id,
         name("after"),
         KeyPrecondition::AnyVersion,
+        MANY_CHANGES,
         event,
     ))
     .await;
@@ -241,6 +244,7 @@ async fn edit_as(
             id,
             change,
             KeyPrecondition::AnyVersion,
+            MANY_CHANGES,
             event,
         )
         .await

@@ -1,7 +1,7 @@
 //! What the store of keys promises about keys that may not manage keys.
 
 use super::super::KeyStores;
-use super::super::scene::{AMPLE, Scene};
+use super::super::scene::{AMPLE, MANY_CHANGES, Scene};
 use crate::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, RevocationReason};
 use crate::audit::{Action, Actor, Subject};
 use crate::id::ApiKeyId;
@@ -185,7 +185,14 @@ async fn edit(
     scene
         .stores
         .api_keys
-        .edit(member.membership.id, id, edit, KeyPrecondition::AnyVersion, event)
+        .edit(
+            member.membership.id,
+            id,
+            edit,
+            KeyPrecondition::AnyVersion,
+            MANY_CHANGES,
+            event,
+        )
         .await
 }
 

@@ -4,7 +4,7 @@
 use futures_util::future::BoxFuture;
 
 use super::super::KeyStores;
-use super::super::scene::Scene;
+use super::super::scene::{MANY_CHANGES, Scene};
 use crate::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, KeyVersion, RevocationReason};
 use crate::audit::{Action, Actor, Subject};
 use crate::id::ApiKeyId;
@@ -204,7 +204,7 @@ pub async fn who_acts_and_the_keys_state_are_told_before_its_version(stores: Key
         KeyPrecondition::OneOf(Vec::new()),
     );
     let edited = keys
-        .edit(consumer, key.id, name("new"), stale.clone(), event)
+        .edit(consumer, key.id, name("new"), stale.clone(), MANY_CHANGES, event)
         .await;
     assert!(matches!(edited, Err(EditKeyError::HolderGone)), "{edited:?}");
     let (reason, descendants) = (RevocationReason::Holder, DescendantKeys::Keep);
@@ -231,8 +231,15 @@ async fn edit(
     let event = scene.act(member).event(Action::EditApiKey, Subject::ApiKey(id));
     let precondition = KeyPrecondition::OneOf(seen.to_vec());
     let keys = &scene.stores.api_keys;
-    keys.edit(member.membership.id, id, name(new_name), precondition, event)
-        .await
+    keys.edit(
+        member.membership.id,
+        id,
+        name(new_name),
+        precondition,
+        MANY_CHANGES,
+        event,
+    )
+    .await
 }
 
 async fn revoke(

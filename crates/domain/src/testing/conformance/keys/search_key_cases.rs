@@ -1,7 +1,7 @@
 //! What [`ApiKeys::list`](crate::ports::ApiKeys::list) promises about searching.
 
 use super::super::KeyStores;
-use super::super::scene::{AMPLE, Scene};
+use super::super::scene::{AMPLE, MANY_CHANGES, Scene};
 use crate::api_key::{KeyDescription, KeyEdit, KeyName, KeyPrecondition};
 use crate::audit::{Action, Subject};
 use crate::membership::Member;
@@ -120,6 +120,7 @@ pub async fn a_search_follows_edits(stores: KeyStores) {
             key.id,
             edit,
             KeyPrecondition::AnyVersion,
+            MANY_CHANGES,
             event,
         )
         .await

@@ -1,0 +1,70 @@
+//! What the forms say to somebody who creates and edits keys too often.
+
+use chrono::TimeDelta;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::rate::Rate;
+use keyward_domain::testing::TestInstallation;
+
+use crate::running::{LIST, NEW, Running};
+
+const TOLD: &str = "You and your keys created or edited keys too often. Nothing was changed. Try again in 2 seconds. \
+                    You can revoke keys at any time.";
+
+/// Ada may make two changes at once, and one more every two seconds.
+async fn running_with_ada() -> (Running, Member) {
+    let mut installation = TestInstallation::new();
+    installation.limits.changes = Rate::per_minute(30, 2);
+    let running = Running::with(installation, None, |_| ()).await;
+    let acme = running.installation.organization("Acme");
+    let ada = running.installation.member(&acme, "ada", Role::Member);
+    (running, ada)
+}
+
+#[tokio::test]
+async fn a_key_too_many_is_created_with_the_same_form_after_the_wait() {
+    let (running, ada) = running_with_ada().await;
+    for name in ["First", "Second"] {
+        running.installation.issue(&ada.as_holder(), name).await;
+    }
+    let browser = running.signed_in("ada").await;
+    let nonce = browser.get(NEW).await.field("nonce").to_owned();
+    let fields = [
+        ("nonce", nonce.as_str()),
+        ("name", "Third"),
+        ("description", "for the night"),
+        ("manage_keys", "no"),
+    ];
+    let page = browser.post(NEW, &fields).await;
+    assert_eq!((page.status, page.header("retry-after")), (429, "2"));
+    assert!(page.text().contains(TOLD), "{}", page.text());
+    assert!(page.shows("value=\"Third\"") && page.shows("for the night"));
+    assert!(page.shows("value=\"no\" checked"));
+    assert_eq!(page.field("nonce"), nonce);
+
+    running.installation.builder.clock.advance(TimeDelta::seconds(2));
+    let page = browser.post(NEW, &fields).await;
+    assert_eq!(page.status, 200);
+    assert_eq!(page.tokens().len(), 2, "the token is shown");
+}
+
+#[tokio::test]
+async fn an_edit_too_many_keeps_what_was_typed() {
+    let (running, ada) = running_with_ada().await;
+    let issued = running.installation.issue(&ada.as_holder(), "First").await;
+    running.installation.issue(&ada.as_holder(), "Second").await;
+    let browser = running.signed_in("ada").await;
+    let address = format!("{LIST}/{}/edit", issued.key.id);
+    let version = browser.get(&address).await.field("version").to_owned();
+    let fields = [
+        ("name", "Renamed"),
+        ("description", "typed"),
+        ("version", version.as_str()),
+    ];
+    let page = browser.post(&address, &fields).await;
+    assert_eq!((page.status, page.header("retry-after")), (429, "2"));
+    assert!(page.text().contains(TOLD), "{}", page.text());
+    assert!(page.shows("value=\"Renamed\"") && page.shows("typed"));
+
+    running.installation.builder.clock.advance(TimeDelta::seconds(2));
+    assert_eq!(browser.post(&address, &fields).await.status, 303);
+}

@@ -1,0 +1,89 @@
+//! How often keys may be created and edited.
+
+use chrono::TimeDelta;
+use keyward_domain::ports::KeyLimits;
+use keyward_domain::rate::Rate;
+use serde_json::json;
+
+use crate::api::API_KEYS;
+use crate::scene::Scene;
+
+/// The scene's person has made one change, which is her key.
+async fn scene_with_burst(burst: u32) -> Scene {
+    let limits = KeyLimits {
+        changes: Rate::per_minute(40, burst),
+        ..KeyLimits::default()
+    };
+    Scene::with_limits(limits).await
+}
+
+#[tokio::test]
+async fn one_change_too_many_is_told_with_the_seconds_to_wait() {
+    let scene = scene_with_burst(3).await;
+    let (path, token) = (scene.ada.key_path(), &scene.ada.token);
+    let other = scene.create(token, "other").await;
+    let through_other = other["key"].as_str().unwrap();
+    scene
+        .api
+        .patch(&path, token, &json!({"name": "console"}))
+        .await
+        .ok(200);
+
+    for token in [token, through_other] {
+        let events = scene.installation.store.events().len();
+        let created = scene.api.post(API_KEYS, token, &json!({"name": "more"})).await;
+        let problem = created.refusal(429, "rate_limited");
+        assert_eq!(created.header("retry-after"), Some("2"));
+        assert_eq!(
+            problem["detail"],
+            "Keys were created and edited too often. Nothing was changed."
+        );
+        let edited = scene.api.patch(&path, token, &json!({"name": "renamed"})).await;
+        edited.refusal(429, "rate_limited");
+        assert_eq!(edited.header("retry-after"), Some("2"));
+        assert_eq!(
+            scene.installation.store.events().len(),
+            events,
+            "no event tells of it"
+        );
+    }
+
+    scene
+        .installation
+        .builder
+        .clock
+        .advance(TimeDelta::milliseconds(1_500));
+    scene
+        .api
+        .patch(&path, token, &json!({"name": "renamed"}))
+        .await
+        .ok(200);
+    let again = scene.api.patch(&path, token, &json!({"name": "once more"})).await;
+    again.refusal(429, "rate_limited");
+}
+
+#[tokio::test]
+async fn keys_are_revoked_and_read_whatever_the_rate() {
+    let scene = scene_with_burst(2).await;
+    let token = &scene.ada.token;
+    let other = scene.create(token, "other").await;
+    let refused = scene.api.post(API_KEYS, token, &json!({"name": "more"})).await;
+    refused.refusal(429, "rate_limited");
+
+    let other = format!("{API_KEYS}/{}", other["id"].as_str().unwrap());
+    scene.api.get(&other, token).await.ok(200);
+    assert_eq!(scene.api.delete(&other, token).await.status, 204);
+    assert_eq!(scene.api.delete(&scene.ada.key_path(), token).await.status, 204);
+}
+
+#[tokio::test]
+async fn one_persons_changes_refuse_nobody_else() {
+    let scene = scene_with_burst(2).await;
+    scene.create(&scene.ada.token, "second").await;
+    let refused = scene
+        .api
+        .post(API_KEYS, &scene.ada.token, &json!({"name": "third"}))
+        .await;
+    refused.refusal(429, "rate_limited");
+    scene.create(&scene.grace.token, "second").await;
+}
