@@ -1,9 +1,9 @@
 //! Why a request gets no page of its own, and the answer it gets instead.
 
-use std::error::Error;
 use std::sync::Arc;
 
 use keyward_domain::administration::ports::MomentNotSettled;
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::keys::ListKeysError;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::password::HashingError;
@@ -103,9 +103,9 @@ impl ResponseError for Refusal {
             Self::UnsupportedForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::FormTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::FormTooSlow => StatusCode::REQUEST_TIMEOUT,
-            Self::Storage(StorageError::Unavailable(_) | StorageError::OutcomeUnknown(_))
-            | Self::Hashing(HashingError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Storage(StorageError::Corrupt { .. } | StorageError::Defect(_))
+            Self::Storage(error) if error.is_outage() => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Hashing(HashingError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Storage(_)
             | Self::Hashing(HashingError::Failed(_))
             | Self::Rendering(_)
             | Self::Export(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -149,17 +149,21 @@ impl Refusal {
                      ago; it is in UTC.",
                 )
                 .into_response(request_id),
-            Self::Storage(StorageError::OutcomeUnknown(_)) => ErrorPage::new(status)
-                .saying(
-                    "It is not certain whether this was done",
-                    "Keyward lost touch with its storage while it was saving. Look whether the change is there before \
-                     you make it again. A key whose token you did not see is of no use: revoke it and create another.",
-                )
-                .into_response(request_id),
-            // Not logged for each request: it is left with the answer, for whoever serves the console.
-            Self::Storage(error @ StorageError::Unavailable(_)) => {
-                let mut response = error_page(status, request_id);
-                response.extensions_mut().insert(Arc::new(error));
+            Self::Storage(error) => {
+                let mut response = match &error {
+                    StorageError::OutcomeUnknown(_) => ErrorPage::new(status)
+                        .saying(
+                            "It is not certain whether this was done",
+                            "Keyward lost touch with its storage while it was saving. Look whether the change is there \
+                             before you make it again. A key whose token you did not see is of no use: revoke it and \
+                             create another.",
+                        )
+                        .into_response(request_id),
+                    StorageError::Unavailable(_)
+                    | StorageError::Corrupt { .. }
+                    | StorageError::Defect(_) => error_page(status, request_id),
+                };
+                leave_outage(error, &mut response);
                 response
             }
             Self::NotFound
@@ -167,20 +171,27 @@ impl Refusal {
             | Self::UnsupportedForm
             | Self::FormTooLarge
             | Self::FormTooSlow
-            | Self::Storage(_)
             | Self::Hashing(_)
             | Self::Rendering(_)
             | Self::Export(_) => error_page(status, request_id),
         }
     }
 
+    /// Lets the operator know of what a page does without.
+    pub(crate) fn tell_beside(self, response: &mut Response) {
+        self.log();
+        if let Self::Storage(error) = self {
+            leave_outage(error, response);
+        }
+    }
+
     /// What the operator should know of; the others are the visitor's own business.
-    pub(crate) fn log(&self) {
+    fn log(&self) {
         let status = self.status();
-        let is_outage = matches!(self, Self::Storage(StorageError::Unavailable(_)));
+        let is_outage = matches!(self, Self::Storage(error) if error.is_outage());
         if status.is_server_error() && !is_outage {
             tracing::error!(
-                error = causes(self),
+                error = sentence(self),
                 status = status.as_u16(),
                 "a page could not be served"
             );
@@ -188,20 +199,11 @@ impl Refusal {
     }
 }
 
-/// An error with all that caused it: a log in JSON would tell the outermost only.
-pub(crate) fn causes(error: &dyn Error) -> String {
-    let mut causes = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let reason = cause.to_string();
-        // Some errors repeat their cause in their own words.
-        if !causes.contains(&reason) {
-            causes.push_str(": ");
-            causes.push_str(&reason);
-        }
-        next = cause.source();
+/// An outage is not logged for each request: it is left with the answer, for whoever serves the console.
+fn leave_outage(error: StorageError, response: &mut Response) {
+    if error.is_outage() {
+        response.extensions_mut().insert(Arc::new(error));
     }
-    causes
 }
 
 #[cfg(test)]
@@ -211,7 +213,7 @@ mod tests {
     #[test]
     fn the_log_tells_why_a_page_could_not_be_served() {
         let refusal = Refusal::from(StorageError::Defect("relation api_keys does not exist".into()));
-        let told = causes(&refusal);
+        let told = sentence(&refusal);
         assert!(told.contains("relation api_keys does not exist"), "{told}");
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_domain::administration::Authority;
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::membership::Member;
 use keyward_domain::organization::{Organization, Slug};
 use keyward_domain::sign_in::session::SignedIn;
@@ -42,9 +43,11 @@ async fn note_seen(console: &Console, signed_in: &SignedIn) {
     const LONGEST_WAIT: Duration = Duration::from_millis(250);
     match timeout(LONGEST_WAIT, console.sign_in.note_seen(signed_in)).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "last seen not written");
+        // Whoever serves the console watches whether the storage takes changes, and tells it once.
+        Ok(Err(error)) if error.is_outage() => {
+            tracing::debug!(error = sentence(&error), "last seen not written");
         }
+        Ok(Err(error)) => tracing::warn!(error = sentence(&error), "last seen not written"),
         Err(_) => tracing::debug!("last seen not written yet"),
     }
 }

@@ -63,6 +63,7 @@ pub mod api_key;
 pub mod audit;
 mod authority;
 pub mod clock;
+pub mod failure_sentence;
 pub mod holder;
 pub mod id;
 pub mod invitation;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use keyward_front_door::Readiness;
 use keyward_http_api::{BaseUrl, unavailable_response};
@@ -15,7 +16,6 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
-use crate::failure_sentence::sentence;
 use crate::trial_changes::Changes;
 
 /// How long the storage may take to answer before it counts as away.

@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_domain::clock::Clock;
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::{KeyUse, LastUses, StorageError};
 use keyward_domain::recent_uses::RecentUses;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info, warn};
-
-use crate::failure_sentence::sentence;
 
 /// How often what is due is written. A key is due once a minute at most.
 const EVERY: Duration = Duration::from_secs(5);

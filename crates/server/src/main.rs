@@ -21,7 +21,6 @@ mod data_directory;
 mod database_url;
 mod demo;
 mod exposure;
-mod failure_sentence;
 mod health;
 mod last_use_writer;
 mod logging;
@@ -54,6 +53,7 @@ use commands::{
     migrate, openapi, serve, token_check,
 };
 use demo::Demo;
+use keyward_domain::failure_sentence::sentence;
 use logging::LogFilter;
 use options::{AdminCommand, Command, CommandLine, LoggingOptions, TokenCommand};
 use tracing::warn;
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         Err(error) => return output::print_usage(&error),
     };
     run(command_line.command).unwrap_or_else(|failure| {
-        output::tell(&format!("error: {}", failure_sentence::sentence(&failure)));
+        output::tell(&format!("error: {}", sentence(&failure)));
         ExitCode::FAILURE
     })
 }

@@ -5,11 +5,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info};
-
-use crate::failure_sentence::sentence;
 
 /// How often the storage is asked whether it is back.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
@@ -40,7 +39,7 @@ impl Outages {
         }
     }
 
-    /// A request was answered 503 because of this.
+    /// A request was answered 503 because of this, or without what it needed besides.
     pub(crate) fn request_failed(&self, cause: &StorageError) {
         let mut current = self.current();
         if let Some(outage) = &mut *current {

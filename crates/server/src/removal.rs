@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use keyward_domain::ports::StorageError;
 use keyward_domain::retention::{Outlived, RemoveOutlivedError, Retention, RetentionRun};
 use tokio::time::Instant;
 
@@ -71,8 +70,5 @@ impl<'a> Removal<'a> {
 }
 
 fn may_pass(error: &RemoveOutlivedError) -> bool {
-    matches!(
-        error,
-        RemoveOutlivedError::Storage(StorageError::Unavailable(_) | StorageError::OutcomeUnknown(_))
-    )
+    matches!(error, RemoveOutlivedError::Storage(error) if error.is_outage())
 }

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::{Outlived, RemoveOutlivedError, Retention};
 use tokio::sync::watch;
@@ -14,7 +15,6 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
-use crate::failure_sentence::sentence;
 use crate::program;
 use crate::removal::Removal;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use keyward_persistence::postgres::{self, ConnectError, InvalidDatabaseUrl, PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{self, SqliteConfig, SqliteStore};
+use keyward_domain::failure_sentence::sentence;
 use keyward_persistence::{Migrated, SchemaState};
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
@@ -14,7 +15,6 @@ use crate::commands::Failure;
 use crate::data_directory::{self, ServingRight};
 use crate::database_url::{self, DatabaseUrlError};
 use crate::exposure;
-use crate::failure_sentence::sentence;
 use crate::options::DatabaseOptions;
 use crate::output;
 use crate::program;

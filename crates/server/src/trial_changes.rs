@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use keyward_domain::failure_sentence::sentence;
 use keyward_persistence::TrialFailure;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
-use crate::failure_sentence::sentence;
 use crate::health::StorageProbe;
 
 /// How long to rest after a change that worked.

@@ -11,6 +11,7 @@ use keyward_domain::administration::ports::{
 };
 use keyward_domain::administration::{Authority, RevocationStopped, RevokedKeys, WhyStopped};
 use keyward_domain::api_key::RevocationNote;
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{DescendantKeys, StorageError};
 use poem::http::StatusCode;
@@ -24,7 +25,7 @@ use crate::pages::moment::{Moment, YEARS};
 use crate::pages::organization_keys::{after_no_selection, after_revocation};
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{html, redirect};
-use crate::refusal::{Refusal, causes};
+use crate::refusal::Refusal;
 use crate::request_source::Source;
 use crate::viewer::{Insider, Owner};
 use crate::{Console, links};
@@ -166,7 +167,7 @@ fn some_of(RevocationStopped { revoked, why }: RevocationStopped) -> Result<Revo
             if revoked.count > 0 =>
         {
             tracing::warn!(
-                error = causes(&error),
+                error = sentence(&error),
                 revoked = revoked.count,
                 "a revocation of many keys stopped; whoever wants it is asked to go on"
             );

@@ -112,13 +112,14 @@ pub(super) async fn sign_in_newcomer(
     next: &str,
     notice: SignInNotice,
 ) -> Result<Response, Refusal> {
+    let mut response = redirect(&links::sign_in(None, Some(notice)));
     match console.sign_in.sign_in(attempt).await {
         Ok(cookies) => return Ok(with_cookies(redirect(next), console, &cookies)),
         Err(SignInError::WrongCredentials | SignInError::Throttled(_)) => {}
-        Err(SignInError::Hashing(error)) => Refusal::from(error).log(),
-        Err(SignInError::Storage(error)) => Refusal::from(error).log(),
+        Err(SignInError::Hashing(error)) => Refusal::from(error).tell_beside(&mut response),
+        Err(SignInError::Storage(error)) => Refusal::from(error).tell_beside(&mut response),
     }
-    Ok(redirect(&links::sign_in(None, Some(notice))))
+    Ok(response)
 }
 
 /// Gives the browser a new session, and remembers it.

@@ -4,14 +4,16 @@
 mod forms;
 mod outages;
 
+use chrono::TimeDelta;
 use keyward_console::Console;
 use keyward_domain::administration::ports::KeySelection;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::DescendantKeys;
+use keyward_domain::ports::{DescendantKeys, StorageError};
 use keyward_domain::testing::TestInstallation;
 
 use crate::browser::{Answer, Browser};
+use crate::log::Log;
 use crate::projects::{project, put_in};
 use crate::running::{LIST, NEW, Running};
 
@@ -145,4 +147,26 @@ async fn while_storage_is_down_every_page_says_so_with_the_request_id() {
         200,
         "the session outlives the failure"
     );
+}
+
+#[tokio::test]
+async fn page_shown_while_storage_takes_no_changes_is_not_warned_of() {
+    let (log, _guard) = Log::start();
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    // When she was last seen is due to be written.
+    running.installation.builder.clock.advance(TimeDelta::hours(1));
+    for (refusal, warnings) in [
+        (
+            (|| StorageError::Unavailable(CAUSE.into())) as fn() -> StorageError,
+            0,
+        ),
+        (|| StorageError::OutcomeUnknown(CAUSE.into()), 0),
+        (|| StorageError::Defect(CAUSE.into()), 1),
+    ] {
+        running.installation.store.refuse_changes(refusal);
+        assert_eq!(browser.get(LIST).await.status, 200);
+        assert_eq!(log.text().matches("last seen not written").count(), warnings);
+    }
+    assert!(log.line_with("last seen not written").contains(CAUSE));
 }

@@ -29,3 +29,14 @@ pub enum StorageError {
     #[error("storage failed")]
     Defect(#[source] Box<dyn Error + Send + Sync>),
 }
+
+impl StorageError {
+    /// Whether the store was away, or was lost on the way: nothing is wrong with what it was asked, or with what it holds.
+    #[must_use]
+    pub const fn is_outage(&self) -> bool {
+        match self {
+            Self::Unavailable(_) | Self::OutcomeUnknown(_) => true,
+            Self::Corrupt { .. } | Self::Defect(_) => false,
+        }
+    }
+}

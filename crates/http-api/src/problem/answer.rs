@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use poem::error::{MethodNotAllowedError, NotFoundError, ParsePathError};
 use poem::http::{HeaderValue, StatusCode, header};
@@ -92,11 +93,11 @@ impl Problem {
         }
     }
 
-    /// That the storage was unavailable, which is not logged for each request: it is left with the answer, for whoever
-    /// serves the API.
+    /// That the storage was away, which is not logged for each request: it is left with the answer, for whoever serves the
+    /// API.
     fn take_outage(&mut self) -> Option<Arc<StorageError>> {
         let (outage, source) = match self.source.take()?.downcast::<StorageError>() {
-            Ok(error) if matches!(*error, StorageError::Unavailable(_)) => (Some(Arc::from(error)), None),
+            Ok(error) if error.is_outage() => (Some(Arc::from(error)), None),
             Ok(error) => (None, Some(error as Box<dyn Error + Send + Sync>)),
             Err(source) => (None, Some(source)),
         };
@@ -107,18 +108,11 @@ impl Problem {
     /// Clients are told only the kind of a failure; whoever runs the service finds its cause here.
     fn log(&self) {
         let Some(source) = &self.source else { return };
-        let mut causes = source.to_string();
-        let mut next = source.source();
-        while let Some(cause) = next {
-            let reason = cause.to_string();
-            // Some errors repeat their cause in their own words.
-            if !causes.contains(&reason) {
-                causes.push_str(": ");
-                causes.push_str(&reason);
-            }
-            next = cause.source();
-        }
-        tracing::error!(code = self.code.facts().word, error = causes, "request failed");
+        tracing::error!(
+            code = self.code.facts().word,
+            error = sentence(&**source),
+            "request failed"
+        );
     }
 
     fn into_answer(self, request_id: &str, base_url: &BaseUrl) -> Response {

@@ -211,6 +211,26 @@ async fn the_log_says_what_answers_do_not() {
     assert!(!log.contains(&token[4..36]), "{log}");
 }
 
+/// Whoever serves the API tells of an outage once.
+#[tokio::test]
+async fn requests_that_an_outage_fails_are_not_logged_as_failed() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::WARN)
+        .with_writer(log.clone())
+        .finish();
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+    for error in [
+        (|| StorageError::Unavailable(SECRET.into())) as fn() -> StorageError,
+        || StorageError::OutcomeUnknown(SECRET.into()),
+    ] {
+        let (api, token) = api_over(failing(error)).await;
+        let answer = api.post(API_KEYS, &token, &json!({"name": "x"})).await;
+        assert_eq!(answer.status, 503);
+        assert_eq!(log.text(), "");
+    }
+}
+
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

@@ -24,7 +24,7 @@ use crate::public_url::PublicUrlError;
 use crate::standard_input::StandardInputError;
 use crate::storage::OpenError;
 
-/// One sentence for whoever typed the command; see [`crate::failure_sentence`]. Nothing was changed unless it says so.
+/// One sentence for whoever typed the command; see [`keyward_domain::failure_sentence`]. Nothing was changed unless it says so.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]

@@ -1,8 +1,9 @@
 //! What `/readyz` says while the database answers and takes no changes: the table in `docs/health.md`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use keyward_test_database::TestDatabase;
+use rustix::process::Signal;
 use tokio_postgres::NoTls;
 
 use crate::server::{HttpAnswer, PATIENCE, Server};
@@ -68,6 +69,41 @@ async fn a_database_that_takes_no_changes_makes_the_server_unready() {
     server.event("changes work again");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn outage_of_changes_alone_is_one_line_until_changes_work_again() {
+    let database = TestDatabase::empty().await.unwrap();
+    let mut server = Server::start(database.url(), &[]);
+    let of_database = format!("ALTER DATABASE {}", database.name());
+    let read_only = "SET default_transaction_read_only";
+    execute(&database, &format!("{of_database} {read_only} = on")).await;
+    database.terminate_connections().await.unwrap();
+    until_detail(
+        &server,
+        "The database takes no changes. Keys are verified as before.",
+    );
+    let form = [
+        "Sec-Fetch-Site: same-origin",
+        "Content-Type: application/x-www-form-urlencoded",
+    ];
+    let mut failed_requests = 0;
+    // Much longer than what reads takes to be asked again.
+    let deadline = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < deadline {
+        let answer = server.ask("POST", "/sign-in", &form, "username=ada&password=x");
+        assert_eq!(answer.status, 503, "{}", answer.body);
+        failed_requests += 1;
+    }
+
+    let writable = format!("BEGIN READ WRITE; {of_database} RESET default_transaction_read_only; COMMIT");
+    execute(&database, &writable).await;
+    database.terminate_connections().await.unwrap();
+    let end = server.event("storage available again");
+    assert_eq!(end["failed_requests"], failed_requests, "{end}");
+    server.signal(Signal::TERM);
+    let (_, log) = server.ended();
+    assert_eq!(log.matches("storage unavailable").count(), 1, "{log}");
+}
+
 #[tokio::test]
 async fn a_database_without_the_last_migration_makes_the_server_unready() {
     let database = TestDatabase::empty().await.unwrap();
@@ -95,7 +131,7 @@ async fn a_database_with_a_later_migration_leaves_the_server_ready() {
     .await;
     until(&server, 200);
     // Twice as long as an answer is repeated.
-    let deadline = Instant::now() + std::time::Duration::from_secs(2);
+    let deadline = Instant::now() + Duration::from_secs(2);
     while Instant::now() < deadline {
         assert_eq!(server.get("/readyz").status, 200);
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 use keyward_domain::administration::{AuditExport, AuditPage};
 use keyward_domain::audit::RequestSource;
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::organization::Slug;
 use keyward_domain::sign_in::session::SessionToken;
 use poem::http::header;
@@ -18,7 +19,7 @@ use super::search::Search;
 use crate::Console;
 use crate::forms::{Fields, Query};
 use crate::pages::tokenless_address::TokenlessAddress;
-use crate::refusal::{Refusal, causes};
+use crate::refusal::Refusal;
 use crate::request_source::Source;
 use crate::session_cookie::SessionCookie;
 use crate::viewer::Owner;
@@ -159,7 +160,7 @@ impl BrokenOff {
                 tracing::warn!(%organization, reason = %self, "an export of the audit log was ended");
             }
             Self::Failed(refusal) => {
-                tracing::error!(%organization, error = causes(refusal), "an export of the audit log broke off");
+                tracing::error!(%organization, error = sentence(refusal), "an export of the audit log broke off");
             }
         }
     }

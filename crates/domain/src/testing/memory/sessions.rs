@@ -83,6 +83,7 @@ impl SessionStore for MemoryStore {
 
     async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError> {
         let mut state = self.state()?;
+        state.write(Vec::new())?;
         for stored in state
             .sessions
             .iter_mut()

@@ -2,8 +2,10 @@
 
 use std::error::Error;
 
-/// What went wrong, and because of what. An error that names its cause in its own words is not made to repeat it.
-pub(crate) fn sentence(error: &dyn Error) -> String {
+/// What went wrong, and because of what, for the log: one in JSON would tell the outermost error only. An error that names
+/// its cause in its own words is not made to repeat it.
+#[must_use]
+pub fn sentence(error: &dyn Error) -> String {
     let mut sentence = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
