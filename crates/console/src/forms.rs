@@ -4,21 +4,37 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
 
+use keyward_domain::organization::OrganizationName;
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::user::DisplayName;
 use percent_encoding::percent_decode_str;
 use poem::error::ReadBodyError;
 use poem::http::header;
 use poem::{FromRequest, Request, RequestBody};
 
 use crate::links;
+use crate::local_path::LocalPath;
 use crate::refusal::Refusal;
 use crate::viewer::Viewer;
 
 /// The most bytes of a form of somebody who is signed in.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The most bytes of a form that are read before it is known who sends it: whoever signs in, joins or sets up needs no
+/// The most bytes of a form that are kept before it is known who sends it: whoever signs in, joins or sets up needs no
 /// more, and strangers could fill the memory with more.
-const MAX_BYTES_OF_STRANGER: usize = 4 * 1024;
+const MAX_BYTES_OF_STRANGER: usize =
+    MAX_BYTES_OF_CHARACTER * (OrganizationName::MAX + DisplayName::MAX + Password::MAX) + 1024;
+
+/// The most bytes of one character of a form. Lengths are counted after Unicode Normalization Form C: a Hangul syllable may
+/// come as three letters of three bytes, and each byte as three (`%E1`).
+const MAX_BYTES_OF_CHARACTER: usize = 3 * 3 * 3;
+
+// The names of the fields, the token of a link and the username are in the last KiB; and the sign-in form has, beside the
+// password, a path to go on to.
+const _: () = assert!(
+    MAX_BYTES_OF_STRANGER >= MAX_BYTES_OF_CHARACTER * Password::MAX + 3 * LocalPath::MAX + 1024,
+    "the sign-in form fits"
+);
 
 /// The forms of people who are not signed in yet.
 const FORMS_OF_STRANGERS: [&str; 3] = [links::SIGN_IN, links::SETUP, links::JOIN];

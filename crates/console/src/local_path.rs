@@ -8,7 +8,7 @@ pub(crate) struct LocalPath(String);
 
 impl LocalPath {
     /// Longer ones lead home instead.
-    const MAX: usize = 1024;
+    pub(crate) const MAX: usize = 1024;
 
     /// Reads a path that came with a request.
     ///

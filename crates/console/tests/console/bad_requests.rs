@@ -86,7 +86,7 @@ async fn a_damaged_address_is_not_called_a_form() {
 #[tokio::test]
 async fn large_form_of_a_stranger_is_not_read() {
     let (running, _) = Running::with_ada().await;
-    let large = format!("username=ada&password={}", "x".repeat(4 * 1024));
+    let large = format!("username=ada&password={}", "x".repeat(16 * 1024));
     for path in ["/sign-in", "/join", "/setup"] {
         assert_eq!(
             running.visitor().post_body(path, large.clone()).await.status,
@@ -108,7 +108,7 @@ async fn large_form_of_somebody_signed_in_is_read() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let nonce = browser.get(NEW).await.field("nonce").to_owned();
-    let description = "x".repeat(5 * 1024);
+    let description = "x".repeat(17 * 1024);
     let answer = browser
         .post_body(NEW, format!("nonce={nonce}&name=x&description={description}"))
         .await;

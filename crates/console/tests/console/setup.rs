@@ -1,5 +1,9 @@
 use chrono::TimeDelta;
 use keyward_domain::audit::RequestSource;
+use keyward_domain::organization::OrganizationName;
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::user::Username;
+use unicode_normalization::UnicodeNormalization;
 
 use crate::browser::Browser;
 use crate::running::Running;
@@ -50,6 +54,43 @@ async fn the_link_makes_the_first_owner_and_signs_them_in() {
     assert!(list.shows("Ada Lovelace") && list.shows("Create your first key"));
     let general = browser.get("/organizations/acme-robotics/settings/general").await;
     assert!(general.shows("<dd>owner</dd>"));
+}
+
+#[tokio::test]
+async fn the_longest_names_and_password_fit_into_the_forms() {
+    let running = Running::new().await;
+    let browser = running.visitor();
+    // Each syllable is one character when composed, and nine bytes as it comes.
+    let hangul = |count: usize| {
+        let syllables = (1_u32..).map(|number| number * 7_919 % 11_172);
+        let of_three_letters = syllables.filter(|syllable| syllable % 28 != 0);
+        let syllables = of_three_letters.filter_map(|syllable| char::from_u32(0xac00 + syllable));
+        syllables
+            .take(count)
+            .collect::<String>()
+            .nfd()
+            .collect::<String>()
+    };
+    let (name, password) = (hangul(OrganizationName::MAX), hangul(Password::MAX));
+    let username = "a".repeat(Username::MAX);
+    let (_, token) = link(&running).await;
+    let fields = [
+        ("token", token.as_str()),
+        ("organization", &name),
+        ("display_name", &name),
+        ("username", &username),
+        ("password", &password),
+    ];
+    let answer = browser.post("/setup", &fields).await;
+    assert_eq!(answer.location(), "/", "{answer:?}");
+    let next = format!("/{}", "%".repeat(1023));
+    let fields = [
+        ("next", next.as_str()),
+        ("username", &username),
+        ("password", &password),
+    ];
+    let answer = running.visitor().post("/sign-in", &fields).await;
+    assert_eq!(answer.location(), next, "{answer:?}");
 }
 
 #[tokio::test]
