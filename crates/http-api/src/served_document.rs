@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use poem::http::{StatusCode, header};
@@ -22,7 +23,8 @@ pub(crate) struct ServedDocument {
 
 /// The document in one content coding. Each has a tag of its own, as they differ in their bytes.
 struct Coded {
-    body: Vec<u8>,
+    /// Shared by all its answers.
+    body: Bytes,
     opaque_tag: String,
 }
 
@@ -36,11 +38,11 @@ impl ServedDocument {
         }
         Self {
             gzipped: gzip(&plain).ok().map(|body| Coded {
-                body,
+                body: body.into(),
                 opaque_tag: format!("{digest}-gzip"),
             }),
             plain: Coded {
-                body: plain,
+                body: plain.into(),
                 opaque_tag: digest,
             },
         }
