@@ -115,6 +115,9 @@ impl RetentionJob {
     fn tell_why_it_cannot_begin(&mut self, error: &RemoveOutlivedError) {
         match error {
             RemoveOutlivedError::Clock(doubt) => {
+                // The database answers; what else fails is not known.
+                self.cannot_begin = false;
+                self.failing.clear();
                 warn!(cause = %doubt, "nothing is removed, since the clock may be wrong");
             }
             RemoveOutlivedError::Storage(_) | RemoveOutlivedError::NotAllowed => {

@@ -377,6 +377,31 @@ async fn nothing_goes_while_the_clock_is_in_doubt_and_every_run_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_doubt_about_the_clock_after_a_failure_is_told_every_hour() {
+    let cellar = Arc::new(Cellar::default());
+    cellar.change(|contents| {
+        contents.events_may_go = true;
+        contents.keys_are_stuck = true;
+        contents.dead_keys = 1;
+    });
+    let log = Log::keep();
+    let job = start(&cellar);
+    sleep(MINUTE / 2).await;
+    assert_eq!(log.new_lines().len(), 1);
+    let moment = DateTime::UNIX_EPOCH;
+    cellar.change(|contents| {
+        contents.doubt = Some(ClockDoubt::Differs {
+            ours: moment + TimeDelta::days(365),
+            database: moment,
+        });
+    });
+    sleep(MINUTE * 150).await;
+    let told = log.new_lines();
+    assert_eq!(told.len(), 3, "{told:?}");
+    job.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_may_not_remove_audit_events_says_once_what_to_do() {
     let cellar = Arc::new(Cellar::default());
     let log = Log::keep();
