@@ -55,8 +55,13 @@ pub(crate) enum NotReady {
 /// The process and what it needs.
 pub(crate) struct Health {
     readiness: Readiness,
-    storage: Arc<dyn StorageProbe>,
+    reads: Arc<Reads>,
     changes: watch::Receiver<Changes>,
+}
+
+/// Whether the storage answers.
+struct Reads {
+    storage: Arc<dyn StorageProbe>,
     last_probe: Mutex<Option<Probe>>,
 }
 
@@ -75,9 +80,11 @@ impl Health {
     ) -> Self {
         Self {
             readiness,
-            storage,
+            reads: Arc::new(Reads {
+                storage,
+                last_probe: Mutex::new(None),
+            }),
             changes,
-            last_probe: Mutex::new(None),
         }
     }
 
@@ -86,14 +93,32 @@ impl Health {
         if !self.readiness.is_ready() {
             return Err(NotReady::Leaving);
         }
-        match self.obstacle_to_reads().await {
+        // In a task of its own: who hangs up while the storage is asked does not make the next one ask again.
+        let reads = tokio::spawn(Arc::clone(&self.reads).obstacle()).await;
+        match reads.unwrap_or(Some(NotReady::Away)) {
             Some(obstacle) => Err(obstacle),
             None => self.changes_work().await,
         }
     }
 
+    /// What came of the trial changes; who asks before the first of them is over waits for it.
+    async fn changes_work(&self) -> Result<(), NotReady> {
+        let mut changes = self.changes.clone();
+        let tried = changes.wait_for(|changes| *changes != Changes::Untried);
+        let Ok(Ok(changes)) = timeout(PATIENCE, tried).await else {
+            return Err(NotReady::Changes);
+        };
+        match *changes {
+            Changes::Worked(at) if at.elapsed() < CHANGES_WORK_FOR => Ok(()),
+            Changes::DiskFull => Err(NotReady::DiskFull),
+            Changes::Untried | Changes::Refused | Changes::Worked(_) => Err(NotReady::Changes),
+        }
+    }
+}
+
+impl Reads {
     /// Asks the storage, at most once in a while; who comes meanwhile waits for the same answer.
-    async fn obstacle_to_reads(&self) -> Option<NotReady> {
+    async fn obstacle(self: Arc<Self>) -> Option<NotReady> {
         let mut last = self.last_probe.lock().await;
         if let Some(probe) = *last
             && probe.at.elapsed() < FRESH_FOR
@@ -124,20 +149,6 @@ impl Health {
             )),
             Ok(Err(error)) => Some((NotReady::Away, sentence(&error))),
             Err(_) => Some((NotReady::Away, "the storage does not answer".to_owned())),
-        }
-    }
-
-    /// What came of the trial changes; who asks before the first of them is over waits for it.
-    async fn changes_work(&self) -> Result<(), NotReady> {
-        let mut changes = self.changes.clone();
-        let tried = changes.wait_for(|changes| *changes != Changes::Untried);
-        let Ok(Ok(changes)) = timeout(PATIENCE, tried).await else {
-            return Err(NotReady::Changes);
-        };
-        match *changes {
-            Changes::Worked(at) if at.elapsed() < CHANGES_WORK_FOR => Ok(()),
-            Changes::DiskFull => Err(NotReady::DiskFull),
-            Changes::Untried | Changes::Refused | Changes::Worked(_) => Err(NotReady::Changes),
         }
     }
 }
@@ -178,7 +189,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use keyward_front_door::{FrontDoor, FrontDoorConfig};
-
+    use tokio::task::JoinSet;
     use tokio::time::sleep;
 
     use super::*;
@@ -191,6 +202,7 @@ mod tests {
         is_read_only: Arc<AtomicBool>,
         is_busy: Arc<AtomicBool>,
         is_full: Arc<AtomicBool>,
+        answers_after: Duration,
         asked: Arc<AtomicUsize>,
         changed: Arc<AtomicUsize>,
     }
@@ -199,6 +211,7 @@ mod tests {
     impl StorageProbe for Storage {
         async fn is_ready(&self) -> Result<bool, StorageError> {
             self.asked.fetch_add(1, Ordering::Relaxed);
+            sleep(self.answers_after).await;
             if self.is_away.load(Ordering::Relaxed) {
                 Err(StorageError::Unavailable("away".into()))
             } else {
@@ -249,11 +262,31 @@ mod tests {
     async fn asking_a_thousand_times_at_once_asks_the_storage_once() {
         let storage = Storage::default();
         let (health, _trials) = health(&storage);
+        let health = Arc::new(health);
+        let mut clients = JoinSet::new();
         for _ in 0..1_000 {
-            assert_eq!(health.readiness().await, Ok(()));
+            let health = Arc::clone(&health);
+            clients.spawn(async move { health.readiness().await });
         }
+        assert_eq!(clients.join_all().await, [Ok(()); 1_000]);
         assert_eq!(storage.asked.load(Ordering::Relaxed), 1);
         assert_eq!(storage.changed.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clients_that_hang_up_do_not_ask_the_storage_each() {
+        let storage = Storage {
+            answers_after: FRESH_FOR / 2,
+            ..Storage::default()
+        };
+        let (health, _trials) = health(&storage);
+        for _ in 0..10 {
+            let hung_up = timeout(FRESH_FOR / 100, health.readiness()).await;
+            assert!(hung_up.is_err());
+        }
+        assert_eq!(storage.asked.load(Ordering::Relaxed), 1);
+        assert_eq!(health.readiness().await, Ok(()));
+        assert_eq!(storage.asked.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test(start_paused = true)]
