@@ -31,7 +31,7 @@ use self::queue::LineQueue;
 const FLUSH_LIMIT: Duration = Duration::from_secs(1);
 
 /// The target of the event that reports dropped lines, which does not wait in the queue.
-const DROPPED_LINES: &str = "keyward::log";
+const DROPPED_LINES: &str = "keyward::dropped_lines";
 
 /// The lines of this process.
 static LINES: OnceLock<Arc<LineQueue>> = OnceLock::new();
@@ -60,6 +60,15 @@ impl LogFilter {
     /// What a command logs unless told otherwise: its answer is what counts.
     pub(crate) fn of_command() -> Self {
         Self("warn".to_owned())
+    }
+
+    /// Whatever is wanted, whoever reads must know what is missing.
+    fn of_events(&self) -> EnvFilter {
+        let wanted = EnvFilter::builder().parse_lossy(&self.0);
+        match format!("{DROPPED_LINES}=warn").parse() {
+            Ok(report) => wanted.add_directive(report),
+            Err(_) => wanted,
+        }
     }
 }
 
@@ -99,7 +108,7 @@ pub(crate) fn start(format: LogFormat, filter: &LogFilter) -> io::Result<()> {
     };
     let lines = Arc::clone(LINES.get_or_init(|| Arc::new(LineQueue::new())));
     let builder = fmt()
-        .with_env_filter(EnvFilter::builder().parse_lossy(&filter.0))
+        .with_env_filter(filter.of_events())
         // It reports them by `eprintln!`, which panics where standard error fails.
         .log_internal_errors(false)
         .with_writer(ToQueue(Arc::clone(&lines)));
@@ -191,6 +200,8 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
 
     #[test]
@@ -202,6 +213,46 @@ mod tests {
             "keyward_persistence=trace,info",
         ] {
             assert!(directives.parse::<LogFilter>().is_ok(), "{directives}");
+        }
+    }
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(line)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn dropped_lines_are_reported_whatever_the_filter() {
+        for directives in ["info", "error", "keyward_http_api=debug", "off"] {
+            let lines = Lines::default();
+            let writer = lines.clone();
+            let subscriber = fmt()
+                .with_env_filter(directives.parse::<LogFilter>().unwrap().of_events())
+                .with_writer(move || writer.clone())
+                .finish();
+            tracing::subscriber::with_default(subscriber, || {
+                report_dropped_lines(3);
+                warn!("another line of this crate");
+            });
+            let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+            assert_eq!(
+                text.matches("log_lines_dropped").count(),
+                1,
+                "{directives}: {text}"
+            );
+            assert_eq!(
+                text.contains("another line"),
+                directives == "info",
+                "{directives}: {text}"
+            );
         }
     }
 

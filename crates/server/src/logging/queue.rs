@@ -101,7 +101,6 @@ impl LineQueue {
                 Task::Report(dropped) => {
                     report(dropped);
                     let line = std::mem::take(&mut self.lock().report);
-                    // It is empty where the filter excludes the report.
                     let written = output.write(&line);
                     let mut state = self.lock();
                     if written.is_ok() {
