@@ -2,10 +2,12 @@
 
 use poem::http::{HeaderMap, header};
 
-/// Whether a request comes from a program: it has a bearer token, or names JSON in `Accept` and prefers no page to it.
-/// `*/*` names nothing: people with `curl` and browsers that load an image send it, too.
+/// Whether a request comes from a program: it names JSON in `Accept` and prefers no page to it, or names no page and has a
+/// bearer token, which some proxies give to every request of a browser. `*/*` names nothing: people with `curl` and browsers
+/// that load an image send it, too.
 pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
-    has_bearer_token(headers) || prefers_json(headers)
+    let (json, page) = wanted(headers);
+    json > page || page == 0.0 && has_bearer_token(headers)
 }
 
 fn has_bearer_token(headers: &HeaderMap) -> bool {
@@ -16,7 +18,8 @@ fn has_bearer_token(headers: &HeaderMap) -> bool {
     })
 }
 
-fn prefers_json(headers: &HeaderMap) -> bool {
+/// The weights of JSON and of a page; 0 for what is not named.
+fn wanted(headers: &HeaderMap) -> (f32, f32) {
     let (mut json, mut page) = (0.0, 0.0);
     let values = headers.get_all(header::ACCEPT).iter();
     for range in values
@@ -36,7 +39,7 @@ fn prefers_json(headers: &HeaderMap) -> bool {
         };
         *best = f32::max(*best, weight);
     }
-    json > page
+    (json, page)
 }
 
 #[cfg(test)]
@@ -65,6 +68,23 @@ mod tests {
         }
         for authorization in ["Bearer kwp_x", "bearer x", "BEARER"] {
             assert!(wants_json_with("authorization", authorization), "{authorization}");
+        }
+    }
+
+    #[test]
+    fn bearer_token_decides_only_where_no_page_is_wanted() {
+        for (accept, is_program) in [
+            ("text/html,application/xhtml+xml,*/*;q=0.8", false),
+            ("text/html, application/json", false),
+            ("text/html;q=0", true),
+            ("image/avif,image/webp,*/*", true),
+            ("application/json", true),
+        ] {
+            let headers = HeaderMap::from_iter([
+                (header::AUTHORIZATION, "Bearer x".parse().unwrap()),
+                (header::ACCEPT, accept.parse().unwrap()),
+            ]);
+            assert_eq!(wants_json(&headers), is_program, "{accept}");
         }
     }
 
