@@ -42,7 +42,8 @@ pub(crate) fn warn_of_open_url_files(files: impl IntoIterator<Item = PathBuf>) {
             warn!(
                 path = %file.display(),
                 "every user of this machine may read or change this file, which may hold the database's password: run \
-                 `chmod o-rwx` on it"
+                 `chmod o-rwx` on it, or set its mode where it is mounted (Docker: `mode: 0400` and `uid` of the secret; \
+                 Kubernetes: `defaultMode: 0440` and `fsGroup`)"
             );
         }
     }

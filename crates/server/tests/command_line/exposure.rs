@@ -93,7 +93,9 @@ async fn a_url_file_that_others_may_read_is_warned_of() {
     allow(&file, 0o644);
     let told = warnings(serve());
     assert!(
-        told[0].contains("database-url") && told[0].contains("chmod o-rwx"),
+        told[0].contains("database-url")
+            && told[0].contains("chmod o-rwx")
+            && told[0].contains("defaultMode"),
         "{told:?}"
     );
     allow(&file, 0o640);
