@@ -1,25 +1,29 @@
 //! Opening the database. `serve` and `migrate` bring it up to date; no other command does.
 
+mod version_policy;
+
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use keyward_domain::failure_sentence::sentence;
 use keyward_persistence::postgres::{self, ConnectError, InvalidDatabaseUrl, PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{self, SqliteConfig, SqliteStore};
-use keyward_domain::failure_sentence::sentence;
 use keyward_persistence::{Migrated, SchemaState};
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
+use self::version_policy::{OtherVersion, Tables, refuse_other_versions};
 use crate::commands::Failure;
 use crate::data_directory::{self, ServingRight};
 use crate::database_url::{self, DatabaseUrlError};
 use crate::exposure;
 use crate::options::DatabaseOptions;
 use crate::output;
-use crate::program;
 use crate::secret::Secret;
 use crate::store::Store;
+
+pub(crate) use self::version_policy::warn_of_newer_tables;
 
 /// How long a database that does not answer is waited for: the two may have been started together.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -46,21 +50,8 @@ pub(crate) enum OpenError {
         .directory.display()
     )]
     NoDatabase { directory: PathBuf },
-    #[error(
-        "the database has the tables of an older version of Keyward (its newest migration is {newest}), and this command \
-         leaves them so: run `{0} migrate` or start this version's server to bring it up to date, or use the older version",
-        program::name()
-    )]
-    Outdated { newest: String },
-    #[error(
-        "the database has migration {newest}, which this version of Keyward does not know: start the newer version"
-    )]
-    Newer { newest: String },
-    #[error(
-        "the database has migration {newest}, which this version of Keyward does not know: use the newer version to export \
-         and import, which move everything"
-    )]
-    NewerThanExport { newest: String },
+    #[error(transparent)]
+    Version(#[from] OtherVersion),
 }
 
 /// What the options say about the database, which is not asked yet.
@@ -128,15 +119,6 @@ impl Database {
     }
 }
 
-/// Which tables a command can work with, besides those of its own version.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Tables {
-    /// Also those of a newer version that only added to them.
-    OwnOrCompatible,
-    /// No others: it moves everything there is.
-    Own,
-}
-
 /// The database that the options name, for a command that acts on what is there already. Most likely a data directory
 /// without one is not the directory that was meant, so nothing is made in it.
 pub(crate) async fn open_existing(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
@@ -172,7 +154,7 @@ async fn open_if_there(database: Database, tables: Tables) -> Result<Arc<dyn Sto
     if state == SchemaState::Empty {
         return Err(Failure::NotSetUp);
     }
-    refuse_other_versions(state, tables)?;
+    refuse_other_versions(state, tables).map_err(OpenError::from)?;
     Ok(opened.into_store())
 }
 
@@ -218,29 +200,6 @@ pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, Failu
     let migrated = opened.migrate().await?;
     tell_what_was_made(new_in.as_deref());
     Ok(migrated)
-}
-
-fn refuse_other_versions(state: SchemaState, tables: Tables) -> Result<(), OpenError> {
-    match state {
-        SchemaState::Empty | SchemaState::Current => Ok(()),
-        SchemaState::Outdated { newest } => Err(OpenError::Outdated { newest }),
-        SchemaState::NewerCompatible { newest } if tables == Tables::Own => {
-            Err(OpenError::NewerThanExport { newest })
-        }
-        SchemaState::NewerCompatible { newest } => {
-            warn_of_newer_tables(&newest);
-            Ok(())
-        }
-        SchemaState::NewerIncompatible { newest } => Err(OpenError::Newer { newest }),
-    }
-}
-
-pub(crate) fn warn_of_newer_tables(newest: &str) {
-    warn!(
-        migration = newest,
-        "a newer version of Keyward has migrated the database, and only added to it: this version goes on working; \
-         replace it soon"
-    );
 }
 
 /// A store, not asked for anything yet, and the other one that may change its tables, if that is another role.
@@ -293,7 +252,7 @@ impl Opened {
     async fn make_if_empty(&self, tables: Tables) -> Result<(), OpenError> {
         match self.look().await? {
             SchemaState::Empty => self.migrate().await.map(drop),
-            state => refuse_other_versions(state, tables),
+            state => Ok(refuse_other_versions(state, tables)?),
         }
     }
 
