@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, getrlimit};
 
-/// Enough for any load this service is built for, at up to 64 KiB of buffers each.
+/// Enough for any load this service is built for. What they pin in memory is bounded apart (`memory`).
 const MOST_CONNECTIONS: usize = 10_000;
 
 /// What the database pool, logs and libraries are left with at most; on a small limit it is a quarter.

@@ -60,7 +60,8 @@ impl Sources {
     /// Names requests in the order of their arrival.
     pub(crate) fn request_ids(&self) -> RequestIds {
         let ids = Arc::clone(&self.ids);
-        // A request has no identifier type of its own: it is not stored. Any kind has the same form.
+        // A request has no identifier type of its own: where it is stored, in audit events, it may be a proxy's text. Any
+        // kind has the same form.
         Arc::new(move || ids.next::<AuditEventId>().as_uuid())
     }
 }
