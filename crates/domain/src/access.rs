@@ -12,6 +12,7 @@ use crate::id::{ApiKeyId, OrganizationId};
 use crate::organization::{OrganizationName, Slug};
 use crate::ports::{Credentials, StorageError};
 use crate::recent_uses::RecentUses;
+use crate::refused_uses::{RefusedUse, RefusedUses};
 use crate::token::Token;
 
 /// Everything that decides about one token, as storage knew it at one moment. It proves nothing by itself: only
@@ -122,6 +123,7 @@ impl Caller {
 pub struct Authenticate {
     credentials: Arc<dyn Credentials>,
     uses: Option<(Arc<RecentUses>, Arc<dyn Clock>)>,
+    refused_uses: Option<(Arc<RefusedUses>, Arc<dyn Clock>)>,
 }
 
 /// Why a token was not accepted.
@@ -142,6 +144,7 @@ impl Authenticate {
         Self {
             credentials,
             uses: None,
+            refused_uses: None,
         }
     }
 
@@ -155,6 +158,16 @@ impl Authenticate {
         }
     }
 
+    /// Notes from now on who uses keys that no longer work. Whoever asks for this also reports it: see
+    /// [`RefusedUses`].
+    #[must_use]
+    pub fn noting_refused_uses_in(self, uses: Arc<RefusedUses>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            refused_uses: Some((uses, clock)),
+            ..self
+        }
+    }
+
     /// Who sends this token, from the given address. A text that is no token is refused before storage is asked.
     ///
     /// # Errors
@@ -164,11 +177,20 @@ impl Authenticate {
             .map_err(|_| AuthenticateError::InvalidToken)?
             .digest();
         let credential = self.credentials.find(&digest).await?;
+        if let Some(refused) = credential.as_ref().filter(|found| !found.is_accepted()) {
+            self.note_refused_use(refused, from);
+        }
         let caller = credential
             .and_then(Credential::into_caller)
             .ok_or(AuthenticateError::InvalidToken)?;
         self.note_use(caller.api_key, from);
         Ok(caller)
+    }
+
+    fn note_refused_use(&self, credential: &Credential, from: Option<IpAddr>) {
+        if let Some((uses, clock)) = &self.refused_uses {
+            uses.note(RefusedUse::of(credential, clock.now(), from));
+        }
     }
 
     fn note_use(&self, key: CallingKey, from: Option<IpAddr>) {

@@ -214,6 +214,8 @@ words! {
         EditApiKey = "api_key.edit",
         /// A key was revoked.
         RevokeApiKey = "api_key.revoke",
+        /// A key was used that no longer works; of an organization, that more such keys were used.
+        UseApiKey = "api_key.use",
         /// Old audit events were removed, as the installation is set up to do.
         RemoveAuditEvents = "audit_log.remove_old",
         /// Audit events were exported: by an owner, or by whoever runs the command line.

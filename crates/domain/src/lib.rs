@@ -9,6 +9,7 @@
 //! | what a key is, and when it works | [`api_key`], [`token`], [`access`] |
 //! | what one can do with keys | [`keys`] |
 //! | when a key was last used | [`recent_uses`] |
+//! | who tried a key that no longer works | [`refused_uses`] |
 //! | which projects a key reaches | [`project`] |
 //! | running an organization: members, invitations, projects, its keys as owners see them | [`administration`], [`invitation`] |
 //! | who did what | [`audit`] |
@@ -78,6 +79,7 @@ mod property_tests;
 pub mod random;
 pub mod rate;
 pub mod recent_uses;
+pub mod refused_uses;
 pub mod retention;
 mod secret;
 pub mod shortened_address;

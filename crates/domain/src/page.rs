@@ -17,6 +17,8 @@ impl PageSize {
     /// A page for whoever reads all of a long list. What comes with every page is not asked as often then.
     pub const EXPORT: Self = Self(1_000);
 
+    /// What people see at a glance, beside what they came for.
+    pub const FEW: Self = Self(5);
     /// A page for whoever only asks what is first.
     pub const ONE: Self = Self(1);
 

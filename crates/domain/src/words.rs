@@ -74,6 +74,7 @@ mod tests {
             (Action::CreateRestrictedApiKey, "api_key.create_restricted"),
             (Action::EditApiKey, "api_key.edit"),
             (Action::RevokeApiKey, "api_key.revoke"),
+            (Action::UseApiKey, "api_key.use"),
             (Action::RemoveAuditEvents, "audit_log.remove_old"),
             (Action::ExportAuditLog, "audit_log.export"),
         ] {

@@ -14,6 +14,7 @@ use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::KeyLimits;
 use keyward_domain::random::Random;
 use keyward_domain::recent_uses::RecentUses;
+use keyward_domain::refused_uses::{RefusedUseReports, RefusedUses};
 use keyward_domain::retention::{Retention, RetentionPeriods};
 use keyward_domain::sign_in::joining::JoiningPorts;
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
@@ -27,10 +28,13 @@ use crate::clock::SystemClock;
 use crate::last_use_writer::LastUseWriter;
 use crate::password_hasher::Argon2idHasher;
 use crate::random::OsRandom;
+use crate::refused_use_writer::RefusedUseWriter;
 use crate::store::Store;
 
 /// Of how many keys the last use is kept in memory until it is written: some 10 MiB if so many are used in a minute.
 const RECENTLY_USED_KEYS: usize = 100_000;
+/// Of how many keys that no longer work a use waits in memory until it is reported: some 10 MiB likewise.
+const REFUSED_KEYS: usize = 50_000;
 
 /// Time, randomness, and the one generator of identifiers of this process.
 #[derive(Clone)]
@@ -72,6 +76,7 @@ pub(crate) struct Composition {
     hasher: Arc<dyn PasswordHasher>,
     store: Arc<dyn Store>,
     recent_uses: Arc<RecentUses>,
+    refused_uses: Arc<RefusedUses>,
 }
 
 impl Composition {
@@ -87,6 +92,7 @@ impl Composition {
     ) -> Self {
         Self {
             recent_uses: Arc::new(RecentUses::new(RECENTLY_USED_KEYS)),
+            refused_uses: Arc::new(RefusedUses::new(REFUSED_KEYS)),
             sources,
             hasher,
             store,
@@ -146,6 +152,7 @@ impl Composition {
     pub(crate) fn authenticate(&self) -> Authenticate {
         Authenticate::new(self.store.clone())
             .noting_uses_in(Arc::clone(&self.recent_uses), Arc::clone(&self.sources.clock))
+            .noting_refused_uses_in(Arc::clone(&self.refused_uses), Arc::clone(&self.sources.clock))
     }
 
     /// Personal keys.
@@ -161,6 +168,17 @@ impl Composition {
             self.store.clone(),
             Arc::clone(&self.sources.clock),
         )
+    }
+
+    /// What reports uses of keys that no longer work.
+    pub(crate) fn refused_use_reports(&self) -> RefusedUseReports {
+        let (clock, ids) = self.clock_and_ids();
+        RefusedUseReports::new(Arc::clone(&self.refused_uses), self.store.clone(), clock, ids)
+    }
+
+    /// What does so every few seconds.
+    pub(crate) fn refused_use_writer(&self) -> RefusedUseWriter {
+        RefusedUseWriter::new(Arc::clone(&self.refused_uses), self.refused_use_reports())
     }
 
     /// What removes what is kept no longer.

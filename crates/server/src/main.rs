@@ -32,6 +32,7 @@ mod password_hasher;
 mod program;
 mod public_url;
 mod random;
+mod refused_use_writer;
 mod removal;
 mod retention_job;
 mod routes;

@@ -1,5 +1,6 @@
 //! Organization Settings → API Keys: the viewer's own keys.
 
+mod refused_uses;
 mod rows;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::public_url::PublicUrl;
 use crate::refusal::Refusal;
 use crate::viewer::Insider;
 use crate::{Console, links};
+use refused_uses::{RefusedUse, refused_uses};
 use rows::{Creator, Revoker, Row, rows};
 
 #[derive(Template)]
@@ -39,6 +41,7 @@ struct ApiKeysPage<'a> {
     list: String,
     create: String,
     notice: Option<Notice>,
+    refused_uses: Vec<RefusedUse>,
     /// The holder has never had a key.
     is_first_visit: bool,
     search: &'a str,
@@ -146,6 +149,7 @@ pub(crate) async fn show(
         views: views(&insider, false),
         create: links::new_api_key(slug),
         notice: notice(&console.keys, &holder, &query).await?,
+        refused_uses: refused_uses(console, &holder, &query).await?,
         is_first_visit,
         search: part.search,
         status: listing.status,

@@ -1,9 +1,9 @@
 use chrono::TimeDelta;
 use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyPrecondition};
-use keyward_domain::audit::RequestSource;
+use keyward_domain::audit::{Action, Actor, AuditEvent, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
-use keyward_domain::ports::DescendantKeys;
+use keyward_domain::ports::{AuditLog, DescendantKeys};
 use keyward_domain::retention::ports::RetentionStore;
 
 use crate::browser::form;
@@ -281,4 +281,34 @@ async fn script_in_any_text_stays_text() {
     let page = browser.post(&new, &fields).await;
     assert_eq!(page.status, 200);
     assert!(!page.shows("<script>alert"), "{}", page.body);
+}
+
+#[tokio::test]
+async fn holders_are_told_that_a_key_which_no_longer_works_was_used() {
+    const WORDS: &str = "Keys of yours that no longer work were used";
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = installation.member(&ada.organization, "grace", Role::Member);
+    let key = installation.issue(&ada.as_holder(), "Deploy <1>").await.key.id;
+    let browser = running.signed_in("ada").await;
+    assert!(!browser.get(LIST).await.shows(WORDS));
+
+    let mut act = installation.builder.act(Actor::Anonymous);
+    act.organization_id = Some(ada.organization.id);
+    act.source.address = Some([203, 0, 113, 9].into());
+    let event = AuditEvent {
+        object: Some(Subject::Membership(ada.membership.id)),
+        ..act.refusal(Action::UseApiKey, Subject::ApiKey(key))
+    };
+    installation.store.record(event).await.unwrap();
+    let page = browser.get(LIST).await;
+    assert!(
+        page.shows(WORDS) && page.shows("<bdi>Deploy &#60;1&#62;</bdi>"),
+        "{}",
+        page.body
+    );
+    assert!(page.shows("203.0.113.9"));
+    assert!(!browser.get(&format!("{LIST}?search=x")).await.shows(WORDS));
+    let other = running.signed_in(grace.user.username.as_str()).await;
+    assert!(!other.get(LIST).await.shows(WORDS));
 }

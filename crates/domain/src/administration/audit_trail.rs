@@ -3,14 +3,20 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use chrono::TimeDelta;
+
 use crate::administration::ports::Names;
 use crate::administration::{AuditExport, Authority};
-use crate::audit::{Act, Actor, AuditEvent, RequestSource, Subject};
+use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
+use crate::holder::Holder;
 use crate::id::{ApiKeyId, IdGenerator, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use crate::user::Username;
+
+/// How far back holders are shown that their keys were used which no longer work.
+const REFUSED_USES_OF_THE_LAST: TimeDelta = TimeDelta::days(7);
 
 /// What an owner can learn about what happened in their organization; and whoever runs the server, about what happened in
 /// none.
@@ -77,6 +83,25 @@ impl AuditTrail {
     pub fn export_of_installation(&self, filter: AuditFilter) -> AuditExport {
         let act = self.act(Actor::Administrator, RequestSource::default());
         AuditExport::new(self.clone(), act, Subject::Installation, filter)
+    }
+
+    /// The latest uses of the holder's keys that no longer work, of the last days, the latest first. Of many, only some are
+    /// in the log.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn refused_uses(&self, holder: &Holder) -> Result<AuditPage, StorageError> {
+        let filter = AuditFilter {
+            action: Some(Action::UseApiKey),
+            subject: Some(Subject::Membership(holder.consumer().id)),
+            from: Some(self.clock.now() - REFUSED_USES_OF_THE_LAST),
+            ..AuditFilter::default()
+        };
+        let first = PageRequest {
+            size: PageSize::FEW,
+            after: None,
+        };
+        self.page(Some(holder.organization_id()), filter, first).await
     }
 
     fn act(&self, actor: Actor, source: RequestSource) -> Act {

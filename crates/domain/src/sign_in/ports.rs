@@ -227,13 +227,13 @@ pub struct FullBucket {
 #[async_trait]
 pub trait LimitedAuditLog: Send + Sync {
     /// Takes from each of the buckets and writes the events, in one transaction; or neither, if one of the buckets is full.
-    /// Returns whether they were written.
+    /// Returns the first that is full: with none, they were written.
     async fn record_within(
         &self,
         limits: Vec<ThrottleBucket>,
         events: Vec<AuditEvent>,
         now: DateTime<Utc>,
-    ) -> Result<bool, StorageError>;
+    ) -> Result<Option<FullBucket>, StorageError>;
 }
 
 /// Keeps what is true of the installation as a whole.

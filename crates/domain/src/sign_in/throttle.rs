@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use chrono::{DateTime, TimeDelta, Utc};
 use sha2::{Digest, Sha256};
 
-use crate::id::{InvitationId, UserId};
+use crate::id::{ApiKeyId, InvitationId, OrganizationId, UserId};
 use crate::rate::{Rate, Throttled};
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::remembered_browser::RememberedBrowser;
@@ -54,10 +54,23 @@ pub enum FewEvents {
     LimitsBy(ThrottleBucket),
     /// All that is about no user.
     OfNobody,
+    /// Uses of a key that no longer works.
+    RefusedUsesOf(ApiKeyId),
+    /// Uses of all such keys of an organization.
+    RefusedUsesIn(OrganizationId),
+    /// That there were more of these.
+    MoreRefusedUsesIn(OrganizationId),
+}
+
+impl FewEvents {
+    /// How long it takes until the next is written of those that are written once an hour.
+    pub const ONCE_AN_HOUR: TimeDelta = TimeDelta::hours(1);
 }
 
 const REFUSALS: Rate = Rate::new(20, TimeDelta::hours(1));
-const ONE_AN_HOUR: Rate = Rate::new(1, TimeDelta::hours(1));
+const ONE_AN_HOUR: Rate = Rate::new(1, FewEvents::ONCE_AN_HOUR);
+/// A program may hold many keys, and whoever took it uses each of them.
+const REFUSED_USES: Rate = Rate::new(100, TimeDelta::seconds(36));
 const OF_NOBODY: Rate = Rate::new(60, TimeDelta::minutes(10));
 
 /// An account as attempts to sign in are counted: by what was typed as username, whether it exists or not, and by the
@@ -143,6 +156,17 @@ impl ThrottleBucket {
             FewEvents::LimitsOf(user) => Self::of("limits", user.as_uuid().as_bytes(), ONE_AN_HOUR),
             FewEvents::LimitsBy(bucket) => Self::of("limits by", &bucket.key, ONE_AN_HOUR),
             FewEvents::OfNobody => Self::of("refusals of nobody", &[], OF_NOBODY),
+            FewEvents::RefusedUsesOf(key) => {
+                Self::of("refused uses of", key.as_uuid().as_bytes(), ONE_AN_HOUR)
+            }
+            FewEvents::RefusedUsesIn(organization) => {
+                Self::of("refused uses in", organization.as_uuid().as_bytes(), REFUSED_USES)
+            }
+            FewEvents::MoreRefusedUsesIn(organization) => Self::of(
+                "more refused uses in",
+                organization.as_uuid().as_bytes(),
+                ONE_AN_HOUR,
+            ),
         }
     }
 

@@ -22,6 +22,7 @@ mod managing_projects;
 mod memory_store;
 mod own_account;
 mod reading_the_audit_trail;
+mod refused_uses;
 mod restricted_keys;
 mod retention;
 mod setting_up;

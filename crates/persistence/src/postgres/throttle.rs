@@ -42,7 +42,7 @@ impl LimitedAuditLog for PostgresStore {
         limits: Vec<ThrottleBucket>,
         events: Vec<AuditEvent>,
         now: DateTime<Utc>,
-    ) -> Result<bool, StorageError> {
+    ) -> Result<Option<FullBucket>, StorageError> {
         let recorded = self
             .change(move |connection| {
                 Box::pin(async move {
@@ -51,7 +51,7 @@ impl LimitedAuditLog for PostgresStore {
                 })
             })
             .await;
-        Ok(NotTaken::full_bucket(recorded)?.is_none())
+        NotTaken::full_bucket(recorded)
     }
 }
 

@@ -48,14 +48,14 @@ impl LimitedAuditLog for SqliteStore {
         limits: Vec<ThrottleBucket>,
         events: Vec<AuditEvent>,
         now: DateTime<Utc>,
-    ) -> Result<bool, StorageError> {
+    ) -> Result<Option<FullBucket>, StorageError> {
         let recorded = self
             .change_with(Claim::SigningIn, move |connection| {
                 take(connection, &limits, now)?;
                 Ok::<_, Abort<NotTaken>>(write_events(connection, events)?)
             })
             .await;
-        Ok(NotTaken::full_bucket(recorded)?.is_none())
+        NotTaken::full_bucket(recorded)
     }
 }
 

@@ -28,6 +28,7 @@ use crate::outage::Outages;
 use crate::output;
 use crate::program;
 use crate::public_url;
+use crate::refused_use_writer::RefusedUseWriter;
 use crate::retention_job::RetentionJob;
 use crate::routes::{HEALTH_PATHS, Routes, refusal_response};
 use crate::schema_watch::{SchemaProbe, SchemaWatch};
@@ -61,6 +62,7 @@ struct Server {
     listening_on: SocketAddr,
     public_url: PublicUrl,
     last_use_writer: LastUseWriter,
+    refused_use_writer: RefusedUseWriter,
     retention_job: Option<RetentionJob>,
     schema_probe: Arc<dyn SchemaProbe>,
     trial_changes: TrialChanges,
@@ -151,6 +153,7 @@ impl Server {
             listening_on,
             public_url,
             last_use_writer: composition.last_use_writer(),
+            refused_use_writer: composition.refused_use_writer(),
             retention_job: periods.map(|periods| RetentionJob::new(composition.retention(periods))),
             schema_probe,
             trial_changes,
@@ -167,6 +170,7 @@ impl Server {
         );
         let _schema_watch = SchemaWatch::start(self.schema_probe);
         let last_uses = self.last_use_writer.start();
+        let refused_uses = self.refused_use_writer.start();
         let retention = self.retention_job.map(RetentionJob::start);
         let _trial_changes = self.trial_changes.start();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
@@ -175,7 +179,7 @@ impl Server {
                 retention.finish().await;
             }
         };
-        tokio::join!(last_uses.finish(), end_of_retention);
+        tokio::join!(last_uses.finish(), refused_uses.finish(), end_of_retention);
         info!(cut_off = drained.cut_off, "ended");
     }
 }

@@ -92,6 +92,8 @@ pub(crate) enum FillError {
     Text(#[from] TextError),
     #[error(transparent)]
     Username(#[from] InvalidUsername),
+    #[error("{0} still works")]
+    Works(String),
     #[error("nobody made {0} before")]
     Missing(String),
 }

@@ -79,6 +79,8 @@ pub(super) enum Happening {
     Archives(&'static str),
     /// The owner brings an archived project back.
     Restores(&'static str),
+    /// Somebody uses a key that no longer works, from where it was used before.
+    IsTried(&'static str),
     /// An owner exports the audit log.
     ExportsAuditLog(&'static str),
 }

@@ -2,7 +2,7 @@
 //! are in [`super::organization`], when the keys were used last in [`super::last_uses`].
 
 use super::happening::Happening::{
-    AdministratorRevokes, Creates, CreatesMany, Describes, Joins, Leaks, OwnerRevokes, Revokes,
+    AdministratorRevokes, Creates, CreatesMany, Describes, IsTried, Joins, Leaks, OwnerRevokes, Revokes,
     RevokesWithDescendants,
 };
 use super::happening::{By, History, Key, at, key, person, restricted_key};
@@ -132,6 +132,7 @@ pub(super) const HISTORY: &History = &[
         at(206, 8, 22),
         Creates(ADA, key("Laptop (after the coffee)", "The new one, with a lid.")),
     ),
+    (at(206, 11, 3), IsTried("Laptop (before the coffee)")),
     (at(201, 9, 30), CreatesMany(CHIDI, ROBOT, ROBOTS)),
     (
         at(188, 13, 4),

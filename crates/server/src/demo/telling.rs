@@ -93,6 +93,7 @@ impl<'a> Telling<'a> {
             Happening::LeavesProject(name, username) => self.leave_project(name, username).await,
             Happening::Archives(name) => self.archive(name).await,
             Happening::Restores(name) => self.restore(name).await,
+            Happening::IsTried(name) => self.use_dead_key(name).await,
             Happening::ExportsAuditLog(owner) => self.export_audit_log(owner).await,
         }
     }

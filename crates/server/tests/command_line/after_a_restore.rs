@@ -27,6 +27,7 @@ const fn took_something_away(action: Action) -> bool {
         Action::CreateSetupLink
         | Action::RemoveAuditEvents
         | Action::ExportAuditLog
+        | Action::UseApiKey
         | Action::CreateOrganization
         | Action::CreateUser
         | Action::CreateMembership

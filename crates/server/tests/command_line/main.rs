@@ -33,6 +33,7 @@ mod refused_addresses;
 mod refused_data_directories;
 mod refused_database_urls;
 mod refused_events;
+mod refused_uses;
 mod retention;
 mod revoking;
 mod server;

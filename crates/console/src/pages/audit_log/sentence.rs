@@ -186,6 +186,9 @@ impl Words {
             Action::LimitAttempts if is_actor(event.subject) => {
                 Self::alone("got their current password wrong too often")
             }
+            Action::UseApiKey if event.object.is_none() => {
+                Self::alone("tried to use more API keys that no longer work")
+            }
             // Somebody else's, by signing in where they were signed in.
             Action::SignOut if event.object.is_some() => Self::between("ended the", "of"),
             action => Self::usual(action),
@@ -229,6 +232,7 @@ impl Words {
             }
             Action::EditApiKey => Self::about("edited the API key"),
             Action::RevokeApiKey => Self::about("revoked the API key"),
+            Action::UseApiKey => Self::between("tried to use the API key", "of"),
             Action::RemoveAuditEvents => Self::alone("removed old audit events"),
             Action::ExportAuditLog => Self::alone("exported the audit log"),
         }
@@ -260,6 +264,7 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         Action::CreateRestrictedApiKey => Some("API key created, not managing keys"),
         Action::EditApiKey => Some("API key edited"),
         Action::RevokeApiKey => Some("API key revoked"),
+        Action::UseApiKey => Some("API key used that no longer works"),
         Action::SignIn => Some("Sign-in"),
         Action::ChangePassword => Some("Password change"),
         Action::LimitAttempts => Some("Too many password attempts"),

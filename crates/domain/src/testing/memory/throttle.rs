@@ -35,17 +35,17 @@ impl LimitedAuditLog for MemoryStore {
         limits: Vec<ThrottleBucket>,
         events: Vec<AuditEvent>,
         now: DateTime<Utc>,
-    ) -> Result<bool, StorageError> {
+    ) -> Result<Option<FullBucket>, StorageError> {
         let mut state = self.state()?;
         let before = state.throttle.clone();
-        if state.take(&limits, now).is_some() {
-            return Ok(false);
+        if let Some(full) = state.take(&limits, now) {
+            return Ok(Some(full));
         }
         if let Err(error) = state.write(events) {
             state.throttle = before;
             return Err(error);
         }
-        Ok(true)
+        Ok(None)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Every change that the audit log tells of, and by which ways it comes about.
 
+use std::sync::Arc;
+
 use chrono::TimeDelta;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::KeySelection;
@@ -11,11 +13,12 @@ use keyward_domain::membership::Role;
 use keyward_domain::organization::OrganizationName;
 use keyward_domain::ports::{AuditFilter, DescendantKeys};
 use keyward_domain::project::ProjectName;
+use keyward_domain::refused_uses::{RefusedUse, RefusedUseReports, RefusedUses};
 use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::own_account::NewPassword;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::session::SessionToken;
-use keyward_domain::sign_in::throttle::ThrottleBucket;
+use keyward_domain::sign_in::throttle::{FewEvents, ThrottleBucket};
 use keyward_domain::user::{DisplayName, Username};
 
 use crate::both::first_run::{FirstRunChange, PASSWORD};
@@ -64,6 +67,8 @@ pub(crate) enum Change {
     RevokeKeysIssuedBefore,
     RemoveAuditEvents,
     ExportAuditLog,
+    UseRevokedKey,
+    UseMoreRevokedKeys,
 }
 
 /// All ways that lead to an event of this action: on the first run, and later.
@@ -138,6 +143,7 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
         ),
         Action::RemoveAuditEvents => (&[], &[Change::RemoveAuditEvents]),
         Action::ExportAuditLog => (&[], &[Change::ExportAuditLog]),
+        Action::UseApiKey => (&[], &[Change::UseRevokedKey, Change::UseMoreRevokedKeys]),
     }
 }
 
@@ -328,11 +334,34 @@ impl Scene {
                 let store = &self.database.store;
                 store.remove_audit_events(moment, 100, Some(event)).await?;
             }
+            Change::UseRevokedKey => self.report_refused_use().await?,
+            Change::UseMoreRevokedKeys => {
+                let full = ThrottleBucket::events(FewEvents::RefusedUsesIn(self.ada.organization.id));
+                let store = &self.database.store;
+                while store.take(vec![full], self.make.clock.now()).await?.is_none() {}
+                self.report_refused_use().await?;
+            }
             Change::ExportAuditLog => {
                 let mut export = audit_trail.export(&authority, AuditFilter::default(), source);
                 export.next().await?;
             }
         }
+        Ok(())
+    }
+
+    /// What a server does after a request with a key that no longer works.
+    async fn report_refused_use(&self) -> Attempt {
+        let uses = Arc::new(RefusedUses::new(1));
+        let (clock, ids) = (Arc::clone(&self.make.clock) as _, Arc::clone(&self.make.ids));
+        uses.note(RefusedUse {
+            key: self.key,
+            consumer: self.bob.membership.id,
+            organization: self.bob.organization.id,
+            at: self.make.clock.now(),
+            from: None,
+        });
+        let store = Arc::clone(&self.database.store);
+        RefusedUseReports::new(uses, store, clock, ids).write().await?;
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use keyward_domain::access::AuthenticateError;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::{
@@ -133,6 +134,22 @@ impl Telling<'_> {
             act.within(organization),
         )
         .await?;
+        Ok(())
+    }
+
+    pub(super) async fn use_dead_key(&self, name: &str) -> Result<(), FillError> {
+        let use_cases = &self.past.use_cases;
+        let token = self.key(name)?.token.expose();
+        match use_cases
+            .authenticate()
+            .caller(token, self.source(name).address)
+            .await
+        {
+            Ok(_) => return Err(FillError::Works(name.to_owned())),
+            Err(AuthenticateError::InvalidToken) => {}
+            Err(error) => return Err(error.into()),
+        }
+        use_cases.refused_use_reports().write().await?;
         Ok(())
     }
 

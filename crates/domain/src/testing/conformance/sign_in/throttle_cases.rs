@@ -123,7 +123,10 @@ pub async fn events_are_written_until_a_limit_is_reached(stores: Stores) {
     ];
     for hour in 1..=2 {
         assert!(record(&scene, &limits, vec![event(&scene), event(&scene)]).await);
-        assert!(!record(&scene, &limits, vec![event(&scene)]).await, "one an hour");
+        let full = record_or_full(&scene, &limits, vec![event(&scene)]).await;
+        let full = full.expect("one an hour");
+        assert_eq!(full.bucket, limits[1]);
+        assert_eq!(full.throttled.retry_after, TimeDelta::hours(1));
         assert_eq!(refusals(&scene).await, 2 * hour);
         scene.later(TimeDelta::hours(1));
     }
@@ -207,6 +210,14 @@ async fn refusals(scene: &SignInScene) -> usize {
 }
 
 async fn record(scene: &SignInScene, limits: &[ThrottleBucket], events: Vec<AuditEvent>) -> bool {
+    record_or_full(scene, limits, events).await.is_none()
+}
+
+async fn record_or_full(
+    scene: &SignInScene,
+    limits: &[ThrottleBucket],
+    events: Vec<AuditEvent>,
+) -> Option<FullBucket> {
     let log = &scene.stores.limited_audit_log;
     let written = log.record_within(limits.to_vec(), events, scene.now()).await;
     written.expect("the store answers")

@@ -1,0 +1,205 @@
+//! Refused uses: requests with keys that no longer work, kept in memory until the audit log tells of them.
+//!
+//! A request only notes; it waits for no storage. Whoever serves calls [`RefusedUseReports::write`] every few seconds. Each
+//! key is reported once an hour, by all servers together. Whoever holds many dead keys cannot fill the log with them: of
+//! one organization, 100 uses at once and then one every 36 seconds are reported, and once an hour that there were more.
+
+mod reports;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+
+use crate::access::Credential;
+use crate::id::{ApiKeyId, MembershipId, OrganizationId};
+
+pub use reports::RefusedUseReports;
+
+/// A request with a key that is revoked, or whose member has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedUse {
+    /// The key.
+    pub key: ApiKeyId,
+    /// Whose it was.
+    pub consumer: MembershipId,
+    /// In which organization.
+    pub organization: OrganizationId,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// From where.
+    pub from: Option<IpAddr>,
+}
+
+impl RefusedUse {
+    /// The use of a credential that is not accepted.
+    #[must_use]
+    pub const fn of(credential: &Credential, at: DateTime<Utc>, from: Option<IpAddr>) -> Self {
+        Self {
+            key: credential.api_key.id,
+            consumer: credential.consumer.id,
+            organization: credential.organization.id,
+            at,
+            from,
+        }
+    }
+}
+
+/// The refused uses of one process that are not reported yet, and which need no report for a while.
+///
+/// Everything in it is bounded. Of an organization, it keeps as many uses as may be reported at once.
+#[derive(Debug)]
+pub struct RefusedUses {
+    capacity: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The first use of each key since its last report.
+    waiting: HashMap<ApiKeyId, RefusedUse>,
+    /// Until when each key needs no report.
+    reported: HashMap<ApiKeyId, DateTime<Utc>>,
+    organizations: HashMap<OrganizationId, OfOrganization>,
+    passed_over: u64,
+}
+
+#[derive(Debug, Default)]
+struct OfOrganization {
+    waiting: usize,
+    /// Until when no more of its uses are reported one by one.
+    full_until: Option<DateTime<Utc>>,
+    /// One of the uses that are not reported one by one.
+    more: Option<RefusedUse>,
+    /// Until when that there are more needs no report.
+    more_reported_until: Option<DateTime<Utc>>,
+}
+
+impl OfOrganization {
+    fn note_more(&mut self, used: RefusedUse) {
+        if self.more_reported_until.is_none_or(|until| until <= used.at) {
+            self.more.get_or_insert(used);
+        }
+    }
+
+    fn matters(&self, now: DateTime<Utc>) -> bool {
+        let lasts = |until: Option<DateTime<Utc>>| until.is_some_and(|until| now < until);
+        self.waiting > 0 || self.more.is_some() || lasts(self.full_until) || lasts(self.more_reported_until)
+    }
+}
+
+impl RefusedUses {
+    /// Of one organization, as many keys wait to be reported.
+    const PER_ORGANIZATION: usize = 100;
+
+    /// Keeps at most so many keys and organizations: some 100 bytes for each.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            capacity,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Notes a use, unless the key was reported within the hour. Of the uses of one key, the first stays.
+    pub fn note(&self, used: RefusedUse) {
+        let mut state = self.state();
+        if state
+            .reported
+            .get(&used.key)
+            .is_some_and(|until| used.at < *until)
+            || state.waiting.contains_key(&used.key)
+        {
+            return;
+        }
+        let is_full = state.waiting.len() >= self.capacity;
+        let knows_enough = state.organizations.len() >= self.capacity;
+        let organization = match state.organizations.entry(used.organization) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(_) if is_full || knows_enough => {
+                state.passed_over += 1;
+                return;
+            }
+            Entry::Vacant(new) => new.insert(OfOrganization::default()),
+        };
+        let is_closed = organization.full_until.is_some_and(|until| used.at < until);
+        if is_closed || organization.waiting >= Self::PER_ORGANIZATION {
+            organization.note_more(used);
+        } else if is_full {
+            state.passed_over += 1;
+        } else {
+            organization.waiting += 1;
+            state.waiting.insert(used.key, used);
+        }
+    }
+
+    /// Takes what is to be reported now, of at most so many keys. What cannot be written goes back with
+    /// [`RefusedUses::put_back`].
+    pub(crate) fn take(&self, now: DateTime<Utc>, most: usize) -> Vec<RefusedUse> {
+        let mut state = self.state();
+        state.reported.retain(|_, until| now < *until);
+        let keys: Vec<ApiKeyId> = state.waiting.keys().take(most).copied().collect();
+        let uses: Vec<RefusedUse> = keys.iter().filter_map(|key| state.waiting.remove(key)).collect();
+        for used in &uses {
+            if let Some(organization) = state.organizations.get_mut(&used.organization) {
+                organization.waiting -= 1;
+            }
+        }
+        state
+            .organizations
+            .retain(|_, organization| organization.matters(now));
+        uses
+    }
+
+    /// Takes one use for each organization of which there were more than are reported one by one.
+    pub(crate) fn take_more(&self) -> Vec<RefusedUse> {
+        let mut state = self.state();
+        let organizations = state.organizations.values_mut();
+        organizations
+            .filter_map(|organization| organization.more.take())
+            .collect()
+    }
+
+    /// Puts back what was taken and could not be written.
+    pub(crate) fn put_back(&self, uses: Vec<RefusedUse>) {
+        for used in uses {
+            self.note(used);
+        }
+    }
+
+    /// The key needs no report until then: it has one, by this process or another.
+    pub(crate) fn is_reported(&self, key: ApiKeyId, until: DateTime<Utc>) {
+        let mut state = self.state();
+        // Without it, the database says so again.
+        if state.reported.len() < self.capacity {
+            state.reported.insert(key, until);
+        }
+    }
+
+    /// No more uses of the organization's keys are reported one by one until then, such as this one.
+    pub(crate) fn has_more(&self, used: RefusedUse, until: DateTime<Utc>) {
+        let mut state = self.state();
+        let organization = state.organizations.entry(used.organization).or_default();
+        organization.full_until = Some(until);
+        organization.note_more(used);
+    }
+
+    /// That there are more needs no report until then.
+    pub(crate) fn has_reported_more(&self, id: OrganizationId, until: DateTime<Utc>) {
+        let mut state = self.state();
+        state.organizations.entry(id).or_default().more_reported_until = Some(until);
+    }
+
+    /// How many uses were passed over for want of room since this was last asked.
+    #[must_use]
+    pub fn take_passed_over(&self) -> u64 {
+        std::mem::take(&mut self.state().passed_over)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing in a critical section panics half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

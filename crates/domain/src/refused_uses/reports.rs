@@ -1,0 +1,117 @@
+//! Writing refused uses to the audit log.
+
+use std::sync::Arc;
+
+use super::{RefusedUse, RefusedUses};
+use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
+use crate::clock::Clock;
+use crate::id::IdGenerator;
+use crate::ports::StorageError;
+use crate::sign_in::ports::LimitedAuditLog;
+use crate::sign_in::throttle::{FewEvents, ThrottleBucket};
+
+/// Reports refused uses in the audit logs of the keys' organizations, beside the requests.
+#[derive(Clone)]
+pub struct RefusedUseReports {
+    uses: Arc<RefusedUses>,
+    audit_log: Arc<dyn LimitedAuditLog>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<IdGenerator>,
+}
+
+impl RefusedUseReports {
+    /// At one time, so many uses are written: each in a transaction of its own.
+    const AT_ONCE: usize = 200;
+
+    /// Reports what is noted in `uses`.
+    #[must_use]
+    pub fn new(
+        uses: Arc<RefusedUses>,
+        audit_log: Arc<dyn LimitedAuditLog>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<IdGenerator>,
+    ) -> Self {
+        Self {
+            uses,
+            audit_log,
+            clock,
+            ids,
+        }
+    }
+
+    /// Writes what is due, and returns how many events that were.
+    ///
+    /// # Errors
+    /// Only if the store fails; then what is not written is due the next time.
+    pub async fn write(&self) -> Result<usize, StorageError> {
+        let mut written = 0;
+        let mut uses = self.uses.take(self.clock.now(), Self::AT_ONCE);
+        while let Some(used) = uses.last().copied() {
+            match self.report(used).await {
+                Ok(is_written) => written += usize::from(is_written),
+                Err(error) => {
+                    self.uses.put_back(uses);
+                    return Err(error);
+                }
+            }
+            uses.pop();
+        }
+        // After the others: of which organizations there are more is known by then.
+        let mut more = self.uses.take_more();
+        while let Some(used) = more.last().copied() {
+            match self.report_more(used).await {
+                Ok(is_written) => written += usize::from(is_written),
+                Err(error) => {
+                    self.uses.put_back(more);
+                    return Err(error);
+                }
+            }
+            more.pop();
+        }
+        Ok(written)
+    }
+
+    /// In one transaction with the counts that bound it, so that of several servers one writes it.
+    async fn report(&self, used: RefusedUse) -> Result<bool, StorageError> {
+        let of_key = ThrottleBucket::events(FewEvents::RefusedUsesOf(used.key));
+        let of_organization = ThrottleBucket::events(FewEvents::RefusedUsesIn(used.organization));
+        let event = AuditEvent {
+            object: Some(Subject::Membership(used.consumer)),
+            ..self
+                .act(used)
+                .refusal(Action::UseApiKey, Subject::ApiKey(used.key))
+        };
+        let limits = vec![of_key, of_organization];
+        let full = self.audit_log.record_within(limits, vec![event], used.at).await?;
+        match full {
+            None => self.uses.is_reported(used.key, used.at + FewEvents::ONCE_AN_HOUR),
+            Some(full) if full.bucket == of_key => {
+                self.uses
+                    .is_reported(used.key, used.at + full.throttled.retry_after);
+            }
+            Some(full) => self.uses.has_more(used, used.at + full.throttled.retry_after),
+        }
+        Ok(full.is_none())
+    }
+
+    async fn report_more(&self, used: RefusedUse) -> Result<bool, StorageError> {
+        let limit = ThrottleBucket::events(FewEvents::MoreRefusedUsesIn(used.organization));
+        let subject = Subject::Organization(used.organization);
+        let event = self.act(used).refusal(Action::UseApiKey, subject);
+        let full = self
+            .audit_log
+            .record_within(vec![limit], vec![event], used.at)
+            .await?;
+        let rest = full.map_or(FewEvents::ONCE_AN_HOUR, |full| full.throttled.retry_after);
+        self.uses.has_reported_more(used.organization, used.at + rest);
+        Ok(full.is_none())
+    }
+
+    fn act(&self, used: RefusedUse) -> Act {
+        let source = RequestSource {
+            address: used.from,
+            request_id: None,
+        };
+        Act::new(&self.ids, used.at, Actor::Anonymous, source).within(used.organization)
+    }
+}

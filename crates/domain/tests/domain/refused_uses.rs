@@ -1,0 +1,265 @@
+//! Uses of keys that no longer work, as the audit log tells of them.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use keyward_domain::access::{Authenticate, AuthenticateError};
+use keyward_domain::api_key::KeyPrecondition;
+use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
+use keyward_domain::clock::Clock;
+use keyward_domain::id::{MembershipId, OrganizationId};
+use keyward_domain::keys::IssuedKey;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::organization::Organization;
+use keyward_domain::ports::{DescendantKeys, StorageError};
+use keyward_domain::refused_uses::{RefusedUse, RefusedUseReports, RefusedUses};
+use keyward_domain::testing::{SeededRandom, TestInstallation};
+use keyward_domain::token::Token;
+
+const FROM: [u8; 4] = [203, 0, 113, 7];
+
+/// A server that notes refused uses, and reports them.
+struct Server {
+    uses: Arc<RefusedUses>,
+    authenticate: Authenticate,
+    reports: RefusedUseReports,
+}
+
+impl Server {
+    fn of(installation: &TestInstallation) -> Self {
+        Self::with_capacity(installation, 10_000)
+    }
+
+    fn with_capacity(installation: &TestInstallation, capacity: usize) -> Self {
+        let uses = Arc::new(RefusedUses::new(capacity));
+        let clock = Arc::clone(&installation.builder.clock) as Arc<dyn Clock>;
+        let store = Arc::new(installation.store.clone());
+        let ids = Arc::clone(&installation.builder.ids);
+        Self {
+            authenticate: installation
+                .authenticate()
+                .noting_refused_uses_in(Arc::clone(&uses), Arc::clone(&clock)),
+            reports: RefusedUseReports::new(Arc::clone(&uses), store, clock, ids),
+            uses,
+        }
+    }
+
+    async fn refuse(&self, token: &Token) {
+        let refused = self.authenticate.caller(token.expose(), Some(FROM.into())).await;
+        assert!(
+            matches!(refused, Err(AuthenticateError::InvalidToken)),
+            "{refused:?}"
+        );
+    }
+
+    async fn write(&self) -> usize {
+        self.reports.write().await.expect("the store answers")
+    }
+}
+
+fn installation() -> (TestInstallation, Organization, Member) {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Member);
+    (installation, acme, ada)
+}
+
+async fn revoke(installation: &TestInstallation, member: &Member, key: &IssuedKey) {
+    installation
+        .keys()
+        .revoke(
+            &member.as_holder(),
+            key.key.id,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            RequestSource::default(),
+        )
+        .await
+        .expect("revoked");
+}
+
+fn reported(installation: &TestInstallation) -> Vec<AuditEvent> {
+    let mut events = installation.store.events();
+    events.retain(|event| event.action == Action::UseApiKey);
+    events
+}
+
+/// Uses of as many keys, which no longer work, all at once.
+fn uses(
+    installation: &TestInstallation,
+    organization: OrganizationId,
+    count: usize,
+    at: DateTime<Utc>,
+) -> Vec<RefusedUse> {
+    let consumer: MembershipId = installation.builder.ids.next();
+    let used = |_| RefusedUse {
+        key: installation.builder.ids.next(),
+        consumer,
+        organization,
+        at,
+        from: None,
+    };
+    (0..count).map(used).collect()
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_reported_once_an_hour() {
+    let (installation, acme, ada) = installation();
+    let key = installation.issue(&ada.as_holder(), "Deploy").await;
+    revoke(&installation, &ada, &key).await;
+    let server = Server::of(&installation);
+    for (minutes, expected) in [(0, 1), (1, 1), (58, 1), (1, 2), (59, 2), (1, 3)] {
+        installation.builder.clock.advance(TimeDelta::minutes(minutes));
+        for _ in 0..3 {
+            server.refuse(&key.token).await;
+            server.write().await;
+        }
+        assert_eq!(reported(&installation).len(), expected, "{minutes} minutes later");
+    }
+    let event = &reported(&installation)[0];
+    assert_eq!(event.organization_id, Some(acme.id));
+    assert_eq!((event.actor, event.outcome), (Actor::Anonymous, Outcome::Refused));
+    assert_eq!(event.subject, Subject::ApiKey(key.key.id));
+    assert_eq!(event.object, Some(Subject::Membership(ada.membership.id)));
+    assert_eq!(event.source.address, Some(FROM.into()));
+}
+
+#[tokio::test]
+async fn a_key_whose_member_has_left_is_reported_likewise() {
+    let (installation, acme, ada) = installation();
+    let key = installation.issue(&ada.as_holder(), "Deploy").await;
+    let now = installation.builder.clock.now();
+    installation.store.end_membership(ada.membership.id, now);
+    let server = Server::of(&installation);
+    server.refuse(&key.token).await;
+    assert_eq!(server.write().await, 1);
+    let events = reported(&installation);
+    assert_eq!(events[0].organization_id, Some(acme.id));
+    assert_eq!(events[0].subject, Subject::ApiKey(key.key.id));
+}
+
+#[tokio::test]
+async fn accepted_and_unknown_tokens_are_not_reported() {
+    let (installation, _, ada) = installation();
+    let key = installation.issue(&ada.as_holder(), "Deploy").await;
+    let server = Server::of(&installation);
+    let accepted = server.authenticate.caller(key.token.expose(), None).await;
+    accepted.expect("an accepted token");
+    server.refuse(&Token::generate(&SeededRandom::new(7))).await;
+    assert_eq!(server.write().await, 0);
+    assert!(reported(&installation).is_empty());
+}
+
+#[tokio::test]
+async fn of_several_servers_one_reports_a_key() {
+    let (installation, _, ada) = installation();
+    let key = installation.issue(&ada.as_holder(), "Deploy").await;
+    revoke(&installation, &ada, &key).await;
+    let servers = [Server::of(&installation), Server::of(&installation)];
+    for _ in 0..2 {
+        for server in &servers {
+            server.refuse(&key.token).await;
+        }
+        for server in &servers {
+            server.write().await;
+        }
+    }
+    assert_eq!(reported(&installation).len(), 1);
+}
+
+#[tokio::test]
+async fn many_dead_keys_of_one_organization_do_not_fill_its_log() {
+    let (installation, acme, _) = installation();
+    let other = installation.organization("Other");
+    let server = Server::of(&installation);
+    let clock = &installation.builder.clock;
+    let keys = uses(&installation, acme.id, 3_000, clock.now());
+    let elsewhere = uses(&installation, other.id, 1, clock.now());
+    for seconds in 0..3_600_u32 {
+        let at = clock.now();
+        for used in keys.iter().skip((seconds as usize * 10) % 3_000).take(10) {
+            server.uses.note(RefusedUse { at, ..*used });
+        }
+        if seconds == 1_800 {
+            server.uses.note(RefusedUse { at, ..elsewhere[0] });
+        }
+        if seconds % 5 == 0 {
+            server.write().await;
+        }
+        clock.advance(TimeDelta::seconds(1));
+    }
+    let events = reported(&installation);
+    let of = |id| {
+        events
+            .iter()
+            .filter(move |event| event.organization_id == Some(id))
+    };
+    assert_eq!(of(other.id).count(), 1, "others are told as ever");
+    let (more, single): (Vec<_>, Vec<_>) =
+        of(acme.id).partition(|event| event.subject == Subject::Organization(acme.id));
+    assert!((190..=200).contains(&single.len()), "{}", single.len());
+    assert_eq!(more.len(), 1);
+    assert_eq!(more[0].object, None);
+}
+
+#[tokio::test]
+async fn what_cannot_be_reported_waits() {
+    let (installation, _, ada) = installation();
+    let key = installation.issue(&ada.as_holder(), "Deploy").await;
+    revoke(&installation, &ada, &key).await;
+    let server = Server::of(&installation);
+    server.refuse(&key.token).await;
+    let used_at = installation.builder.clock.now();
+    installation.store.go_down();
+    for _ in 0..3 {
+        let failed = server.reports.write().await;
+        assert!(matches!(failed, Err(StorageError::Unavailable(_))), "{failed:?}");
+        installation.builder.clock.advance(TimeDelta::minutes(1));
+    }
+    installation.store.come_back();
+    server.refuse(&key.token).await;
+    assert_eq!(server.write().await, 1);
+    assert_eq!(server.write().await, 0);
+    assert_eq!(reported(&installation)[0].at, used_at);
+}
+
+#[tokio::test]
+async fn no_more_keys_wait_than_there_is_room_for() {
+    let (installation, acme, _) = installation();
+    let server = Server::with_capacity(&installation, 10);
+    let now = installation.builder.clock.now();
+    let keys = uses(&installation, acme.id, 15, now);
+    for used in keys.iter().chain(&keys) {
+        server.uses.note(*used);
+    }
+    assert_eq!(
+        (server.uses.take_passed_over(), server.uses.take_passed_over()),
+        (10, 0)
+    );
+    assert_eq!(server.write().await, 10);
+}
+
+#[tokio::test]
+async fn holders_see_the_latest_refused_uses_of_their_own_keys() {
+    let (installation, acme, ada) = installation();
+    let bob = installation.member(&acme, "bob", Role::Member);
+    let server = Server::of(&installation);
+    let clock = &installation.builder.clock;
+    for name in ["First", "Second"] {
+        let key = installation.issue(&ada.as_holder(), name).await;
+        revoke(&installation, &ada, &key).await;
+        server.refuse(&key.token).await;
+        server.write().await;
+        clock.advance(TimeDelta::days(4));
+    }
+    let trail = installation.audit_trail();
+    let seen_by = async |member: &Member| {
+        let page = trail.refused_uses(&member.as_holder()).await.expect("a page");
+        let names = page.events.items.iter();
+        names
+            .map(|event| page.names[&event.subject].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(seen_by(&ada).await, ["Second"], "of the last 7 days");
+    assert!(seen_by(&bob).await.is_empty());
+}
