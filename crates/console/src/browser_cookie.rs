@@ -47,6 +47,7 @@ impl BrowserCookie {
 #[cfg(test)]
 mod tests {
     use keyward_domain::clock::Clock;
+    use keyward_domain::sign_in::password::PasswordHash;
     use keyward_domain::sign_in::remembered_browser::BrowserKey;
     use keyward_domain::testing::Builder;
 
@@ -56,7 +57,9 @@ mod tests {
     fn it_is_for_no_script_and_only_over_https_where_there_is_https() {
         let make = Builder::new(1);
         let key = BrowserKey::generate(&*make.random);
-        let token = BrowserToken::remember(make.ids.next(), None, &key, make.clock.now(), &*make.random);
+        let password = PasswordHash::from_phc_string("$password".to_owned());
+        let (user, now) = (make.ids.next(), make.clock.now());
+        let token = BrowserToken::remember(user, &password, None, &key, now, &*make.random);
         let token = token.expect("a token");
         for (public_url, name, secure) in [
             ("https://keys.example.com", "__Host-browser", "Secure; "),

@@ -1,6 +1,7 @@
 //! People: passwords, console sessions, first-run setup and accounts. No key rule depends on anything here.
 
 pub mod accounts;
+mod browser_memory;
 mod events;
 pub mod joining;
 mod newcomer;

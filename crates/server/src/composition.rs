@@ -201,17 +201,18 @@ impl Composition {
 
     /// One's own account.
     pub(crate) fn own_account(&self) -> OwnAccount {
-        let (clock, ids) = self.clock_and_ids();
+        let Sources { clock, random, ids } = self.sources.clone();
         let ports = OwnAccountPorts {
             accounts: self.store.clone(),
             sessions: self.store.clone(),
+            installation: self.store.clone(),
             throttle: self.store.clone(),
             audit_log: self.store.clone(),
             limited_audit_log: self.store.clone(),
             memberships: self.store.clone(),
             hasher: Arc::clone(&self.hasher),
         };
-        OwnAccount::new(ports, clock, ids)
+        OwnAccount::new(ports, clock, random, ids)
     }
 
     /// What owners choose for their organizations.

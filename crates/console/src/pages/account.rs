@@ -13,10 +13,12 @@ use poem::http::{StatusCode, header};
 use poem::web::Data;
 use poem::{FromRequest, Request, RequestBody, Response, handler};
 
+use crate::browser_cookie::BrowserCookie;
 use crate::forms::{Form, Query};
 use crate::pages::browser_name::browser_name;
 use crate::pages::field::{Field, focus_first_error};
 use crate::pages::moment::Moment;
+use crate::pages::sign_in::remember_browser;
 use crate::pages::user_menu::UserMenu;
 use crate::pages::waiting::patience;
 use crate::pages::{html, redirect};
@@ -96,6 +98,7 @@ pub(crate) async fn show(
 pub(crate) async fn change_password(
     Data(console): Data<&Arc<Console>>,
     Source(source): Source,
+    request: &Request,
     Form(form): Form,
     // After the form, which may be long on its way: who sends it must still be signed in when it is here.
     Viewer(viewer): Viewer,
@@ -113,13 +116,18 @@ pub(crate) async fn change_password(
         let passwords = NewPassword {
             current: Password::attempt(current),
             new,
+            browser: BrowserCookie::of(&console.public_url).read(request.headers()),
         };
         let changed = console
             .own_account
             .change_password(&viewer, passwords, source)
             .await;
         match changed {
-            Ok(()) => return Ok(redirect(&Notice::PasswordChanged.address())),
+            Ok(browser) => {
+                let mut response = redirect(&Notice::PasswordChanged.address());
+                remember_browser(&mut response, console, browser.as_ref());
+                return Ok(response);
+            }
             Err(ChangeOwnPasswordError::WrongPassword) => {
                 fields.current.error = Some("That is not your current password.".to_owned());
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::remembered_browser::BrowserToken;
 use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError};
 use poem::http::{StatusCode, header};
 use poem::web::Data;
@@ -127,11 +128,16 @@ fn with_cookies(mut response: Response, console: &Console, cookies: &NewCookies)
     let headers = response.headers_mut();
     let session = SessionCookie::of(&console.public_url).set(&cookies.session);
     headers.append(header::SET_COOKIE, session);
-    if let Some(browser) = &cookies.browser {
-        let browser = BrowserCookie::of(&console.public_url).set(browser);
-        headers.append(header::SET_COOKIE, browser);
-    }
+    remember_browser(&mut response, console, cookies.browser.as_ref());
     response
+}
+
+/// Remembers the browser, if that can be said.
+pub(super) fn remember_browser(response: &mut Response, console: &Console, browser: Option<&BrowserToken>) {
+    if let Some(browser) = browser {
+        let browser = BrowserCookie::of(&console.public_url).set(browser);
+        response.headers_mut().append(header::SET_COOKIE, browser);
+    }
 }
 
 fn wanted_page(fields: &Fields) -> Option<LocalPath> {

@@ -7,12 +7,16 @@ use crate::clock::Clock;
 use crate::id::{IdGenerator, SessionId};
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, Memberships, StorageError};
+use crate::random::Random;
 use crate::rate::Throttled;
+use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{
-    AccountStore, ChangePasswordError, LimitedAuditLog, PasswordChange, SessionStore, SignInThrottle,
+    AccountStore, ChangePasswordError, InstallationStore, LimitedAuditLog, PasswordChange, SessionStore,
+    SignInThrottle,
 };
 use crate::sign_in::refusals::Refusals;
+use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::session::{Session, SignedIn};
 use crate::sign_in::throttle::ThrottleBucket;
 
@@ -23,6 +27,7 @@ const REFUSED_ATTEMPTS_SHOWN: usize = 10;
 #[derive(Clone)]
 pub struct OwnAccount {
     ports: OwnAccountPorts,
+    browsers: BrowserMemory,
     clock: Arc<dyn Clock>,
     ids: Arc<IdGenerator>,
 }
@@ -34,6 +39,8 @@ pub struct OwnAccountPorts {
     pub accounts: Arc<dyn AccountStore>,
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
+    /// The key of remembered browsers.
+    pub installation: Arc<dyn InstallationStore>,
     /// The throttle, which counts guesses at the current password.
     pub throttle: Arc<dyn SignInThrottle>,
     /// Where refused attempts are read.
@@ -53,6 +60,8 @@ pub struct NewPassword {
     pub current: Password,
     /// Their new password.
     pub new: Password,
+    /// Who signed in in the same browser before.
+    pub browser: Option<BrowserToken>,
 }
 
 /// Why a user's own password was not changed.
@@ -86,8 +95,18 @@ pub enum EndSessionError {
 impl OwnAccount {
     /// The use cases over these ports.
     #[must_use]
-    pub fn new(ports: OwnAccountPorts, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Self {
-        Self { ports, clock, ids }
+    pub fn new(
+        ports: OwnAccountPorts,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        ids: Arc<IdGenerator>,
+    ) -> Self {
+        Self {
+            browsers: BrowserMemory::new(Arc::clone(&ports.installation), random),
+            ports,
+            clock,
+            ids,
+        }
     }
 
     /// The sessions that let the user in, the latest first.
@@ -154,7 +173,10 @@ impl OwnAccount {
         self.ports.sessions.end_others(user, keep, act).await
     }
 
-    /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid.
+    /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid. Returns what the cookie
+    /// of this browser shall hold: of the browsers in which they signed in, it is the only one that is still remembered.
+    ///
+    /// An attempt counts, whether it is right or not: each change of a password takes hashing and is told in the audit log.
     ///
     /// # Errors
     /// See [`ChangeOwnPasswordError`]; then nothing was changed.
@@ -163,7 +185,7 @@ impl OwnAccount {
         signed_in: &SignedIn,
         passwords: NewPassword,
         source: RequestSource,
-    ) -> Result<(), ChangeOwnPasswordError> {
+    ) -> Result<Option<BrowserToken>, ChangeOwnPasswordError> {
         let user = signed_in.user.id;
         let act = self.act(signed_in, source);
         let buckets = vec![ThrottleBucket::password_change(user)];
@@ -177,7 +199,7 @@ impl OwnAccount {
         };
         let hasher = &self.ports.hasher;
         let verified = hasher.verify(&passwords.current, &account.password_hash).await;
-        if !matches!(verified, Ok(false)) {
+        if verified.is_err() {
             self.ports.throttle.give_back(buckets).await?;
         }
         if !verified? {
@@ -187,14 +209,16 @@ impl OwnAccount {
                 .await?;
             return Err(ChangeOwnPasswordError::WrongPassword);
         }
+        let password_hash = hasher.hash(&passwords.new).await?;
+        let cookies = self.browsers.cookies().await?;
         let change = PasswordChange {
-            password_hash: hasher.hash(&passwords.new).await?,
+            password_hash: password_hash.clone(),
             verified_against: account.password_hash,
             keep: signed_in.session.id,
         };
         let event = act.event(Action::ChangePassword, Subject::User(user));
         match self.ports.accounts.change_password(user, change, event).await {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(cookies.remember(user, &password_hash, passwords.browser.as_ref(), act.at)),
             Err(ChangePasswordError::PasswordReplaced) => Err(ChangeOwnPasswordError::WrongPassword),
             Err(ChangePasswordError::Storage(error)) => Err(error.into()),
         }

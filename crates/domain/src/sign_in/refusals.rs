@@ -80,4 +80,4 @@ impl Refusals {
 }
 
 /// The identifier that no user has.
-const NOBODY: UserId = UserId::from_uuid(uuid::Uuid::nil());
+pub(super) const NOBODY: UserId = UserId::from_uuid(uuid::Uuid::nil());

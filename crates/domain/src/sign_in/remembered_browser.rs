@@ -1,8 +1,9 @@
 //! Browsers in which somebody signed in before, so that strangers who guess at the same account do not keep them out.
 //!
-//! Such a browser has a cookie that names it, signed for its user. It lets nobody in: it only has attempts of its own
-//! (see [`ThrottleBucket::browser`](super::throttle::ThrottleBucket::browser)). Nothing about it is stored, so nothing
-//! has to be cleared up, and it outlives a change of the password.
+//! Such a browser has a cookie that names it, signed for its user and for the password that they had. It lets nobody in: it
+//! only has attempts of its own (see [`ThrottleBucket::of_remembered`](super::throttle::ThrottleBucket::of_remembered)).
+//! Nothing about it is stored, so nothing has to be cleared up. A new password forgets every browser but the one in which
+//! it was chosen: whoever knew the old one may have collected many.
 
 use std::fmt;
 use std::fmt::Write;
@@ -14,6 +15,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::id::UserId;
 use crate::random::Random;
+use crate::sign_in::password::PasswordHash;
 
 /// What an installation signs these cookies with, the same on every server.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
@@ -28,8 +30,11 @@ pub struct RememberedBrowser(pub(super) [u8; NONCE]);
 pub struct BrowserToken(String);
 
 const NONCE: usize = 16;
-/// In hexadecimal digits: the number, when the entry expires (in seconds since 1970), and the signature.
-const ENTRY: usize = 2 * (NONCE + 8 + 32);
+/// Half of an HMAC-SHA-256, as RFC 2104 allows.
+const SIGNATURE: usize = 16;
+/// In hexadecimal digits: the number, when the entry expires (in seconds since 1970), and the signatures for the user and
+/// for their password.
+const ENTRY: usize = 2 * (NONCE + 8 + 2 * SIGNATURE);
 
 impl BrowserKey {
     /// How long it is.
@@ -55,15 +60,77 @@ impl BrowserKey {
         &self.0
     }
 
-    fn signature_of(&self, user: UserId, nonce: [u8; NONCE], expires_at: i64) -> Option<Hmac<Sha256>> {
+    fn mac(&self, signed: &[&[u8]]) -> Option<Hmac<Sha256>> {
         // Any length of a key will do, so there is always one.
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).ok()?;
-        mac.update(b"remembered browser");
-        mac.update(user.as_uuid().as_bytes());
-        mac.update(&nonce);
-        mac.update(&expires_at.to_be_bytes());
+        for part in signed {
+            mac.update(part);
+        }
         Some(mac)
     }
+}
+
+/// What one user's entry is signed for.
+struct Entry {
+    nonce: [u8; NONCE],
+    expires_at: i64,
+}
+
+impl Entry {
+    /// Says whose entry it is, also after they chose another password.
+    fn mac_of_user(&self, key: &BrowserKey, user: UserId) -> Option<Hmac<Sha256>> {
+        let expires_at = self.expires_at.to_be_bytes();
+        key.mac(&[
+            b"remembered browser",
+            user.as_uuid().as_bytes(),
+            &self.nonce,
+            &expires_at,
+        ])
+    }
+
+    fn mac_of_password(&self, key: &BrowserKey, password: &PasswordHash) -> Option<Hmac<Sha256>> {
+        key.mac(&[
+            b"password at that time",
+            &self.nonce,
+            password.as_str().as_bytes(),
+        ])
+    }
+}
+
+/// An entry as a browser sends it.
+struct SentEntry {
+    entry: Entry,
+    of_user: [u8; SIGNATURE],
+    of_password: [u8; SIGNATURE],
+}
+
+impl SentEntry {
+    fn parse(digits: &str) -> Option<Self> {
+        let (nonce, rest) = digits.split_at_checked(2 * NONCE)?;
+        let (expires_at, rest) = rest.split_at_checked(2 * 8)?;
+        let (of_user, of_password) = rest.split_at_checked(2 * SIGNATURE)?;
+        Some(Self {
+            entry: Entry {
+                nonce: from_hexadecimal(nonce)?,
+                expires_at: i64::from_be_bytes(from_hexadecimal(expires_at)?),
+            },
+            of_user: from_hexadecimal(of_user)?,
+            of_password: from_hexadecimal(of_password)?,
+        })
+    }
+
+    fn is_of_user(&self, key: &BrowserKey, user: UserId) -> bool {
+        is_signed(self.entry.mac_of_user(key, user), &self.of_user)
+    }
+
+    fn is_of_password(&self, key: &BrowserKey, password: &PasswordHash) -> bool {
+        is_signed(self.entry.mac_of_password(key, password), &self.of_password)
+    }
+}
+
+/// In constant time.
+fn is_signed(mac: Option<Hmac<Sha256>>, signature: &[u8; SIGNATURE]) -> bool {
+    mac.is_some_and(|mac| mac.verify_truncated_left(signature).is_ok())
 }
 
 impl BrowserToken {
@@ -90,55 +157,55 @@ impl BrowserToken {
         &self.0
     }
 
-    /// The browser, if the user signed in there at some time before `now` that is not too long ago.
+    /// The browser, if the user signed in there with the password that they have now, and not too long before `now`.
     #[must_use]
     pub fn browser_of(
         &self,
         user: UserId,
+        password: &PasswordHash,
         key: &BrowserKey,
         now: DateTime<Utc>,
     ) -> Option<RememberedBrowser> {
-        self.entries().find_map(|entry| {
-            let (nonce, rest) = entry.split_at_checked(2 * NONCE)?;
-            let (expires_at, signature) = rest.split_at_checked(2 * 8)?;
-            let nonce = from_hexadecimal::<NONCE>(nonce)?;
-            let expires_at = i64::from_be_bytes(from_hexadecimal(expires_at)?);
-            let signature = from_hexadecimal::<32>(signature)?;
-            // In constant time.
-            let signed = key
-                .signature_of(user, nonce, expires_at)?
-                .verify(&signature.into());
-            (signed.is_ok() && now.timestamp() < expires_at).then_some(RememberedBrowser(nonce))
-        })
+        let mut sent = self.entries().filter_map(SentEntry::parse);
+        let found = sent.find(|sent| sent.is_of_user(key, user) && sent.is_of_password(key, password))?;
+        (now.timestamp() < found.entry.expires_at).then_some(RememberedBrowser(found.entry.nonce))
     }
 
-    /// What the browser's cookie shall hold now that the user signed in there. It is a number that nobody knew before: who
-    /// planted a cookie there shares no attempts with its user.
+    /// What the browser's cookie shall hold now that the user showed there that they know this password. It is a number that
+    /// nobody knew before: who planted a cookie there shares no attempts with its user.
     #[must_use]
     pub fn remember(
         user: UserId,
+        password: &PasswordHash,
         before: Option<&Self>,
         key: &BrowserKey,
         now: DateTime<Utc>,
         random: &dyn Random,
     ) -> Option<Self> {
-        let mut nonce = [0; NONCE];
-        random.fill(&mut nonce);
-        let expires_at = (now + Self::LIFETIME).timestamp();
-        let signature: [u8; 32] = key
-            .signature_of(user, nonce, expires_at)?
-            .finalize()
-            .into_bytes()
-            .into();
+        let mut entry = Entry {
+            nonce: [0; NONCE],
+            expires_at: (now + Self::LIFETIME).timestamp(),
+        };
+        random.fill(&mut entry.nonce);
+        let of_user = entry.mac_of_user(key, user)?.finalize().into_bytes();
+        let of_password = entry.mac_of_password(key, password)?.finalize().into_bytes();
+        let signatures = of_user
+            .iter()
+            .take(SIGNATURE)
+            .chain(of_password.iter().take(SIGNATURE));
         let mut text = String::with_capacity(Self::USERS * (ENTRY + 1));
-        for byte in nonce.iter().chain(&expires_at.to_be_bytes()).chain(&signature) {
+        for byte in entry
+            .nonce
+            .iter()
+            .chain(&entry.expires_at.to_be_bytes())
+            .chain(signatures)
+        {
             // Writing to a String cannot fail.
             let _ = write!(text, "{byte:02x}");
         }
-        let others = before.into_iter().flat_map(Self::entries).filter(|entry| {
-            let entry = Self((*entry).to_owned());
-            entry.browser_of(user, key, now).is_none()
-        });
+        let is_of_another =
+            |entry: &&str| SentEntry::parse(entry).is_some_and(|sent| !sent.is_of_user(key, user));
+        let others = before.into_iter().flat_map(Self::entries).filter(is_of_another);
         for other in others.take(Self::USERS - 1) {
             text.push('.');
             text.push_str(other);
@@ -184,7 +251,12 @@ mod tests {
     use super::{BrowserKey, BrowserToken};
     use crate::clock::Clock;
     use crate::id::UserId;
+    use crate::sign_in::password::PasswordHash;
     use crate::testing::Builder;
+
+    fn password(number: u8) -> PasswordHash {
+        PasswordHash::from_phc_string(format!("$password-{number}"))
+    }
 
     fn remember(
         make: &Builder,
@@ -192,8 +264,8 @@ mod tests {
         user: UserId,
         before: Option<&BrowserToken>,
     ) -> BrowserToken {
-        let token =
-            BrowserToken::remember(user, before, key, make.clock.now(), &*make.random).expect("a token");
+        let token = BrowserToken::remember(user, &password(1), before, key, make.clock.now(), &*make.random)
+            .expect("a token");
         BrowserToken::parse(token.expose()).expect("it is read back")
     }
 
@@ -204,10 +276,28 @@ mod tests {
         let (ada, bob): (UserId, UserId) = (make.ids.next(), make.ids.next());
         let token = remember(&make, &key, ada, None);
         let now = make.clock.now();
-        assert!(token.browser_of(ada, &key, now).is_some());
-        assert_eq!(token.browser_of(bob, &key, now), None);
+        assert!(token.browser_of(ada, &password(1), &key, now).is_some());
+        assert_eq!(token.browser_of(bob, &password(1), &key, now), None);
         let other_key = BrowserKey::generate(&*make.random);
-        assert_eq!(token.browser_of(ada, &other_key, now), None);
+        assert_eq!(token.browser_of(ada, &password(1), &other_key, now), None);
+    }
+
+    #[test]
+    fn a_new_password_forgets_a_browser_and_leaves_it_no_second_entry() {
+        let make = Builder::new(1);
+        let key = BrowserKey::generate(&*make.random);
+        let (ada, bob): (UserId, UserId) = (make.ids.next(), make.ids.next());
+        let now = make.clock.now();
+        let old = remember(&make, &key, ada, None);
+        let old = remember(&make, &key, bob, Some(&old));
+        assert_eq!(old.browser_of(ada, &password(2), &key, now), None);
+
+        let new = BrowserToken::remember(ada, &password(2), Some(&old), &key, now, &*make.random);
+        let new = new.expect("a token");
+        assert!(new.browser_of(ada, &password(2), &key, now).is_some());
+        assert_eq!(new.browser_of(ada, &password(1), &key, now), None);
+        assert!(new.browser_of(bob, &password(1), &key, now).is_some());
+        assert_eq!(new.expose().len(), old.expose().len());
     }
 
     #[test]
@@ -217,8 +307,15 @@ mod tests {
         let ada = make.ids.next();
         let token = remember(&make, &key, ada, None);
         let end = make.clock.now() + BrowserToken::LIFETIME;
-        assert!(token.browser_of(ada, &key, end - TimeDelta::seconds(1)).is_some());
-        assert_eq!(token.browser_of(ada, &key, end + TimeDelta::seconds(1)), None);
+        assert!(
+            token
+                .browser_of(ada, &password(1), &key, end - TimeDelta::seconds(1))
+                .is_some()
+        );
+        assert_eq!(
+            token.browser_of(ada, &password(1), &key, end + TimeDelta::seconds(1)),
+            None
+        );
     }
 
     #[test]
@@ -233,7 +330,7 @@ mod tests {
             let changed: String = changed.into_iter().collect();
             let changed = BrowserToken::parse(&changed).expect("still of that form");
             assert_eq!(
-                changed.browser_of(ada, &key, make.clock.now()),
+                changed.browser_of(ada, &password(1), &key, make.clock.now()),
                 None,
                 "digit {position}"
             );
@@ -250,9 +347,11 @@ mod tests {
             token = Some(remember(&make, &key, *user, token.as_ref()));
         }
         let token = token.expect("a token");
-        let known = users
-            .iter()
-            .map(|user| token.browser_of(*user, &key, make.clock.now()).is_some());
+        let known = users.iter().map(|user| {
+            token
+                .browser_of(*user, &password(1), &key, make.clock.now())
+                .is_some()
+        });
         assert_eq!(known.collect::<Vec<_>>(), [false, true, true, true, true]);
 
         let again = remember(&make, &key, users[4], Some(&token));
@@ -261,7 +360,7 @@ mod tests {
             token.expose().len(),
             "nobody is in it twice"
         );
-        let number = |token: &BrowserToken| token.browser_of(users[4], &key, make.clock.now());
+        let number = |token: &BrowserToken| token.browser_of(users[4], &password(1), &key, make.clock.now());
         assert_ne!(number(&again), number(&token), "the number is new");
     }
 

@@ -12,13 +12,14 @@ use crate::random::Random;
 use crate::rate::Throttled;
 use crate::sign_in::UserAgent;
 use crate::sign_in::accounts::Account;
+use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{
     AccountStore, FullBucket, InstallationStore, LimitedAuditLog, NewSession, SessionStore, SignInThrottle,
     StartSessionError,
 };
 use crate::sign_in::refusals::Refusals;
-use crate::sign_in::remembered_browser::{BrowserKey, BrowserToken};
+use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::session::{Session, SessionToken, SignedIn};
 use crate::sign_in::throttle::{CountedAccount, ThrottleBucket};
 use crate::user::Username;
@@ -70,7 +71,7 @@ pub enum SignInError {
 pub struct SignIn {
     accounts: Arc<dyn AccountStore>,
     sessions: Arc<dyn SessionStore>,
-    installation: Arc<dyn InstallationStore>,
+    browsers: BrowserMemory,
     throttle: Arc<dyn SignInThrottle>,
     refusals: Refusals,
     hasher: Arc<dyn PasswordHasher>,
@@ -118,7 +119,7 @@ impl SignIn {
         Self {
             accounts,
             sessions,
-            installation,
+            browsers: BrowserMemory::new(installation, Arc::clone(&random)),
             throttle,
             refusals: Refusals {
                 audit_log,
@@ -192,19 +193,9 @@ impl SignIn {
     ) -> Result<Vec<ThrottleBucket>, SignInError> {
         let counted = CountedAccount::new(typed, account.map(|account| &account.password_hash));
         let address = attempt.source.address;
-        let remembered = match (&attempt.browser, account) {
-            (Some(token), Some(account)) => {
-                token.browser_of(account.user.id, &self.browser_key().await?, now)
-            }
-            (Some(_), None) => {
-                // It takes as long as with an account.
-                self.browser_key().await?;
-                None
-            }
-            (None, _) => None,
-        };
-        let buckets = match remembered {
-            Some(browser) => vec![ThrottleBucket::browser(counted, browser)],
+        let recognized = self.browsers.recognize(attempt.browser.as_ref(), account, now);
+        let buckets = match recognized.await? {
+            Some(browser) => ThrottleBucket::of_remembered(counted, browser),
             None => ThrottleBucket::of_attempt(counted, address),
         };
         let Some(FullBucket { bucket, throttled }) = self.throttle.take(buckets.clone(), now).await? else {
@@ -255,21 +246,16 @@ impl SignIn {
         let new = NewSession {
             session,
             digest: token.digest(),
-            verified_against: account.password_hash,
+            verified_against: account.password_hash.clone(),
             replaces: previous.map(|token| token.digest()),
             act,
         };
-        let key = self.browser_key().await?;
+        let cookies = self.browsers.cookies().await?;
         self.sessions.start(new, events).await?;
         Ok(NewCookies {
             session: token,
-            browser: BrowserToken::remember(user_id, browser.as_ref(), &key, now, &*self.random),
+            browser: cookies.remember(user_id, &account.password_hash, browser.as_ref(), now),
         })
-    }
-
-    async fn browser_key(&self) -> Result<BrowserKey, StorageError> {
-        let candidate = BrowserKey::generate(&*self.random);
-        self.installation.browser_key(candidate).await
     }
 
     /// Who the bearer of a session cookie is, if it still lets anybody in.

@@ -21,13 +21,16 @@ pub struct ThrottleBucket {
 }
 
 // What an attacker gets against one account, by arithmetic: from one IPv4 address or one IPv6 /64, 10 guesses at once and
-// 1,440 a day; from one IPv6 /48, 30 and 4,320 a day; from however many, 2,000 and 43,200 a day, which is 15.8 million a
-// year. A password has 15 characters at least, and no listed one is accepted: three words that were drawn from 7,776 are one
-// of 4.7 × 10^11 (one year of guessing finds one of 30,000 such passwords), fifteen random letters one of 1.7 × 10^21. Against all accounts together, one address or
-// /64 gets 200 and 8,640 a day, one /48 500 and 17,280 a day.
+// 1,440 a day; from one IPv6 /48, 30 and 4,320 a day; from however many, 2,000 and 43,200 a day: 45,200 on the first day, and
+// 15.8 million in a year. Whoever signed in with the password that the account has now gets more guesses at it from there: 10
+// and 1,440 a day from one browser, 100 and 4,320 a day from all of them. A password has 15 characters at least, and no listed
+// one is accepted: three words that were drawn from 7,776 are one of 4.7 × 10^11 (one year of guessing finds one of 30,000
+// such passwords), fifteen random letters one of 1.7 × 10^21. Against all accounts together, one address or /64 gets 200 and
+// 8,640 a day, one /48 500 and 17,280 a day.
 //
 // To keep an account's own bucket full, and so its holder's new browsers out, takes 30 addresses or 10 networks of /48 that
-// guess all the time. Browsers in which the holder signed in before are never concerned.
+// guess all the time; or one address, if the holder's new browser shares it. Browsers in which the holder signed in with
+// this password before are never concerned.
 
 /// Slow enough that guessing is hopeless, forgiving to somebody who tries their old passwords.
 const PER_PERSON: Rate = Rate::new(10, TimeDelta::minutes(1));
@@ -35,6 +38,8 @@ const PER_PERSON: Rate = Rate::new(10, TimeDelta::minutes(1));
 const PER_ACCOUNT_AND_SITE: Rate = Rate::new(30, TimeDelta::seconds(20));
 /// However many addresses guess.
 const PER_ACCOUNT: Rate = Rate::new(2_000, TimeDelta::seconds(2));
+/// Of all browsers in which somebody signed in to the account. Only who knows its password can make one of them.
+const PER_ACCOUNT_REMEMBERED: Rate = Rate::new(100, TimeDelta::seconds(20));
 /// Offices share an address. More than ever are checked at once, so that nobody is refused because others, who will turn
 /// out to be right, are being checked.
 const PER_ADDRESS: Rate = Rate::new(200, TimeDelta::seconds(10));
@@ -124,14 +129,15 @@ impl ThrottleBucket {
         site.into_iter().chain([own]).collect()
     }
 
-    /// The only bucket of an attempt from a browser in which its user signed in before: nobody else can fill it.
+    /// The buckets of an attempt from a browser in which its user signed in before: that browser's, and the one of all such
+    /// browsers, of which somebody may have collected many. Nobody else can fill them.
     #[must_use]
-    pub fn browser(account: CountedAccount, browser: RememberedBrowser) -> Self {
-        Self::of(
-            "browser",
-            &[account.0.as_slice(), &browser.0].concat(),
-            PER_PERSON,
-        )
+    pub fn of_remembered(account: CountedAccount, browser: RememberedBrowser) -> Vec<Self> {
+        let own = [account.0.as_slice(), &browser.0].concat();
+        vec![
+            Self::of("browser", &own, PER_PERSON),
+            Self::of("browsers", &account.0, PER_ACCOUNT_REMEMBERED),
+        ]
     }
 
     /// The bucket of a user who changes their password. Only who is signed in as them takes from it: strangers who try
@@ -252,6 +258,7 @@ mod tests {
     use super::{CountedAccount, ThrottleBucket, Throttled};
     use crate::clock::Clock;
     use crate::sign_in::password::PasswordHash;
+    use crate::sign_in::remembered_browser::RememberedBrowser;
     use crate::testing::{Builder, FixedClock};
 
     /// A bucket as a store keeps it.
@@ -324,6 +331,11 @@ mod tests {
         let told: Vec<_> = attempt("ada", "2001:db8::1").into_iter().map(bounds).collect();
         let (site, from_site) = ((500, 17_280), (30, 4_320));
         assert_eq!(told, [site, address, from_site, from_address, account]);
+
+        let account = CountedAccount::new("ada", None);
+        let browsers = ThrottleBucket::of_remembered(account, RememberedBrowser([7; 16]));
+        let told: Vec<_> = browsers.into_iter().map(bounds).collect();
+        assert_eq!(told, [(10, 1_440), (100, 4_320)]);
     }
 
     #[test]

@@ -153,13 +153,14 @@ impl TestInstallation {
         let ports = OwnAccountPorts {
             accounts: Arc::clone(&store) as _,
             sessions: Arc::clone(&store) as _,
+            installation: Arc::clone(&store) as _,
             throttle: Arc::clone(&store) as _,
             audit_log: Arc::clone(&store) as _,
             limited_audit_log: Arc::clone(&store) as _,
             memberships: store,
             hasher: Arc::new(PlainHasher),
         };
-        OwnAccount::new(ports, self.clock(), Arc::clone(&self.builder.ids))
+        OwnAccount::new(ports, self.clock(), self.random(), Arc::clone(&self.builder.ids))
     }
 
     /// What an organization's owners see of what happened in it.

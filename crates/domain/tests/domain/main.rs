@@ -26,5 +26,6 @@ mod refused_uses;
 mod restricted_keys;
 mod retention;
 mod setting_up;
+mod sign_in_limits;
 mod signing_in;
 mod what_events_say;

@@ -248,11 +248,13 @@ async fn change(
     let passwords = NewPassword {
         current: Password::attempt(current),
         new: Password::attempt(NEW),
+        browser: None,
     };
-    installation
+    let changed = installation
         .own_account()
         .change_password(signed_in, passwords, source())
-        .await
+        .await;
+    changed.map(drop)
 }
 
 async fn session(installation: &TestInstallation, token: &SessionToken) -> SignedIn {

@@ -450,6 +450,7 @@ async fn what_users_do_with_their_own_account_is_told() {
     let passwords = NewPassword {
         current: Password::attempt(TestInstallation::PASSWORD),
         new: Password::attempt(NEW_PASSWORD),
+        browser: None,
     };
     let changed = account.change_password(&here, passwords, source()).await;
     changed.expect("changed");

@@ -228,6 +228,7 @@ impl Scene {
                 let passwords = NewPassword {
                     current: Password::attempt(PASSWORD),
                     new: Password::attempt("another quiet otter"),
+                    browser: None,
                 };
                 own_account.change_password(&self.here, passwords, source).await?;
             }
@@ -235,6 +236,7 @@ impl Scene {
                 let passwords = NewPassword {
                     current: Password::attempt("guess"),
                     new: Password::attempt("another quiet otter"),
+                    browser: None,
                 };
                 own_account.change_password(&self.here, passwords, source).await?;
             }
@@ -245,6 +247,7 @@ impl Scene {
                 let passwords = NewPassword {
                     current: Password::attempt(PASSWORD),
                     new: Password::attempt("another quiet otter"),
+                    browser: None,
                 };
                 own_account.change_password(&self.here, passwords, source).await?;
             }

@@ -69,6 +69,7 @@ impl UseCases {
         let own_account = OwnAccountPorts {
             accounts: store(),
             sessions: store(),
+            installation: store(),
             throttle: store(),
             audit_log: store(),
             limited_audit_log: store(),
@@ -84,7 +85,7 @@ impl UseCases {
         Self {
             accounts: Accounts::new(store(), hasher(), clock(), ids()),
             sign_in: SignIn::new(sign_in, clock(), random(), ids()),
-            own_account: OwnAccount::new(own_account, clock(), ids()),
+            own_account: OwnAccount::new(own_account, clock(), random(), ids()),
             joining: Joining::new(joining, clock(), ids()),
             members: Members::new(store(), clock(), ids()),
             invitations: Invitations::new(store(), clock(), random(), ids()),

@@ -17,11 +17,12 @@ impl Telling<'_> {
         let mistyped = NewPassword {
             current: Password::attempt("the password of something else"),
             new: Password::attempt(self.password.expose()),
+            browser: None,
         };
         let own_account = self.past.use_cases.own_account();
         let changed = own_account.change_password(&signed_in, mistyped, self.source(username));
         match changed.await {
-            Ok(()) | Err(ChangeOwnPasswordError::WrongPassword) => Ok(()),
+            Ok(_) | Err(ChangeOwnPasswordError::WrongPassword) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

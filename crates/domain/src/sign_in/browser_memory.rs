@@ -1,0 +1,86 @@
+//! Recognizing browsers in which somebody signed in before.
+
+use std::sync::{Arc, OnceLock};
+
+use chrono::{DateTime, Utc};
+
+use crate::id::UserId;
+use crate::ports::StorageError;
+use crate::random::Random;
+use crate::sign_in::accounts::Account;
+use crate::sign_in::password::PasswordHash;
+use crate::sign_in::ports::InstallationStore;
+use crate::sign_in::refusals::NOBODY;
+use crate::sign_in::remembered_browser::{BrowserKey, BrowserToken, RememberedBrowser};
+
+/// Makes the cookies of remembered browsers, and reads them.
+#[derive(Clone)]
+pub(super) struct BrowserMemory {
+    installation: Arc<dyn InstallationStore>,
+    random: Arc<dyn Random>,
+    /// It never changes, so it is read once.
+    key: Arc<OnceLock<BrowserKey>>,
+}
+
+/// What makes cookies without asking the store.
+pub(super) struct BrowserCookies {
+    key: BrowserKey,
+    random: Arc<dyn Random>,
+}
+
+impl BrowserMemory {
+    pub(super) fn new(installation: Arc<dyn InstallationStore>, random: Arc<dyn Random>) -> Self {
+        Self {
+            installation,
+            random,
+            key: Arc::default(),
+        }
+    }
+
+    /// The browser that a cookie names, if the account's user signed in there. It takes as long without an account.
+    pub(super) async fn recognize(
+        &self,
+        cookie: Option<&BrowserToken>,
+        account: Option<&Account>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<RememberedBrowser>, StorageError> {
+        let Some(cookie) = cookie else { return Ok(None) };
+        let key = self.key().await?;
+        let nobodys = PasswordHash::from_phc_string(String::new());
+        let (user, password) = account.map_or((NOBODY, &nobodys), |account| {
+            (account.user.id, &account.password_hash)
+        });
+        let browser = cookie.browser_of(user, password, &key, now);
+        Ok(browser.filter(|_| account.is_some()))
+    }
+
+    /// What a cookie is made with later, when nothing may fail any more.
+    pub(super) async fn cookies(&self) -> Result<BrowserCookies, StorageError> {
+        Ok(BrowserCookies {
+            key: self.key().await?,
+            random: Arc::clone(&self.random),
+        })
+    }
+
+    async fn key(&self) -> Result<BrowserKey, StorageError> {
+        if let Some(key) = self.key.get() {
+            return Ok(key.clone());
+        }
+        let candidate = BrowserKey::generate(&*self.random);
+        let key = self.installation.browser_key(candidate).await?;
+        Ok(self.key.get_or_init(|| key).clone())
+    }
+}
+
+impl BrowserCookies {
+    /// The cookie of a browser in which the user has just shown that they know their password.
+    pub(super) fn remember(
+        &self,
+        user: UserId,
+        password: &PasswordHash,
+        before: Option<&BrowserToken>,
+        now: DateTime<Utc>,
+    ) -> Option<BrowserToken> {
+        BrowserToken::remember(user, password, before, &self.key, now, &*self.random)
+    }
+}

@@ -1,0 +1,113 @@
+//! What limits attempts of whoever has, or once had, the password.
+
+use keyward_domain::membership::Member;
+use keyward_domain::sign_in::own_account::NewPassword;
+use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::remembered_browser::BrowserToken;
+use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError};
+use keyward_domain::testing::TestInstallation;
+
+use crate::signing_in::{attempt, installation_with_ada};
+
+const NEW: &str = "seven slow brown foxes";
+
+fn attempt_in<'a>(browser: &BrowserToken, password: &str) -> SignInAttempt<'a> {
+    SignInAttempt {
+        browser: Some(browser.clone()),
+        ..attempt("ada", password)
+    }
+}
+
+async fn sign_in(installation: &TestInstallation, attempt: SignInAttempt<'_>) -> NewCookies {
+    installation.sign_in().sign_in(attempt).await.expect("signed in")
+}
+
+/// Signs in again and again, each time in what seems another browser.
+async fn collect_browsers(installation: &TestInstallation, count: usize) -> Vec<BrowserToken> {
+    let mut browsers = Vec::new();
+    for _ in 0..count {
+        let cookies = sign_in(installation, attempt("ada", TestInstallation::PASSWORD)).await;
+        browsers.push(cookies.browser.expect("a remembered browser"));
+    }
+    browsers
+}
+
+/// How many guesses are checked, of ten from each browser.
+async fn checked(installation: &TestInstallation, browsers: &[BrowserToken]) -> usize {
+    let mut checked = 0;
+    for browser in browsers {
+        for _ in 0..10 {
+            match installation
+                .sign_in()
+                .sign_in(attempt_in(browser, "a guess"))
+                .await
+            {
+                Err(SignInError::WrongCredentials) => checked += 1,
+                Err(SignInError::Throttled(_)) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    checked
+}
+
+async fn reset_password(installation: &TestInstallation, ada: &Member) {
+    let reset = installation
+        .accounts()
+        .reset_password(&ada.user.username, &Password::attempt(NEW))
+        .await;
+    reset.expect("reset");
+}
+
+#[tokio::test]
+async fn collected_browsers_share_one_bound() {
+    let (installation, _) = installation_with_ada();
+    let browsers = collect_browsers(&installation, 30).await;
+
+    assert_eq!(checked(&installation, &browsers).await, 100);
+}
+
+#[tokio::test]
+async fn browsers_collected_before_a_reset_are_strangers() {
+    let (installation, ada) = installation_with_ada();
+    let browsers = collect_browsers(&installation, 30).await;
+    reset_password(&installation, &ada).await;
+
+    // From one address; and they fill nothing that the holder's browsers need.
+    assert_eq!(checked(&installation, &browsers).await, 10);
+    let holder = SignInAttempt {
+        source: Default::default(),
+        ..attempt("ada", NEW)
+    };
+    let browser = sign_in(&installation, holder).await.browser.expect("remembered");
+    assert_eq!(checked(&installation, &browsers).await, 0);
+    sign_in(&installation, attempt_in(&browser, NEW)).await;
+}
+
+#[tokio::test]
+async fn only_the_browser_that_changes_the_password_stays_remembered() {
+    let (installation, _) = installation_with_ada();
+    let browsers = collect_browsers(&installation, 2).await;
+    let here = sign_in(
+        &installation,
+        attempt_in(&browsers[1], TestInstallation::PASSWORD),
+    )
+    .await;
+    let signed_in = installation.sign_in().signed_in(&here.session).await;
+    let signed_in = signed_in.expect("the store answers").expect("signed in");
+    let passwords = NewPassword {
+        current: Password::attempt(TestInstallation::PASSWORD),
+        new: Password::attempt(NEW),
+        browser: here.browser,
+    };
+    let changed = installation
+        .own_account()
+        .change_password(&signed_in, passwords, Default::default())
+        .await;
+    let browser = changed.expect("changed").expect("a remembered browser");
+
+    assert_eq!(checked(&installation, &browsers[..1]).await, 10);
+    let stranger = installation.sign_in().sign_in(attempt("ada", NEW)).await;
+    assert!(matches!(stranger, Err(SignInError::Throttled(_))), "{stranger:?}");
+    sign_in(&installation, attempt_in(&browser, NEW)).await;
+}
