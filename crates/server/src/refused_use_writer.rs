@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use keyward_domain::refused_uses::{RefusedUseReports, RefusedUses};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info, warn};
-
-use crate::failure_sentence::sentence;
 
 /// How often what is due is written.
 const EVERY: Duration = Duration::from_secs(5);
