@@ -22,10 +22,12 @@ pub(crate) struct NewPassword {
 pub(crate) struct GeneratedPassword(Secret);
 
 impl NewPassword {
-    /// Reads the password from standard input or makes one, as the options say.
+    /// Reads the password from standard input or makes one, as the options say. `names` are what its user and their
+    /// organization are called.
     pub(crate) fn obtain(
         options: &PasswordOptions,
         username: &Username,
+        names: &[&str],
         random: &dyn Random,
     ) -> Result<Self, Failure> {
         if options.generate_password {
@@ -41,7 +43,7 @@ impl NewPassword {
             return Err(StandardInputError::Terminal.into());
         }
         let typed = standard_input::only_line(input)?;
-        let password = Password::choose(typed.expose(), username).map_err(Failure::WeakPassword)?;
+        let password = Password::choose(typed.expose(), username, names).map_err(Failure::WeakPassword)?;
         Ok(Self {
             password,
             generated: None,

@@ -7,7 +7,7 @@ use keyward_domain::audit::{Action, AuditEvent};
 use keyward_domain::id::SessionId;
 use keyward_domain::membership::Role;
 use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, EndSessionError, NewPassword};
-use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::password::{Password, WeakPassword};
 use keyward_domain::sign_in::session::{Session, SignedIn};
 use poem::http::{StatusCode, header};
 use poem::web::Data;
@@ -104,7 +104,7 @@ pub(crate) async fn change_password(
     Viewer(viewer): Viewer,
 ) -> Result<Response, Refusal> {
     let current = form.required("current_password")?;
-    let new = Password::choose(form.required("new_password")?, &viewer.user.username);
+    let new = choose_password(console, &viewer, form.required("new_password")?).await?;
     let mut fields = PasswordForm::default();
     if current.is_empty() {
         fields.current.error = Some("Type your current password.".to_owned());
@@ -146,6 +146,21 @@ pub(crate) async fn change_password(
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     Ok(response)
+}
+
+async fn choose_password(
+    console: &Console,
+    viewer: &SignedIn,
+    typed: &str,
+) -> Result<Result<Password, WeakPassword>, Refusal> {
+    let user = &viewer.user;
+    let members = console.memberships.list_live(user.id).await?;
+    let organizations = members.iter().map(|member| &member.organization);
+    let names: Vec<&str> = organizations
+        .flat_map(|organization| [organization.name.as_str(), organization.slug.as_str()])
+        .chain([user.display_name.as_str()])
+        .collect();
+    Ok(Password::choose(typed, &user.username, &names))
 }
 
 /// The session in the path, if it can be one.

@@ -207,7 +207,8 @@ async fn join_as_newcomer(
 ) -> Result<Response, Refusal> {
     let password = form.required("password")?;
     let mut fields = NewcomerFields::filled_in(form)?;
-    let Some(choices) = fields.choices(password) else {
+    let organization = [open.organization.name.as_str(), open.organization.slug.as_str()];
+    let Some(choices) = fields.choices(password, &organization) else {
         let page = JoinPage::new(open, token, fields);
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     };

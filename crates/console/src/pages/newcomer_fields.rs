@@ -28,15 +28,18 @@ impl NewcomerFields {
         })
     }
 
-    /// What was chosen; if something is wrong with it, the fields say so.
-    pub(super) fn choices(&mut self, typed_password: &str) -> Option<NewcomerChoices> {
+    /// What was chosen; if something is wrong with it, the fields say so. Nor may the password be made from what their
+    /// organization is called.
+    pub(super) fn choices(&mut self, typed_password: &str, organization: &[&str]) -> Option<NewcomerChoices> {
         let display_name = DisplayName::parse(&self.display_name.value);
         let display_name = self.display_name.check("Your name", display_name);
         let username = Username::parse(self.username.value.trim());
         let username = self.username.check("Username", username);
+        let own_name = display_name.as_ref().map(DisplayName::as_str);
+        let names: Vec<&str> = organization.iter().copied().chain(own_name).collect();
         // A password is judged together with the username; while that is wrong, only its length can be.
         let password = match &username {
-            Some(username) => Password::choose(typed_password, username).map(Some),
+            Some(username) => Password::choose(typed_password, username, &names).map(Some),
             None if typed_password.chars().count() < Password::MIN => Err(WeakPassword::TooShort),
             None => Ok(None),
         };

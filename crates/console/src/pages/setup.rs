@@ -120,7 +120,8 @@ impl SetupPage {
     fn choices(&mut self, typed_password: &str) -> Option<SetupChoices> {
         let organization = OrganizationName::parse(&self.organization.value);
         let organization = self.organization.check("Organization name", organization);
-        let owner = self.owner.choices(typed_password);
+        let name = organization.as_ref().map(OrganizationName::as_str);
+        let owner = self.owner.choices(typed_password, name.as_slice());
         focus_first_error(&mut [
             &mut self.organization,
             &mut self.owner.display_name,

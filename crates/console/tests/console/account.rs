@@ -230,6 +230,7 @@ async fn what_is_wrong_with_a_password_is_told_beside_its_field_and_changes_noth
         ("", NEW, "current_password", "Type your current password."),
         (right, "short", "new_password", "New password "),
         (right, "passwordpassword", "new_password", "New password "),
+        (right, "vAcme/Acme_wAcme", "new_password", "New password "),
         ("", "", "current_password", "Type your current password."),
     ] {
         let fields = [("current_password", current), ("new_password", new)];

@@ -174,7 +174,7 @@ async fn a_session_that_ends_while_its_form_is_on_the_way_changes_no_key() {
             ("confirm", "yes"),
         ]);
         let reset = async {
-            let same_again = Password::choose(password, &username).unwrap();
+            let same_again = Password::choose(password, &username, &[]).unwrap();
             let accounts = running.installation.accounts();
             accounts.reset_password(&username, &same_again).await.unwrap();
         };

@@ -115,6 +115,15 @@ impl Accounts {
         self.accounts.organizations().await
     }
 
+    /// The user with this username.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn find_user(&self, username: &Username) -> Result<Option<User>, StorageError> {
+        let account = self.accounts.find(username).await?;
+        Ok(account.map(|account| account.user))
+    }
+
     /// Creates a further organization, whose first owner is a user that exists. Its slug is made from its name, with a
     /// number after it if another organization has that one.
     ///

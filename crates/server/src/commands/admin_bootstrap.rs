@@ -13,11 +13,13 @@ use crate::storage;
 pub(crate) async fn run(options: BootstrapOptions) -> Result<(), Failure> {
     let sources = Sources::of_this_machine();
     let username = options.person.username.clone();
+    let display_name = options.person.display_name()?;
+    let names = [options.organization.as_str(), display_name.as_str()];
     let NewPassword { password, generated } =
-        NewPassword::obtain(&options.password, &username, &*sources.random)?;
+        NewPassword::obtain(&options.password, &username, &names, &*sources.random)?;
     let choices = SetupChoices {
         organization: options.organization,
-        display_name: options.person.display_name()?,
+        display_name,
         username: options.person.username,
         password,
     };

@@ -15,13 +15,23 @@ pub(crate) async fn run(options: CreateUserOptions) -> Result<(), Failure> {
     let sources = Sources::of_this_machine();
     let username = options.person.username.clone();
     let display_name = options.person.display_name()?;
-    let NewPassword { password, generated } =
-        NewPassword::obtain(&options.password, &username, &*sources.random)?;
+    let random = sources.random.clone();
     let store = storage::open_existing(&options.storage.database).await?;
     let accounts = Composition::new(sources, store).accounts();
-    let existing = accounts.organizations().await?;
-    let existing = existing.into_iter().map(|organization| organization.slug);
-    let organization = chosen(options.organization, existing.collect())?;
+    let organizations = accounts.organizations().await?;
+    let slugs = organizations.iter().map(|organization| organization.slug.clone());
+    let organization = chosen(options.organization, slugs.collect())?;
+    let name = organizations
+        .iter()
+        .find(|existing| existing.slug == organization)
+        .map(|existing| existing.name.as_str());
+    let names = [
+        display_name.as_str(),
+        organization.as_str(),
+        name.unwrap_or_default(),
+    ];
+    let NewPassword { password, generated } =
+        NewPassword::obtain(&options.password, &username, &names, &*random)?;
     let draft = AccountDraft {
         organization: organization.clone(),
         role: options.role.into(),

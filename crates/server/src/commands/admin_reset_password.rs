@@ -13,10 +13,19 @@ use crate::storage;
 pub(crate) async fn run(options: ResetPasswordOptions) -> Result<(), Failure> {
     let sources = Sources::of_this_machine();
     let username = options.username;
-    let NewPassword { password, generated } =
-        NewPassword::obtain(&options.password, &username, &*sources.random)?;
+    let random = sources.random.clone();
     let store = storage::open_existing(&options.storage.database).await?;
     let accounts = Composition::new(sources, store).accounts();
+    let user = accounts.find_user(&username).await?;
+    let user = user.ok_or_else(|| Failure::UserUnknown(username.clone()))?;
+    let organizations = accounts.organizations().await?;
+    let names: Vec<&str> = organizations
+        .iter()
+        .map(|organization| organization.name.as_str())
+        .chain([user.display_name.as_str()])
+        .collect();
+    let NewPassword { password, generated } =
+        NewPassword::obtain(&options.password, &username, &names, &*random)?;
     accounts
         .reset_password(&username, &password)
         .await

@@ -43,7 +43,11 @@ fn a_weak_password_is_refused_and_not_shown() {
         ),
         (
             "adaadaadaadaadaada",
-            "the password is too easy to guess: choose another, such as several unrelated words".to_owned(),
+            concat!(
+                "the password is too easy to guess, being made from common passwords, names, repetitions or ",
+                "neighbouring keys: choose several unrelated words instead"
+            )
+            .to_owned(),
         ),
         ("", "standard input is empty: pipe one line into it".to_owned()),
     ] {
