@@ -1,10 +1,13 @@
 //! What a connection is doing, and until when it may.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
-use crate::{config::Deadlines, patience::Patience, request_id::RequestId, serving_state::ServingState};
+use crate::{
+    config::Deadlines, patience::Patience, request_id::RequestId, serving_state::ServingState,
+    unsent::UnsentAnswers,
+};
 
 /// How many bytes win a client new time: a new deadline for an answer of unknown length, and a new moment for any while
 /// others wait for its place. At 60 s, a line of 35 kbit/s keeps up, and whoever drips does not.
@@ -18,6 +21,7 @@ const MOMENTS_FOR_PORTION: u32 = 5;
 #[derive(Debug)]
 pub(crate) struct Activity {
     deadlines: Deadlines,
+    unsent: Arc<UnsentAnswers>,
     state: Mutex<State>,
 }
 
@@ -29,6 +33,8 @@ struct State {
     has_unread_body: bool,
     /// Whose answer is on its way.
     answered: Option<RequestId>,
+    /// The length of that answer, as it was counted among the unsent.
+    unsent: u64,
 }
 
 /// The phases follow one another in this order; after `Idle` comes `Head`.
@@ -56,14 +62,16 @@ enum Phase {
 
 impl Activity {
     /// A connection that has just been accepted.
-    pub(crate) fn new(deadlines: Deadlines) -> Self {
+    pub(crate) fn new(deadlines: Deadlines, unsent: Arc<UnsentAnswers>) -> Self {
         Self {
             deadlines,
+            unsent,
             state: Mutex::new(State {
                 phase: Phase::Head,
                 owing_since: Instant::now(),
                 has_unread_body: false,
                 answered: None,
+                unsent: 0,
             }),
         }
     }
@@ -90,9 +98,11 @@ impl Activity {
         self.state().has_unread_body = true;
     }
 
-    /// The answer to a request is known; its length in bytes may not be.
+    /// The answer to a request is known; its length in bytes may not be. Then it is made piece by piece, as its client takes
+    /// it, and does not count among the unsent.
     pub(crate) fn answer_begun(&self, request: RequestId, length: Option<u64>) {
         let mut state = self.state();
+        self.count_unsent(&mut state, length.unwrap_or(0));
         state.answered = Some(request);
         let now = Instant::now();
         state.phase = Phase::Answering {
@@ -152,6 +162,7 @@ impl Activity {
                 ..
             }
         ) {
+            self.count_unsent(&mut state, 0);
             state.phase = Phase::Idle {
                 until: Instant::now() + self.deadlines.keep_alive,
             };
@@ -185,12 +196,12 @@ impl Activity {
             } => {
                 let alone = until.min(stalled_since + self.deadlines.stalled_response);
                 // Its answer is cut, and every answer can be asked for again.
-                let crowded = serving.crowded_since.map(|since| {
+                let hurried = serving.readers_hurry_since().map(|since| {
                     let stalled = since.max(stalled_since) + self.deadlines.hurried;
                     let portion = since.max(portion_since) + self.deadlines.hurried * MOMENTS_FOR_PORTION;
                     stalled.min(portion)
                 });
-                Some(crowded.map_or(alone, |crowded| crowded.min(alone)))
+                Some(hurried.map_or(alone, |hurried| hurried.min(alone)))
             }
             // What is late is the application, if anything.
             Phase::Answering { until, .. } => Some(until),
@@ -237,8 +248,20 @@ impl Activity {
         self.state().has_unread_body
     }
 
+    /// The connection has this much to send.
+    fn count_unsent(&self, state: &mut State, bytes: u64) {
+        self.unsent.add(bytes);
+        self.unsent.remove(std::mem::replace(&mut state.unsent, bytes));
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Activity {
+    fn drop(&mut self) {
+        self.unsent.remove(self.state().unsent);
     }
 }
 
@@ -246,14 +269,16 @@ impl Activity {
 mod tests {
     use std::time::Duration;
 
-    use tokio::time::advance;
+    use tokio::{sync::watch, time::advance};
 
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     fn answering(length: Option<u64>) -> Activity {
-        let activity = Activity::new(Deadlines::default());
+        let serving = watch::Sender::new(ServingState::default());
+        let unsent = UnsentAnswers::new(u64::MAX, serving);
+        let activity = Activity::new(Deadlines::default(), Arc::new(unsent));
         activity.request_read();
         activity.answer_begun(RequestId::new(uuid::Uuid::nil()), length);
         activity
@@ -373,6 +398,50 @@ mod tests {
             cut_in_a_crowd(Some(1 << 30), PORTION / 8).await,
             Some(Deadlines::default().response)
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn client_that_takes_nothing_is_cut_within_a_second_of_want_of_memory() {
+        let full = ServingState {
+            unsent_full_since: Some(Instant::now()),
+            ..ServingState::default()
+        };
+        let activity = answering(Some(1 << 20));
+        let slow = activity.deadline(&full);
+        assert_eq!(slow, Some(Instant::now() + Deadlines::default().response));
+        activity.bytes_refused();
+        let stalled = activity.deadline(&full);
+        assert_eq!(stalled, Some(Instant::now() + SECOND));
+        activity.bytes_taken(1);
+        assert_eq!(activity.deadline(&full), slow);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_what_is_on_its_way_counts_as_unsent() {
+        let serving = watch::Sender::new(ServingState::default());
+        let unsent = Arc::new(UnsentAnswers::new(1_000, serving.clone()));
+        let is_too_much = || serving.borrow().unsent_full_since.is_some();
+        let answering = |length| {
+            let activity = Activity::new(Deadlines::default(), unsent.clone());
+            activity.request_read();
+            activity.answer_begun(RequestId::new(uuid::Uuid::nil()), length);
+            activity
+        };
+        let sent = answering(Some(1_001));
+        assert!(is_too_much());
+        sent.answer_completed();
+        assert!(is_too_much());
+        sent.buffer_sent();
+        assert!(!is_too_much());
+
+        let broken_off = answering(Some(1_001));
+        assert!(is_too_much());
+        drop(broken_off);
+        assert!(!is_too_much());
+
+        let streamed = answering(None);
+        streamed.bytes_taken(10_000);
+        assert!(!is_too_much());
     }
 
     #[tokio::test(start_paused = true)]

@@ -50,6 +50,13 @@ impl FrontDoorConfig {
         }
     }
 
+    /// How many bytes of unsent answers to hold before those hurry who take nothing of theirs.
+    pub(crate) fn most_unsent(&self) -> u64 {
+        self.limits
+            .unsent_bytes
+            .unwrap_or_else(|| memory::most_unsent(memory::limit()))
+    }
+
     /// Refuses what cannot work and returns the number of connections to hold at once.
     pub(crate) fn connection_cap(&self) -> Result<usize, ConfigError> {
         for (name, deadline) in [
@@ -128,7 +135,8 @@ pub struct Deadlines {
     /// slowly as its client likes. Default: 60 s.
     pub response: Duration,
     /// How long none of the bytes of an answer may move although some are ready; then the connection is closed, however
-    /// much time [`response`](Self::response) leaves. While others wait, [`hurried`](Self::hurried) counts. Default: 15 s.
+    /// much time [`response`](Self::response) leaves. While others wait, and while [too much](Limits::unsent_bytes) is
+    /// unsent, [`hurried`](Self::hurried) counts. Default: 15 s.
     pub stalled_response: Duration,
     /// How long idle connections stay open for a last request when the drain begins: it is answered, with `Connection:
     /// close`. Who uses a connection often hears so before it is closed, and loses no request. Default: 2 s.
@@ -171,6 +179,10 @@ pub struct Limits {
     /// limit of open files. Default (`None`), the least of: three quarters of that limit or what leaves 512 files for
     /// others, whichever is more; half of the memory that the process may use, at 384 KiB for each; and 10,000.
     pub connections: Option<usize>,
+    /// Bytes of answers that wait in this process for clients to take them, the whole of each until its end is taken. While
+    /// there are more, who takes them slowly hurries as if somebody waited for their place. Default (`None`): a
+    /// sixteenth of the memory that the process may use, and at most 64 MiB.
+    pub unsent_bytes: Option<u64>,
 }
 
 impl Default for Limits {
@@ -180,6 +192,7 @@ impl Default for Limits {
             header_bytes: 32 * 1024,
             headers: 64,
             connections: None,
+            unsent_bytes: None,
         }
     }
 }

@@ -62,7 +62,10 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     let Ok(local) = socket.local_addr() else { return };
     // Without it, small answers wait for the client's delayed acknowledgement. If it fails they still arrive.
     _ = socket.set_nodelay(true);
-    let activity = Arc::new(Activity::new(exchanges.config.deadlines));
+    let activity = Arc::new(Activity::new(
+        exchanges.config.deadlines,
+        exchanges.unsent.clone(),
+    ));
     let stream = TokioIo::new(WatchedSocket {
         socket,
         activity: activity.clone(),

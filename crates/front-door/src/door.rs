@@ -22,6 +22,7 @@ use crate::{
     ip_network::IpNetwork,
     proxy_warnings::ProxyWarnings,
     serving_state::{self, Readiness, ServingState},
+    unsent::UnsentAnswers,
 };
 
 /// How many clients may wait in the kernel's queue, as far as the system allows (Linux: `net.core.somaxconn`). Tokio asks
@@ -98,6 +99,7 @@ impl FrontDoor {
             );
         }
         let deadlines = config.deadlines;
+        let unsent = UnsentAnswers::new(config.most_unsent(), serving.clone());
         let reception = Reception {
             slots: Arc::new(Semaphore::new(connections)),
             builder: connection::http1_builder(&config.limits),
@@ -105,6 +107,7 @@ impl FrontDoor {
                 app,
                 config,
                 serving: serving.subscribe(),
+                unsent: Arc::new(unsent),
                 proxy_warnings: ProxyWarnings::default(),
             }),
         };

@@ -35,6 +35,7 @@ use crate::{
     request_log::RequestLog,
     request_path, security_headers,
     serving_state::{self, ServingState},
+    unsent::UnsentAnswers,
 };
 
 /// Seconds after which a request may be worth another try: a storage that failed over is back by then. Every 503 says it,
@@ -48,6 +49,7 @@ pub(crate) struct Exchanges<E> {
     pub(crate) app: E,
     pub(crate) config: FrontDoorConfig,
     pub(crate) serving: watch::Receiver<ServingState>,
+    pub(crate) unsent: Arc<UnsentAnswers>,
     pub(crate) proxy_warnings: ProxyWarnings,
 }
 

@@ -42,13 +42,14 @@
 //! | `open_files`, `memory` | how many connections the process may hold |
 //! | `door` | [`FrontDoor`]: accepts, counts, drains |
 //! | `accept` | the next connection, with a pause after an error |
-//! | `serving_state` | [`Readiness`], and what all connections must know: crowded, draining |
+//! | `serving_state` | [`Readiness`], and what all connections must know: crowded, full of unsent answers, draining |
 //! | `patience` | how long to wait for bytes that a client owes, less in a crowd |
 //! | `connection` | one connection from its first byte to its close |
 //! | `activity` | what a connection is doing, and until when it may |
 //! | `watched_socket` | the socket, telling it so |
 //! | `exchange` | one request and its answer |
 //! | `admission` | which requests are let in: methods, `Host`, announced length |
+//! | `unsent` | how much of all answers waits for clients |
 //! | `request_body` | the body with its deadline and cap |
 //! | `client_address`, `forwarded`, `ip_network` | who is asking |
 //! | `proxy_warnings` | proxies that are not named, or write the other header |
@@ -79,6 +80,7 @@ mod request_log;
 mod request_path;
 mod security_headers;
 mod serving_state;
+mod unsent;
 mod watched_socket;
 
 pub use client_address::{ForwardedHeader, TrustedProxies};

@@ -29,6 +29,14 @@ pub(crate) fn most_connections(memory: Option<u64>) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX).max(1)
 }
 
+/// Where the memory is large or unknown; it is room for a thousand large pages.
+const MOST_UNSENT: u64 = 64 * 1024 * 1024;
+
+/// As many bytes of unsent answers as a sixteenth of `memory` holds.
+pub(crate) fn most_unsent(memory: Option<u64>) -> u64 {
+    memory.map_or(MOST_UNSENT, |memory| (memory / 16).min(MOST_UNSENT))
+}
+
 /// The files that hold the limits of the groups in `/proc/self/cgroup`, and of the groups above them (cgroups(7)).
 fn limit_files(groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -68,6 +76,13 @@ mod tests {
         assert_eq!(most_connections(Some(2 << 30)), 2_730);
         assert_eq!(most_connections(Some(0)), 1);
         assert_eq!(most_connections(None), usize::MAX);
+    }
+
+    #[test]
+    fn a_sixteenth_of_the_memory_is_for_unsent_answers() {
+        assert_eq!(most_unsent(Some(512 << 20)), 32 << 20);
+        assert_eq!(most_unsent(Some(8 << 30)), 64 << 20);
+        assert_eq!(most_unsent(None), 64 << 20);
     }
 
     #[test]

@@ -15,12 +15,19 @@ pub(crate) struct ServingState {
     /// Since when there has always been somebody waiting for a place; who has been served goes, and who owes the rest of a
     /// request or does not read its answer has a moment.
     pub(crate) crowded_since: Option<Instant>,
+    /// Since when the answers that wait for their clients fill the memory that they may have; who takes one slowly hurries.
+    pub(crate) unsent_full_since: Option<Instant>,
 }
 
 impl ServingState {
     /// Since when who is not in the middle of a request hurries.
     pub(crate) fn hurried_since(&self) -> Option<Instant> {
         self.crowded_since.or(self.draining_since)
+    }
+
+    /// Since when who takes an answer slowly hurries.
+    pub(crate) fn readers_hurry_since(&self) -> Option<Instant> {
+        self.crowded_since.into_iter().chain(self.unsent_full_since).min()
     }
 
     /// Whether a connection should not be used for another request.

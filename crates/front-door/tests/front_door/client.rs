@@ -124,6 +124,12 @@ impl Client {
         self.received.push(byte);
     }
 
+    /// Takes what is there of an answer, and not much of it.
+    pub(crate) async fn reads_a_little(&mut self) {
+        self.received.reserve(64 * 1024);
+        self.receive().await;
+    }
+
     async fn receive(&mut self) -> usize {
         soon(self.socket.read_buf(&mut self.received))
             .await

@@ -5,7 +5,7 @@ use std::time::Duration;
 use keyward_front_door::Deadlines;
 use tokio::time::Instant;
 
-use crate::{client::soon, running::Running};
+use crate::{app::LARGE, client::soon, running::Running};
 
 const SHORT: Duration = Duration::from_millis(150);
 const LONG: Duration = Duration::from_secs(60);
@@ -234,6 +234,38 @@ async fn a_client_that_does_not_read_its_answer_makes_room_at_the_response_deadl
     stuck.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
     door.stage.is_asked("/large").await;
     assert_eq!(door.client().await.get("/").await.status, 200);
+}
+
+#[tokio::test]
+async fn who_reads_nothing_of_too_much_makes_room_and_who_reads_slowly_gets_all() {
+    let door = Running::with(|config| {
+        config.deadlines = Deadlines {
+            hurried: 4 * SHORT,
+            ..PATIENT
+        };
+        config.limits.connections = Some(2);
+        config.limits.unsent_bytes = Some(LARGE as u64);
+    })
+    .await;
+    let large = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let mut slow = door.client().await;
+    slow.send(large).await;
+    slow.first_byte().await;
+    let mut stuck = door.client().await;
+    stuck.send(large).await;
+    stuck.first_byte().await;
+    let mut other = door.client().await;
+    let read_slowly = async {
+        loop {
+            slow.reads_a_little().await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        () = read_slowly => {}
+        answer = other.get("/") => assert_eq!(answer.status, 200),
+    }
+    assert_eq!(slow.answer().await.body.len(), LARGE);
 }
 
 #[tokio::test]
