@@ -2,16 +2,17 @@
 
 mod argon2id;
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::num::NonZero;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use keyward_domain::random::Random;
-use keyward_domain::sign_in::password::{HashingError, Password, PasswordHash, PasswordHasher};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use keyward_domain::sign_in::password::{HashingError, HashingQueue, Password, PasswordHash, PasswordHasher};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::task;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
@@ -22,6 +23,10 @@ use argon2id::{NOBODYS_HASH, SALT_BYTES, WorkingMemory};
 /// How long a password waits for its turn: well below the deadline of a request.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
+/// How many passwords of one queue are worked on or next in turn: enough that its turn is never idle, and few before anybody
+/// else's.
+const MOST_OF_ONE_QUEUE: usize = 2;
+
 /// The most hashes at once, each in 19 MiB. Four of them sign more than a hundred people in each second.
 const MOST_AT_ONCE: usize = 4;
 
@@ -29,12 +34,19 @@ const MOST_AT_ONCE: usize = 4;
 pub(crate) struct Argon2idHasher {
     random: Arc<dyn Random>,
     turns: Arc<Semaphore>,
+    queues: Mutex<HashMap<HashingQueue, Weak<Semaphore>>>,
     memories: Memories,
     longest_wait: Duration,
 }
 
 /// The working memories that are not in use: never more of them than turns.
 type Memories = Arc<Mutex<Vec<WorkingMemory>>>;
+
+/// The right to work, until it is dropped.
+struct Turn {
+    _of_queue: Option<OwnedSemaphorePermit>,
+    _of_all: OwnedSemaphorePermit,
+}
 
 impl Argon2idHasher {
     /// At most half of the processor's cores hash at once, so that a flood of sign-ins leaves the other half to the API.
@@ -47,6 +59,7 @@ impl Argon2idHasher {
         Self {
             random,
             turns: Arc::new(Semaphore::new(at_once)),
+            queues: Mutex::default(),
             memories: Memories::default(),
             longest_wait,
         }
@@ -56,13 +69,14 @@ impl Argon2idHasher {
     /// its memory is in use until then.
     async fn in_turn<T, E>(
         &self,
+        queue: Option<HashingQueue>,
         work: impl FnOnce(&mut WorkingMemory) -> Result<T, E> + Send + 'static,
     ) -> Result<T, HashingError>
     where
         T: Send + 'static,
         E: Error + Send + Sync + 'static,
     {
-        let turn = self.turn().await?;
+        let turn = self.turn(queue).await?;
         let memories = Arc::clone(&self.memories);
         task::spawn_blocking(move || {
             let free = || memories.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,11 +91,32 @@ impl Argon2idHasher {
         .map_err(failed)
     }
 
-    async fn turn(&self) -> Result<OwnedSemaphorePermit, HashingError> {
-        timeout(self.longest_wait, Arc::clone(&self.turns).acquire_owned())
+    async fn turn(&self, queue: Option<HashingQueue>) -> Result<Turn, HashingError> {
+        let turn = async {
+            Ok(Turn {
+                _of_queue: match queue {
+                    Some(queue) => Some(self.places_in(queue).acquire_owned().await?),
+                    None => None,
+                },
+                _of_all: Arc::clone(&self.turns).acquire_owned().await?,
+            })
+        };
+        timeout(self.longest_wait, turn)
             .await
             .map_err(|_| HashingError::Busy)?
-            .map_err(failed)
+            .map_err(|closed: AcquireError| failed(closed))
+    }
+
+    /// The places of a queue, which is forgotten when nobody is in it.
+    fn places_in(&self, queue: HashingQueue) -> Arc<Semaphore> {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(places) = queues.get(&queue).and_then(Weak::upgrade) {
+            return places;
+        }
+        queues.retain(|_, places| places.strong_count() > 0);
+        let places = Arc::new(Semaphore::new(MOST_OF_ONE_QUEUE));
+        queues.insert(queue, Arc::downgrade(&places));
+        places
     }
 }
 
@@ -100,21 +135,28 @@ impl PasswordHasher for Argon2idHasher {
         let mut salt = [0_u8; SALT_BYTES];
         self.random.fill(&mut salt);
         let phc_string = self
-            .in_turn(move |memory| argon2id::hash(&password, salt, memory))
+            .in_turn(None, move |memory| argon2id::hash(&password, salt, memory))
             .await?;
         Ok(PasswordHash::from_phc_string(phc_string))
     }
 
-    async fn verify(&self, password: &Password, hash: &PasswordHash) -> Result<bool, HashingError> {
+    async fn verify(
+        &self,
+        password: &Password,
+        hash: &PasswordHash,
+        queue: HashingQueue,
+    ) -> Result<bool, HashingError> {
         let password = copied(password);
         let phc_string = hash.as_str().to_owned();
-        self.in_turn(move |memory| argon2id::verify(&password, &phc_string, memory))
-            .await
+        self.in_turn(Some(queue), move |memory| {
+            argon2id::verify(&password, &phc_string, memory)
+        })
+        .await
     }
 
-    async fn verify_nothing(&self, password: &Password) -> Result<(), HashingError> {
+    async fn verify_nothing(&self, password: &Password, queue: HashingQueue) -> Result<(), HashingError> {
         let nobodys = PasswordHash::from_phc_string(NOBODYS_HASH.to_owned());
-        self.verify(password, &nobodys).await.map(drop)
+        self.verify(password, &nobodys, queue).await.map(drop)
     }
 }
 
@@ -125,6 +167,8 @@ mod tests {
     use super::*;
     use crate::random::OsRandom;
 
+    const QUEUE: HashingQueue = HashingQueue::of([1; 32]);
+
     fn hasher() -> Argon2idHasher {
         Argon2idHasher::new(Arc::new(OsRandom))
     }
@@ -134,9 +178,9 @@ mod tests {
         let hasher = hasher();
         let password = Password::attempt("correct horse battery staple");
         let hash = hasher.hash(&password).await.unwrap();
-        assert!(hasher.verify(&password, &hash).await.unwrap());
+        assert!(hasher.verify(&password, &hash, QUEUE).await.unwrap());
         let other = Password::attempt("correct horse battery stable");
-        assert!(!hasher.verify(&other, &hash).await.unwrap());
+        assert!(!hasher.verify(&other, &hash, QUEUE).await.unwrap());
     }
 
     #[tokio::test]
@@ -158,18 +202,18 @@ mod tests {
     #[tokio::test]
     async fn an_unreadable_hash_is_a_failure_and_no_match() {
         let hash = PasswordHash::from_phc_string("plain".to_owned());
-        let verified = hasher().verify(&Password::attempt("plain"), &hash).await;
+        let verified = hasher().verify(&Password::attempt("plain"), &hash, QUEUE).await;
         assert!(matches!(verified, Err(HashingError::Failed(_))), "{verified:?}");
     }
 
     #[tokio::test]
     async fn who_waits_too_long_for_a_turn_is_told_that_it_is_busy() {
         let hasher = Argon2idHasher::with(Arc::new(OsRandom), 1, Duration::from_millis(10));
-        let turn = hasher.turn().await.unwrap();
+        let turn = hasher.turn(None).await.unwrap();
         let password = Password::attempt("any password");
         assert!(matches!(hasher.hash(&password).await, Err(HashingError::Busy)));
         assert!(matches!(
-            hasher.verify_nothing(&password).await,
+            hasher.verify_nothing(&password, QUEUE).await,
             Err(HashingError::Busy)
         ));
         drop(turn);
@@ -177,7 +221,27 @@ mod tests {
             longest_wait: LONGEST_WAIT,
             ..hasher
         };
-        hasher.verify_nothing(&password).await.unwrap();
+        hasher.verify_nothing(&password, QUEUE).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_queue_leaves_turns_to_others() {
+        let hasher = Argon2idHasher::with(Arc::new(OsRandom), 3, LONGEST_WAIT);
+        let first = hasher.turn(Some(QUEUE)).await.unwrap();
+        let _second = hasher.turn(Some(QUEUE)).await.unwrap();
+        assert!(matches!(hasher.turn(Some(QUEUE)).await, Err(HashingError::Busy)));
+
+        let other = HashingQueue::of([2; 32]);
+        drop(hasher.turn(Some(other)).await.unwrap());
+        drop(first);
+        hasher.turn(Some(QUEUE)).await.unwrap();
+        assert_eq!(hasher.queues.lock().unwrap().len(), 2, "of both, one is in use");
+        drop(hasher.turn(Some(HashingQueue::of([3; 32]))).await.unwrap());
+        assert_eq!(
+            hasher.queues.lock().unwrap().len(),
+            2,
+            "an empty one is forgotten"
+        );
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -185,9 +249,13 @@ mod tests {
         let hasher = Argon2idHasher::with(Arc::new(OsRandom), 2, Duration::MAX);
         let hasher = Arc::new(hasher);
         let mut attempts = JoinSet::new();
-        for _ in 0..12 {
+        for number in 0..12 {
             let hasher = Arc::clone(&hasher);
-            attempts.spawn(async move { hasher.verify_nothing(&Password::attempt("any password")).await });
+            let queue = HashingQueue::of([number; 32]);
+            attempts.spawn(async move {
+                let password = Password::attempt("any password");
+                hasher.verify_nothing(&password, queue).await
+            });
         }
         while let Some(attempt) = attempts.join_next().await {
             attempt.unwrap().unwrap();

@@ -188,8 +188,8 @@ impl OwnAccount {
     ) -> Result<Option<BrowserToken>, ChangeOwnPasswordError> {
         let user = signed_in.user.id;
         let act = self.act(signed_in, source);
-        let buckets = vec![ThrottleBucket::password_change(user)];
-        if let Some(full) = self.ports.throttle.take(buckets.clone(), act.at).await? {
+        let bucket = ThrottleBucket::password_change(user);
+        if let Some(full) = self.ports.throttle.take(vec![bucket], act.at).await? {
             self.refusals().too_many(&act, Some(user)).await?;
             return Err(full.throttled.into());
         }
@@ -198,9 +198,11 @@ impl OwnAccount {
             return Err(ChangeOwnPasswordError::WrongPassword);
         };
         let hasher = &self.ports.hasher;
-        let verified = hasher.verify(&passwords.current, &account.password_hash).await;
+        let verified = hasher
+            .verify(&passwords.current, &account.password_hash, bucket.queue())
+            .await;
         if verified.is_err() {
-            self.ports.throttle.give_back(buckets).await?;
+            self.ports.throttle.give_back(vec![bucket]).await?;
         }
         if !verified? {
             let refused = self.refusals();

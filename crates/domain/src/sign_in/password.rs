@@ -149,6 +149,19 @@ pub enum HashingError {
     Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
+/// Whose passwords wait for each other. Of one queue a hasher works on few at once, so that however many come for one
+/// account, others have their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HashingQueue([u8; 32]);
+
+impl HashingQueue {
+    /// The queue of what has this digest.
+    #[must_use]
+    pub const fn of(digest: [u8; 32]) -> Self {
+        Self(digest)
+    }
+}
+
 /// Hashes passwords, slowly, with bounded memory.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
@@ -157,11 +170,16 @@ pub trait PasswordHasher: Send + Sync {
     async fn hash(&self, password: &Password) -> Result<PasswordHash, HashingError>;
 
     /// Whether this is the password.
-    async fn verify(&self, password: &Password, hash: &PasswordHash) -> Result<bool, HashingError>;
+    async fn verify(
+        &self,
+        password: &Password,
+        hash: &PasswordHash,
+        queue: HashingQueue,
+    ) -> Result<bool, HashingError>;
 
     /// Works as long as [`verify`](PasswordHasher::verify) does, for a user who does not exist, so that the time of an
     /// answer does not tell who exists.
-    async fn verify_nothing(&self, password: &Password) -> Result<(), HashingError>;
+    async fn verify_nothing(&self, password: &Password, queue: HashingQueue) -> Result<(), HashingError>;
 }
 
 #[cfg(test)]

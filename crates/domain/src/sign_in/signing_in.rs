@@ -13,7 +13,7 @@ use crate::rate::Throttled;
 use crate::sign_in::UserAgent;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::browser_memory::BrowserMemory;
-use crate::sign_in::password::{HashingError, Password, PasswordHasher};
+use crate::sign_in::password::{HashingError, HashingQueue, Password, PasswordHasher};
 use crate::sign_in::ports::{
     AccountStore, FullBucket, InstallationStore, LimitedAuditLog, NewSession, SessionStore, SignInThrottle,
     StartSessionError,
@@ -98,6 +98,13 @@ pub struct SignInPorts {
     pub hasher: Arc<dyn PasswordHasher>,
 }
 
+/// An attempt that may be checked.
+struct CountedAttempt {
+    /// Where it was counted.
+    buckets: Vec<ThrottleBucket>,
+    queue: HashingQueue,
+}
+
 impl SignIn {
     /// The use cases over these ports.
     #[must_use]
@@ -135,7 +142,8 @@ impl SignIn {
     /// Signs somebody in.
     ///
     /// Every attempt takes from the throttle before the password is checked, so that of many at once no more are checked
-    /// than one after the other; what turns out to be right, or could not be checked, is given back.
+    /// than one after the other; what turns out to be right, or could not be checked, is given back. What is right counts for
+    /// the user, whose sign-ins have a bound of their own.
     ///
     /// # Errors
     /// See [`SignInError`]. An unknown username and a wrong password take the same time, are counted alike and answer
@@ -147,29 +155,28 @@ impl SignIn {
             Ok(username) => self.accounts.find(&username).await?,
             Err(_) => None,
         };
-        let taken = self.take(&typed, account.as_ref(), &attempt, now).await?;
-        let verified = match &account {
-            Some(account) => {
-                self.hasher
-                    .verify(&attempt.password, &account.password_hash)
-                    .await
-            }
-            None => {
-                let nothing = self.hasher.verify_nothing(&attempt.password).await;
-                nothing.map(|()| false)
-            }
-        };
-        let verified = match verified {
+        let counted = self.count(&typed, account.as_ref(), &attempt, now).await?;
+        let verified = match self
+            .verify(&attempt.password, account.as_ref(), counted.queue)
+            .await
+        {
             Ok(verified) => verified,
             Err(error) => {
-                self.throttle.give_back(taken).await?;
+                self.throttle.give_back(counted.buckets).await?;
                 return Err(error.into());
             }
         };
         let user = account.as_ref().map(|account| account.user.id);
         let refusal = self.act(Actor::Anonymous, now, attempt.source.clone());
         if let Some(account) = account.filter(|_| verified) {
-            self.throttle.give_back(taken).await?;
+            // Only who knows the password gets here, so this tells nobody else that the user exists. The attempt stays
+            // counted: however often it is repeated, it is soon refused before the password is checked.
+            let bucket = ThrottleBucket::sign_ins_of(account.user.id);
+            if let Some(full) = self.throttle.take(vec![bucket], now).await? {
+                self.refusals.too_many(&refusal, user).await?;
+                return Err(full.throttled.into());
+            }
+            self.throttle.give_back(counted.buckets).await?;
             match self.start_session(account, now, attempt).await {
                 Ok(cookies) => return Ok(cookies),
                 Err(StartSessionError::PasswordReplaced) => {}
@@ -183,23 +190,38 @@ impl SignIn {
         Err(SignInError::WrongCredentials)
     }
 
-    /// Takes from all buckets that count the attempt, and returns them.
-    async fn take(
+    async fn verify(
+        &self,
+        password: &Password,
+        account: Option<&Account>,
+        queue: HashingQueue,
+    ) -> Result<bool, HashingError> {
+        let Some(account) = account else {
+            self.hasher.verify_nothing(password, queue).await?;
+            return Ok(false);
+        };
+        self.hasher.verify(password, &account.password_hash, queue).await
+    }
+
+    /// Counts the attempt in all buckets that it concerns.
+    async fn count(
         &self,
         typed: &str,
         account: Option<&Account>,
         attempt: &SignInAttempt<'_>,
         now: DateTime<Utc>,
-    ) -> Result<Vec<ThrottleBucket>, SignInError> {
+    ) -> Result<CountedAttempt, SignInError> {
         let counted = CountedAccount::new(typed, account.map(|account| &account.password_hash));
         let address = attempt.source.address;
         let recognized = self.browsers.recognize(attempt.browser.as_ref(), account, now);
-        let buckets = match recognized.await? {
+        let browser = recognized.await?;
+        let queue = counted.queue(browser.is_some());
+        let buckets = match browser {
             Some(browser) => ThrottleBucket::of_remembered(counted, browser),
             None => ThrottleBucket::of_attempt(counted, address),
         };
         let Some(FullBucket { bucket, throttled }) = self.throttle.take(buckets.clone(), now).await? else {
-            return Ok(buckets);
+            return Ok(CountedAttempt { buckets, queue });
         };
         let act = self.act(Actor::Anonymous, now, attempt.source.clone());
         let of_address = address.map(ThrottleBucket::of_address).unwrap_or_default();

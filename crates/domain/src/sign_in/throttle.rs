@@ -10,10 +10,11 @@ use sha2::{Digest, Sha256};
 
 use crate::id::{ApiKeyId, InvitationId, OrganizationId, UserId};
 use crate::rate::{Rate, Throttled};
-use crate::sign_in::password::PasswordHash;
+use crate::sign_in::password::{HashingQueue, PasswordHash};
 use crate::sign_in::remembered_browser::RememberedBrowser;
 
-/// What attempts are counted by. Those that succeed are given back, so what stays counted are failures.
+/// What attempts are counted by. Those that succeed are given back, so what stays counted are failures; except where a
+/// bucket says otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ThrottleBucket {
     key: [u8; 32],
@@ -45,6 +46,9 @@ const PER_ACCOUNT_REMEMBERED: Rate = Rate::new(100, TimeDelta::seconds(20));
 const PER_ADDRESS: Rate = Rate::new(200, TimeDelta::seconds(10));
 /// An IPv6 /48 is what a provider gives to one site: it has 65,536 networks of /64.
 const PER_SITE: Rate = Rate::new(500, TimeDelta::seconds(5));
+
+/// More than any person needs, and few events in a year.
+const SIGN_INS: Rate = Rate::new(60, TimeDelta::minutes(1));
 
 const PER_INVITATION: Rate = Rate::new(10, TimeDelta::days(1));
 
@@ -94,6 +98,17 @@ impl CountedAccount {
         );
         Self(digest("account", &[typed, password].concat()))
     }
+
+    /// With whom an attempt waits to be checked. Strangers, however many, do not wait with remembered browsers.
+    #[must_use]
+    pub fn queue(self, is_remembered: bool) -> HashingQueue {
+        let kind = if is_remembered {
+            "remembered queue"
+        } else {
+            "queue"
+        };
+        HashingQueue::of(digest(kind, &self.0))
+    }
 }
 
 impl ThrottleBucket {
@@ -140,6 +155,13 @@ impl ThrottleBucket {
         ]
     }
 
+    /// The bucket of the sign-ins of a user that succeed, which are never given back: each starts a session and is told in
+    /// the audit log.
+    #[must_use]
+    pub fn sign_ins_of(user: UserId) -> Self {
+        Self::of("sign-ins", user.as_uuid().as_bytes(), SIGN_INS)
+    }
+
     /// The bucket of a user who changes their password. Only who is signed in as them takes from it: strangers who try
     /// to sign in as them fill [others](Self::of_attempt).
     #[must_use]
@@ -181,6 +203,12 @@ impl ThrottleBucket {
             key: digest(kind, value),
             rate,
         }
+    }
+
+    /// The queue of the passwords that this bucket counts.
+    #[must_use]
+    pub const fn queue(&self) -> HashingQueue {
+        HashingQueue::of(self.key)
     }
 
     /// The bucket's key in storage.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::sign_in::password::{HashingError, Password, PasswordHash, PasswordHasher};
+use crate::sign_in::password::{HashingError, HashingQueue, Password, PasswordHash, PasswordHasher};
 
 /// "Hashes" a password by writing a word before it. For tests only.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,11 +22,16 @@ impl PasswordHasher for PlainHasher {
         Ok(Self::hash_of(password))
     }
 
-    async fn verify(&self, password: &Password, hash: &PasswordHash) -> Result<bool, HashingError> {
+    async fn verify(
+        &self,
+        password: &Password,
+        hash: &PasswordHash,
+        _queue: HashingQueue,
+    ) -> Result<bool, HashingError> {
         Ok(*hash == Self::hash_of(password))
     }
 
-    async fn verify_nothing(&self, _password: &Password) -> Result<(), HashingError> {
+    async fn verify_nothing(&self, _password: &Password, _queue: HashingQueue) -> Result<(), HashingError> {
         Ok(())
     }
 }

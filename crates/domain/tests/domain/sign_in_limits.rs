@@ -1,13 +1,17 @@
 //! What limits attempts of whoever has, or once had, the password.
 
-use keyward_domain::membership::Member;
-use keyward_domain::sign_in::own_account::NewPassword;
-use keyward_domain::sign_in::password::Password;
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use keyward_domain::audit::RequestSource;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, NewPassword};
+use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
 use keyward_domain::sign_in::remembered_browser::BrowserToken;
-use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError};
+use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError, SignInPorts};
 use keyward_domain::testing::TestInstallation;
 
-use crate::signing_in::{attempt, installation_with_ada};
+use crate::signing_in::{attempt, installation_with_ada, ports, with_ports};
 
 const NEW: &str = "seven slow brown foxes";
 
@@ -76,7 +80,7 @@ async fn browsers_collected_before_a_reset_are_strangers() {
     // From one address; and they fill nothing that the holder's browsers need.
     assert_eq!(checked(&installation, &browsers).await, 10);
     let holder = SignInAttempt {
-        source: Default::default(),
+        source: RequestSource::default(),
         ..attempt("ada", NEW)
     };
     let browser = sign_in(&installation, holder).await.browser.expect("remembered");
@@ -102,7 +106,7 @@ async fn only_the_browser_that_changes_the_password_stays_remembered() {
     };
     let changed = installation
         .own_account()
-        .change_password(&signed_in, passwords, Default::default())
+        .change_password(&signed_in, passwords, RequestSource::default())
         .await;
     let browser = changed.expect("changed").expect("a remembered browser");
 
@@ -110,4 +114,86 @@ async fn only_the_browser_that_changes_the_password_stays_remembered() {
     let stranger = installation.sign_in().sign_in(attempt("ada", NEW)).await;
     assert!(matches!(stranger, Err(SignInError::Throttled(_))), "{stranger:?}");
     sign_in(&installation, attempt_in(&browser, NEW)).await;
+}
+
+#[tokio::test]
+async fn sign_ins_of_one_user_have_a_bound_in_all_browsers() {
+    let (installation, ada) = installation_with_ada();
+    let browsers = collect_browsers(&installation, 60).await;
+    let sign_in = installation.sign_in();
+    for attempt in [
+        attempt("ada", TestInstallation::PASSWORD),
+        attempt_in(&browsers[0], TestInstallation::PASSWORD),
+    ] {
+        let refused = sign_in.sign_in(attempt).await;
+        assert!(matches!(refused, Err(SignInError::Throttled(_))), "{refused:?}");
+    }
+    installation.member(&ada.organization, "bob", Role::Member);
+    let bob = attempt("bob", TestInstallation::PASSWORD);
+    sign_in.sign_in(bob).await.expect("signed in");
+
+    installation.builder.clock.advance(TimeDelta::minutes(1));
+    let once_more = attempt_in(&browsers[1], TestInstallation::PASSWORD);
+    sign_in.sign_in(once_more).await.expect("signed in");
+}
+
+#[tokio::test]
+async fn guesses_use_up_none_of_a_users_sign_ins() {
+    let (installation, _) = installation_with_ada();
+    let browsers = collect_browsers(&installation, 59).await;
+    checked(&installation, &browsers).await;
+    for _ in 0..10 {
+        let refused = installation.sign_in().sign_in(attempt("ada", "a guess")).await;
+        refused.expect_err("a guess");
+    }
+
+    let elsewhere = SignInAttempt {
+        source: RequestSource::default(),
+        ..attempt("ada", TestInstallation::PASSWORD)
+    };
+    sign_in(&installation, elsewhere).await;
+}
+
+#[tokio::test]
+async fn sign_ins_beyond_the_bound_are_soon_not_checked() {
+    let (installation, _) = installation_with_ada();
+    collect_browsers(&installation, 60).await;
+    let mut hasher = MockPasswordHasher::new();
+    hasher.expect_verify().times(10).returning(|_, _, _| Ok(true));
+    let ports = SignInPorts {
+        hasher: Arc::new(hasher),
+        ..ports(&installation)
+    };
+    let sign_in = with_ports(&installation.builder, ports);
+    for _ in 0..100 {
+        let refused = sign_in.sign_in(attempt("ada", TestInstallation::PASSWORD)).await;
+        assert!(matches!(refused, Err(SignInError::Throttled(_))), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn changes_of_a_password_have_a_bound() {
+    let (installation, _) = installation_with_ada();
+    let here = sign_in(&installation, attempt("ada", TestInstallation::PASSWORD)).await;
+    let signed_in = installation.sign_in().signed_in(&here.session).await;
+    let signed_in = signed_in.expect("the store answers").expect("signed in");
+    let change = async || {
+        let passwords = NewPassword {
+            current: Password::attempt(TestInstallation::PASSWORD),
+            new: Password::attempt(TestInstallation::PASSWORD),
+            browser: None,
+        };
+        let account = installation.own_account();
+        account
+            .change_password(&signed_in, passwords, RequestSource::default())
+            .await
+    };
+    for _ in 0..10 {
+        change().await.expect("changed");
+    }
+    let refused = change().await;
+    assert!(
+        matches!(refused, Err(ChangeOwnPasswordError::Throttled(_))),
+        "{refused:?}"
+    );
 }

@@ -1,7 +1,7 @@
 //! One password for all made-up people.
 
 use async_trait::async_trait;
-use keyward_domain::sign_in::password::{HashingError, Password, PasswordHash, PasswordHasher};
+use keyward_domain::sign_in::password::{HashingError, HashingQueue, Password, PasswordHash, PasswordHasher};
 use tokio::sync::OnceCell;
 
 use crate::password_hasher::Argon2idHasher;
@@ -33,12 +33,17 @@ impl PasswordHasher for OneHash {
         Ok(hash.clone())
     }
 
-    async fn verify(&self, password: &Password, hash: &PasswordHash) -> Result<bool, HashingError> {
+    async fn verify(
+        &self,
+        password: &Password,
+        hash: &PasswordHash,
+        _queue: HashingQueue,
+    ) -> Result<bool, HashingError> {
         let hashed = self.hashed.get();
         Ok(hashed.is_some_and(|(first, its)| first.expose() == password.expose() && its == hash))
     }
 
-    async fn verify_nothing(&self, _password: &Password) -> Result<(), HashingError> {
+    async fn verify_nothing(&self, _password: &Password, _queue: HashingQueue) -> Result<(), HashingError> {
         Ok(())
     }
 }

@@ -50,10 +50,12 @@ async fn a_busy_hasher_is_no_refusal() {
     for username in ["ada", "nobody"] {
         let (installation, _) = installation_with_ada();
         let mut hasher = MockPasswordHasher::new();
-        hasher.expect_verify().returning(|_, _| Err(HashingError::Busy));
+        hasher
+            .expect_verify()
+            .returning(|_, _, _| Err(HashingError::Busy));
         hasher
             .expect_verify_nothing()
-            .returning(|_| Err(HashingError::Busy));
+            .returning(|_, _| Err(HashingError::Busy));
         let ports = SignInPorts {
             hasher: Arc::new(hasher),
             ..ports(&installation)

@@ -47,11 +47,14 @@ async fn a_password_is_checked_whether_the_user_exists_or_not() {
     for (username, verified, in_vain) in [("ada", 1, 0), ("nobody", 0, 1), ("not a username!", 0, 1)] {
         let (installation, _) = installation_with_ada();
         let mut hasher = MockPasswordHasher::new();
-        hasher.expect_verify().times(verified).returning(|_, _| Ok(false));
+        hasher
+            .expect_verify()
+            .times(verified)
+            .returning(|_, _, _| Ok(false));
         hasher
             .expect_verify_nothing()
             .times(in_vain)
-            .returning(|_| Ok(()));
+            .returning(|_, _| Ok(()));
         let ports = SignInPorts {
             hasher: Arc::new(hasher),
             ..ports(&installation)
