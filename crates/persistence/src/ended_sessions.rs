@@ -3,8 +3,11 @@
 use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
 use keyward_domain::sign_in::session::Session;
 
-/// How many sessions a user may keep when another starts.
-pub(crate) const ROOM_FOR_ONE_MORE: i64 = Session::MOST as i64 - 1;
+/// How many of a user's sessions end, those that started first, when another starts.
+pub(crate) fn ended_by_one_more(sessions: i64) -> i64 {
+    let too_many = sessions - (Session::MOST as i64 - 1);
+    too_many.clamp(0, Session::MOST_ENDED_AT_ONCE as i64)
+}
 
 /// The events that tell of their ends, for those that were live.
 pub(crate) fn events_of_ends(mut ended: Vec<Session>, act: &Act) -> Vec<AuditEvent> {

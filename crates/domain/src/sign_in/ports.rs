@@ -137,7 +137,8 @@ pub trait SessionStore: Send + Sync {
     /// moment of [`NewSession::act`], MUST write [`Act::end_of_replaced`].
     ///
     /// Besides it, those of the user's sessions MUST stay that started last, [`Session::MOST`] with it, however many start
-    /// at once, and MUST end the others; for each of these that was live, MUST write an event of [`Action::EndSession`].
+    /// at once, and MUST end the others, of more than [`Session::MOST_ENDED_AT_ONCE`] only so many that started first; for
+    /// each that it ends and that was live, MUST write an event of [`Action::EndSession`].
     ///
     /// In the same transaction, and so that no concurrent [`AccountStore::replace_password`] comes between, it MUST
     /// check that the user's password hash still is [`NewSession::verified_against`]; else

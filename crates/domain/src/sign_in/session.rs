@@ -40,6 +40,8 @@ impl Session {
     pub const ABSOLUTE: TimeDelta = TimeDelta::days(14);
     /// The most sessions that a user has at a time.
     pub const MOST: usize = 100;
+    /// The most sessions that end because another starts, so that it starts in time however many there are.
+    pub const MOST_ENDED_AT_ONCE: usize = 500;
     /// How often use is written down: often enough for [`Session::IDLE`], too rarely to weigh on any page.
     pub const SEEN_EVERY: TimeDelta = TimeDelta::minutes(1);
 

@@ -22,7 +22,7 @@ use super::people::UserRow;
 use super::schema::{sessions, users};
 use super::store::PostgresStore;
 use crate::abort::Abort;
-use crate::ended_sessions::{ROOM_FOR_ONE_MORE, events_of_ends};
+use crate::ended_sessions::{ended_by_one_more, events_of_ends};
 use crate::stored_row::StoredRow;
 
 #[async_trait]
@@ -110,21 +110,22 @@ async fn end_oldest(
     user: UserId,
     act: &Act,
 ) -> Result<(), Abort<StartSessionError>> {
-    let too_many: Vec<Uuid> = sessions::table
-        .filter(sessions::user_id.eq(user.as_uuid()))
-        .order((sessions::started_at.desc(), sessions::id.desc()))
-        .offset(ROOM_FOR_ONE_MORE)
+    let of_user = sessions::table.filter(sessions::user_id.eq(user.as_uuid()));
+    let too_many = ended_by_one_more(of_user.count().get_result(connection).await?);
+    if too_many == 0 {
+        return Ok(());
+    }
+    let too_many: Vec<Uuid> = of_user
+        .order((sessions::started_at, sessions::id))
+        .limit(too_many)
         .select(sessions::id)
         .load(connection)
         .await?;
-    if too_many.is_empty() {
-        return Ok(());
-    }
     let ended: Vec<SessionRow> = diesel::delete(sessions::table.filter(sessions::id.eq_any(too_many)))
         .returning(SessionRow::as_returning())
         .get_results(connection)
         .await?;
-    tell_of_ends(connection, ended, act).await?;
+    write_end_events(connection, ended, act).await?;
     Ok(())
 }
 
@@ -253,11 +254,11 @@ async fn end_others(
     .returning(SessionRow::as_returning())
     .get_results(connection)
     .await?;
-    tell_of_ends(connection, others, &act).await
+    write_end_events(connection, others, &act).await
 }
 
 /// Writes the ends of sessions that were live. Returns how many were.
-async fn tell_of_ends<E>(
+async fn write_end_events<E>(
     connection: &mut AsyncPgConnection,
     ended: Vec<SessionRow>,
     act: &Act,

@@ -24,7 +24,7 @@ use super::reserve::Claim;
 use super::schema::{sessions, users};
 use super::store::SqliteStore;
 use crate::abort::Abort;
-use crate::ended_sessions::{ROOM_FOR_ONE_MORE, events_of_ends};
+use crate::ended_sessions::{ended_by_one_more, events_of_ends};
 use crate::stored_row::StoredRow;
 
 #[async_trait]
@@ -109,18 +109,16 @@ fn end_oldest(
     user: UserId,
     act: &Act,
 ) -> Result<(), Abort<StartSessionError>> {
-    let too_many: Vec<SessionRow> = sessions::table
-        .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-        .order((sessions::started_at.desc(), sessions::id.desc()))
-        // SQLite knows no OFFSET without LIMIT.
-        .limit(i64::MAX)
-        .offset(ROOM_FOR_ONE_MORE)
+    let of_user = sessions::table.filter(sessions::user_id.eq(StoredId(user.as_uuid())));
+    let too_many: Vec<SessionRow> = of_user
+        .order((sessions::started_at, sessions::id))
+        .limit(ended_by_one_more(of_user.count().get_result(connection)?))
         .select(SessionRow::as_select())
         .load(connection)?;
     for session in &too_many {
         diesel::delete(sessions::table.filter(sessions::id.eq(session.id))).execute(connection)?;
     }
-    tell_of_ends(connection, too_many, act)?;
+    write_end_events(connection, too_many, act)?;
     Ok(())
 }
 
@@ -233,11 +231,11 @@ fn end_others(
     )
     .returning(SessionRow::as_returning())
     .get_results(connection)?;
-    tell_of_ends(connection, others, &act)
+    write_end_events(connection, others, &act)
 }
 
 /// Writes the ends of sessions that were live. Returns how many were.
-fn tell_of_ends<E>(
+fn write_end_events<E>(
     connection: &mut SqliteConnection,
     ended: Vec<SessionRow>,
     act: &Act,

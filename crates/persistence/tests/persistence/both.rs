@@ -9,6 +9,7 @@ mod first_run;
 mod large_families;
 mod leaving;
 mod lineage;
+mod many_sessions;
 mod names;
 mod older_texts;
 mod project_of_another_organization;

@@ -1,0 +1,46 @@
+//! A user with more sessions than anybody may have any more.
+
+use keyward_domain::id::SessionId;
+use keyward_domain::sign_in::session::Session;
+
+use crate::both::changes::Change;
+use crate::both::scene::Scene;
+use crate::database::Database;
+
+on_both!(a_sign_in_ends_so_many_sessions_as_it_has_time_for);
+
+async fn a_sign_in_ends_so_many_sessions_as_it_has_time_for(database: Database) {
+    let scene = Scene::new(database).await;
+    let database = &scene.database;
+    let of_ada = format!(
+        "sessions WHERE user_id = {}",
+        database.id(scene.ada.user.id.as_uuid())
+    );
+    let before = database.count(&of_ada).await;
+    let most = Session::MOST + Session::MOST_ENDED_AT_ONCE + 50;
+    let rows: Vec<String> = (before..most)
+        .map(|number| {
+            let id = scene.make.ids.next::<SessionId>().as_uuid();
+            format!("({}, {})", database.id(id), database.digest(number))
+        })
+        .collect();
+    let copies = format!(
+        "INSERT INTO sessions (id, user_id, digest, started_at, last_seen_at)
+         SELECT new.column1, user_id, new.column2, started_at, last_seen_at
+         FROM sessions, (VALUES {}) AS new WHERE sessions.id = {}",
+        rows.join(", "),
+        database.id(scene.here.session.id.as_uuid())
+    );
+    database.execute(&copies).await;
+
+    for expected in [
+        most + 1 - Session::MOST_ENDED_AT_ONCE,
+        Session::MOST,
+        Session::MOST,
+    ] {
+        scene.attempt(Change::SignIn).await.expect("signed in");
+        assert_eq!(database.count(&of_ada).await, expected);
+    }
+    let told = "(SELECT DISTINCT subject_id FROM audit_events WHERE action = 'session.end') AS told";
+    assert_eq!(database.count(told).await, most + 3 - Session::MOST);
+}
