@@ -78,7 +78,7 @@ pub struct JoiningPorts {
     pub invitations: Arc<dyn OpenInvitations>,
     /// Accounts.
     pub accounts: Arc<dyn AccountStore>,
-    /// The throttle, from whose buckets of addresses people sign in, too.
+    /// The throttle.
     pub throttle: Arc<dyn SignInThrottle>,
     /// Hashes passwords.
     pub hasher: Arc<dyn PasswordHasher>,
@@ -123,7 +123,10 @@ impl Joining {
             invitation,
             organization,
         } = open.ok_or(JoinAsNewcomerError::InvitationInvalid)?;
-        let mut buckets = source.address.map(ThrottleBucket::of_address).unwrap_or_default();
+        let mut buckets = source
+            .address
+            .map(ThrottleBucket::of_newcomers_address)
+            .unwrap_or_default();
         buckets.push(ThrottleBucket::invitation(invitation.id));
         if let Some(full) = self
             .ports

@@ -118,7 +118,10 @@ impl ThrottleBucket {
     #[must_use]
     pub fn of_attempt(account: CountedAccount, address: Option<IpAddr>) -> Vec<Self> {
         let networks = address.map(Networks::of);
-        let mut buckets = networks.as_ref().map(Self::of_networks).unwrap_or_default();
+        let mut buckets = networks
+            .as_ref()
+            .map(|networks| Self::of_networks("site", "address", networks))
+            .unwrap_or_default();
         if let Some(networks) = networks {
             let from = |network: &[u8]| [account.0.as_slice(), network].concat();
             buckets.extend(
@@ -135,12 +138,19 @@ impl ThrottleBucket {
     /// The buckets of a client's address: its own, in which an IPv6 client is its /64 network, and that of its /48.
     #[must_use]
     pub fn of_address(address: IpAddr) -> Vec<Self> {
-        Self::of_networks(&Networks::of(address))
+        Self::of_networks("site", "address", &Networks::of(address))
     }
 
-    fn of_networks(networks: &Networks) -> Vec<Self> {
-        let site = networks.site.map(|site| Self::of("site", &site, PER_SITE));
-        let own = Self::of("address", &networks.own, PER_ADDRESS);
+    /// The buckets of the usernames that newcomers at an address tried and that are taken. Who guesses at passwords there
+    /// fills others: only who has an invitation gets here.
+    #[must_use]
+    pub fn of_newcomers_address(address: IpAddr) -> Vec<Self> {
+        Self::of_networks("newcomers' site", "newcomers' address", &Networks::of(address))
+    }
+
+    fn of_networks(site: &str, own: &str, networks: &Networks) -> Vec<Self> {
+        let site = networks.site.map(|network| Self::of(site, &network, PER_SITE));
+        let own = Self::of(own, &networks.own, PER_ADDRESS);
         site.into_iter().chain([own]).collect()
     }
 

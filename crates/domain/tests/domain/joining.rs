@@ -16,6 +16,8 @@ use keyward_domain::sign_in::signing_in::SignInAttempt;
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::user::{DisplayName, Username};
 
+use crate::signing_in::attempt;
+
 const PASSWORD: &str = "seven brisk cranes over a lake";
 
 fn from_somewhere() -> RequestSource {
@@ -338,4 +340,24 @@ async fn whoever_was_removed_does_not_come_back_with_an_invitation_that_they_kep
     let others = joining.invitation(&kept.token, None).await;
     let others = others.expect("the store answers");
     assert!(others.is_some(), "it is still open for somebody else");
+}
+
+#[tokio::test]
+async fn a_stranger_who_guesses_at_a_newcomers_address_does_not_keep_them_out() {
+    let (installation, _, issued) = with_invitation(Role::Member).await;
+    for number in 0..300 {
+        let name = format!("user-{number}");
+        let guess = SignInAttempt {
+            source: from_somewhere(),
+            ..attempt(&name, "a guess")
+        };
+        let refused = installation.sign_in().sign_in(guess).await;
+        refused.expect_err("a guess");
+    }
+
+    let joined = installation
+        .joining()
+        .join_as_newcomer(&issued.token, choices("bob"), from_somewhere())
+        .await;
+    joined.expect("joined");
 }
