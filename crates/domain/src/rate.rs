@@ -12,9 +12,9 @@ pub struct Rate {
     interval: TimeDelta,
 }
 
-/// What a store keeps is at most this much later than any clock makes it. A moment beyond was written by a clock that was
-/// wrong, or under another rate, and would keep people waiting for as long as that was wrong.
-const CLOCKS_APART: TimeDelta = TimeDelta::days(1);
+/// How far the clocks of an installation's servers may be apart. A moment that is later than that allows was written by a
+/// clock that was wrong, or under another rate, and would keep people waiting for as long as that was wrong.
+const CLOCKS_APART: TimeDelta = TimeDelta::minutes(5);
 
 impl Rate {
     /// So many at once, and one more after each interval.
@@ -153,11 +153,13 @@ mod tests {
     fn a_moment_that_no_right_clock_wrote_keeps_nobody_waiting() {
         let rate = Rate::per_minute(60, 120);
         let now = FixedClock::default().now();
-        let hours_ahead = rate.take(None, now + TimeDelta::hours(23)).unwrap();
-        assert!(rate.take(Some(hours_ahead), now).is_err());
+        let minutes_ahead = rate.take(None, now + TimeDelta::minutes(6)).unwrap();
+        assert!(rate.take(Some(minutes_ahead), now).is_err());
 
-        let mut kept = Some(now + TimeDelta::days(400));
-        assert_eq!(passing(rate, &mut kept, now), 1);
-        assert_eq!(kept, Some(now + TimeDelta::minutes(2)), "it is full from then on");
+        for ahead in [TimeDelta::hours(1), TimeDelta::days(400)] {
+            let mut kept = Some(now + ahead);
+            assert_eq!(passing(rate, &mut kept, now), 1);
+            assert_eq!(kept, Some(now + TimeDelta::minutes(2)), "it is full from then on");
+        }
     }
 }
