@@ -88,6 +88,27 @@ impl Attack {
         matches!(self, Self::DeadKeys | Self::Everything)
     }
 
+    /// What the attackers must have been answered, or they have attacked something else.
+    pub(crate) const fn expected_answers(self) -> &'static [u16] {
+        match self {
+            Self::None | Self::HalfSentForms | Self::UnreadAnswers => &[],
+            // Made, revoked, and asked for in vain.
+            Self::LineOfKeys => &[201, 204, 404],
+            Self::DeadKeys => &[204, 404],
+            // As many as a key may make, then none.
+            Self::Edits => &[200, 429],
+            Self::UnknownIds => &[404],
+            Self::WrongPasswords => &[422],
+            Self::UnknownTokens => &[401],
+            Self::Everything => &[200, 204, 401, 404],
+        }
+    }
+
+    /// Whether it is connections that the attackers hold, rather than answers that they ask for.
+    pub(crate) const fn holds_connections(self) -> bool {
+        matches!(self, Self::HalfSentForms | Self::UnreadAnswers | Self::Everything)
+    }
+
     /// Begins; it ends with the runtime.
     pub(crate) fn begin(self, runtime: &Handle, target: &Arc<Target>) {
         match self {

@@ -72,11 +72,7 @@ pub(crate) async fn play(
     attackers.shutdown_background();
     watching.abort();
     figures.wrong.extend(not_revoked(&crowd, &revoked).await);
-    if attack != Attack::None && target.tally.is_empty() {
-        figures
-            .wrong
-            .push("the attack did not reach the server".to_owned());
-    }
+    figures.wrong.extend(target.tally.shortcomings(attack));
     figures.peak_mib = memory.load(Ordering::Relaxed) / 1024;
     figures.attacker = target.tally.to_string();
     figures

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::attack::Attack;
 use crate::wire::request;
 
 /// The server under attack, and what was stolen.
@@ -77,13 +78,23 @@ impl Tally {
         self.held.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the attack reached the server at all.
-    pub(crate) fn is_empty(&self) -> bool {
+    /// What shows that the attack did not do what it is meant to do.
+    pub(crate) fn shortcomings(&self, attack: Attack) -> Vec<String> {
         let answers = self
             .answers
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
-        answers.is_empty() && self.held.load(Ordering::Relaxed) == 0
+        let missing = attack
+            .expected_answers()
+            .iter()
+            .filter(|status| !answers.contains_key(status));
+        let mut found: Vec<_> = missing
+            .map(|status| format!("no attacker was answered {status}"))
+            .collect();
+        if attack.holds_connections() && self.held.load(Ordering::Relaxed) == 0 {
+            found.push("the attackers held no connection".to_owned());
+        }
+        found
     }
 }
 

@@ -16,8 +16,8 @@ const HELD: usize = 2_000;
 /// How long whoever was turned away waits before the next form: this attack holds connections, it floods nobody.
 const TURNED_AWAY: Duration = Duration::from_secs(1);
 
-/// As long as a form may be; the last bytes never come.
-const ANNOUNCED: usize = 64 * 1024;
+/// Almost as long as a form may be that somebody without a session sends; the last bytes never come.
+const ANNOUNCED: usize = 13_000;
 const WITHHELD: usize = 64;
 
 pub(super) fn begin(runtime: &Handle, target: &Arc<Target>) {
