@@ -21,15 +21,15 @@ pub use reports::RefusedUseReports;
 /// A request with a key that is revoked, or whose member has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefusedUse {
-    /// The key.
+    /// The key that no longer works.
     pub key: ApiKeyId,
     /// Whose it was.
     pub consumer: MembershipId,
     /// In which organization.
     pub organization: OrganizationId,
-    /// When.
+    /// When the request came, in UTC.
     pub at: DateTime<Utc>,
-    /// From where.
+    /// The client's address, if it is known.
     pub from: Option<IpAddr>,
 }
 

@@ -217,7 +217,7 @@ pub trait SignInThrottle: Send + Sync {
 /// The bucket for which an attempt is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FullBucket {
-    /// Which one.
+    /// The first full one, in the order in which they are counted.
     pub bucket: ThrottleBucket,
     /// For how long.
     pub throttled: Throttled,

@@ -82,19 +82,19 @@ pub struct SignIn {
 
 /// What [`SignIn`] works with.
 pub struct SignInPorts {
-    /// Accounts.
+    /// Where the password of who signs in is found.
     pub accounts: Arc<dyn AccountStore>,
-    /// Sessions.
+    /// Where the session is started, and the one before it ended.
     pub sessions: Arc<dyn SessionStore>,
     /// The key of remembered browsers.
     pub installation: Arc<dyn InstallationStore>,
-    /// The throttle.
+    /// Where attempts are counted, by account and address.
     pub throttle: Arc<dyn SignInThrottle>,
     /// Where refusals are written.
     pub audit_log: Arc<dyn LimitedAuditLog>,
     /// In which organizations' logs people's sign-ins are told.
     pub memberships: Arc<dyn Memberships>,
-    /// Hashes passwords.
+    /// Checks passwords, a bounded number at a time.
     pub hasher: Arc<dyn PasswordHasher>,
 }
 

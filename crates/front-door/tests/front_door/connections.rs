@@ -270,7 +270,7 @@ async fn in_a_full_house_a_refused_client_that_stays_keeps_its_place_for_a_momen
 }
 
 #[tokio::test]
-async fn in_a_full_house_clients_that_do_not_read_their_answers_keep_places_for_a_moment_only() {
+async fn clients_that_do_not_read_lose_their_places_when_others_wait() {
     let door = Running::with(|config| {
         config.limits.connections = Some(3);
         config.deadlines.hurried = A_MOMENT;

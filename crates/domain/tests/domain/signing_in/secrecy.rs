@@ -10,7 +10,7 @@ use keyward_domain::testing::TestInstallation;
 use super::{attempt, installation_with_ada, logs, ports, sign_in, source, with_ports};
 
 #[tokio::test]
-async fn a_wrong_username_and_a_wrong_password_are_told_apart_by_the_audit_log_alone() {
+async fn only_the_audit_log_tells_wrong_usernames_from_wrong_passwords() {
     let mut answers = Vec::new();
     for (username, password) in [
         ("ada", "wrong password"),
