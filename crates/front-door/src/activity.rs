@@ -186,7 +186,7 @@ impl Activity {
         match phase {
             Phase::Head => {
                 let patience = self.patience(owing_since + self.deadlines.header_read);
-                Some(patience.deadline(serving.hurried_since()))
+                Some(patience.deadline(serving.hurry()))
             }
             Phase::Answering {
                 until,
@@ -346,10 +346,9 @@ mod tests {
     }
 
     fn crowded_since(moment: Instant) -> ServingState {
-        ServingState {
-            crowded_since: Some(moment),
-            ..ServingState::default()
-        }
+        let mut serving = ServingState::default();
+        serving.crowd.begin(moment);
+        serving
     }
 
     #[tokio::test(start_paused = true)]

@@ -107,7 +107,7 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         };
         // Who waits for its first answer while others wait for a place still gets it (and is then asked to go). For the
         // drain nobody is cut: answers say `Connection: close`, and who is idle has a grace.
-        if serving.crowded_since.is_some() && activity.is_served() {
+        if serving.crowd.since().is_some() && activity.is_served() {
             Pin::new(&mut connection).graceful_shutdown();
         }
     };
@@ -125,9 +125,8 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     };
     if is_sending {
         let patience = activity.patience(Instant::now() + LINGER);
-        let too_slow = serving_state::until(serving_changes, move |serving| {
-            patience.deadline(serving.hurried_since())
-        });
+        let too_slow =
+            serving_state::until(serving_changes, move |serving| patience.deadline(serving.hurry()));
         tokio::select! {
             biased;
             () = linger(socket) => {}

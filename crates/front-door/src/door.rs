@@ -125,7 +125,7 @@ impl FrontDoor {
 
         serving_state::change(&serving, |serving| {
             serving.draining_since = Some(Instant::now());
-            serving.crowded_since = None;
+            serving.crowd.end(Instant::now());
         });
         // Whoever is in the queue of a listener that is closed gets a reset.
         for (socket, peer) in waiting.into_iter().chain(last_clients(listener)) {
@@ -230,7 +230,7 @@ async fn next_client(
     if let Some(client) = poll_immediate(coop::unconstrained(accepting.as_mut())).await {
         return client;
     }
-    serving_state::change(serving, |serving| serving.crowded_since = None);
+    serving_state::change(serving, |serving| serving.crowd.end(Instant::now()));
     accepting.await
 }
 
@@ -241,9 +241,7 @@ async fn free_slot(slots: &Arc<Semaphore>, serving: &watch::Sender<ServingState>
     if let Ok(slot) = slots.clone().try_acquire_owned() {
         return slot;
     }
-    serving_state::change(serving, |serving| {
-        serving.crowded_since.get_or_insert_with(Instant::now);
-    });
+    serving_state::change(serving, |serving| serving.crowd.begin(Instant::now()));
     slots
         .clone()
         .acquire_owned()

@@ -181,7 +181,7 @@ impl<E: Endpoint> Exchanges<E> {
             let patience = origin.activity.patience(head.body_deadline);
             // Not while draining: a request whose headers are here is in flight, and finishes.
             let too_slow = serving_state::until(self.serving.clone(), move |serving| {
-                patience.deadline(serving.crowded_since)
+                patience.deadline(serving.crowd.hurry())
             });
             let body = RequestBody::new(
                 request.take_body().into(),

@@ -43,6 +43,7 @@
 //! | `door` | [`FrontDoor`]: accepts, counts, drains |
 //! | `accept` | the next connection, with a pause after an error |
 //! | `serving_state` | [`Readiness`], and what all connections must know: crowded, full of unsent answers, draining |
+//! | `crowd` | clients that wait for a place, and how long others may keep theirs meanwhile |
 //! | `patience` | how long to wait for bytes that a client owes, less in a crowd |
 //! | `connection` | one connection from its first byte to its close |
 //! | `activity` | what a connection is doing, and until when it may |
@@ -65,6 +66,7 @@ mod admission;
 mod client_address;
 mod config;
 mod connection;
+mod crowd;
 mod door;
 mod exchange;
 mod forwarded;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::crowd::Hurry;
+
 /// How long to wait for bytes that a client owes: the rest of a request's headers or body, or its close.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
@@ -15,10 +17,9 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// Who must hurry has a moment from when both are so, that it owes and that it must hurry: who came slowly, but
-    /// before others had to wait, can still finish.
-    pub(crate) fn deadline(&self, hurried_since: Option<Instant>) -> Instant {
-        let hurried = hurried_since.map(|since| since.max(self.owing_since) + self.hurried);
+    /// Who came slowly, but before others had to wait, can still finish.
+    pub(crate) fn deadline(&self, hurry: Option<Hurry>) -> Instant {
+        let hurried = hurry.map(|hurry| hurry.deadline(self.owing_since, self.hurried));
         hurried.map_or(self.until, |hurried| hurried.min(self.until))
     }
 }
@@ -46,8 +47,8 @@ mod tests {
             (Some(15), 16),
             (Some(20), 20),
         ] {
-            let hurried_since = hurried_since.map(|since| opening + seconds(since));
-            assert_eq!(patience.deadline(hurried_since), opening + seconds(deadline));
+            let hurry = hurried_since.map(|since| Hurry::since(opening + seconds(since)));
+            assert_eq!(patience.deadline(hurry), opening + seconds(deadline));
         }
     }
 }

@@ -5,6 +5,8 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
+use crate::crowd::{Crowd, Hurry};
+
 /// Whether the server goes on, and whether all its places are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServingState {
@@ -12,27 +14,27 @@ pub(crate) struct ServingState {
     pub(crate) shutting_down: bool,
     /// Since when nobody is let in any more; who is in finishes and goes.
     pub(crate) draining_since: Option<Instant>,
-    /// Since when there has always been somebody waiting for a place; who has been served goes, and who owes the rest of a
-    /// request or does not read its answer has a moment.
-    pub(crate) crowded_since: Option<Instant>,
+    /// While somebody waits for a place, who has been served goes, and who owes the rest of a request or does not read its
+    /// answer has a moment.
+    pub(crate) crowd: Crowd,
     /// Since when the answers that wait for their clients fill the memory that they may have; who takes one slowly hurries.
     pub(crate) unsent_full_since: Option<Instant>,
 }
 
 impl ServingState {
-    /// Since when who is not in the middle of a request hurries.
-    pub(crate) fn hurried_since(&self) -> Option<Instant> {
-        self.crowded_since.or(self.draining_since)
+    /// Whether who is not in the middle of a request hurries.
+    pub(crate) fn hurry(&self) -> Option<Hurry> {
+        self.crowd.hurry().or(self.draining_since.map(Hurry::since))
     }
 
     /// Since when who takes an answer slowly hurries.
     pub(crate) fn readers_hurry_since(&self) -> Option<Instant> {
-        self.crowded_since.into_iter().chain(self.unsent_full_since).min()
+        self.crowd.since().into_iter().chain(self.unsent_full_since).min()
     }
 
     /// Whether a connection should not be used for another request.
     pub(crate) fn wants_fewer_connections(&self) -> bool {
-        self.shutting_down || self.draining_since.is_some() || self.crowded_since.is_some()
+        self.shutting_down || self.draining_since.is_some() || self.crowd.since().is_some()
     }
 }
 
