@@ -48,6 +48,8 @@ pub(crate) enum Attack {
     HalfSentForms,
     /// Long answers are asked for and not read.
     UnreadAnswers,
+    /// More connections are held than the server takes.
+    FullHouse,
     /// Tokens are made up, with right checksums.
     UnknownTokens,
     /// All of these at once.
@@ -55,7 +57,7 @@ pub(crate) enum Attack {
 }
 
 impl Attack {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::None,
         Self::LineOfKeys,
         Self::DeadKeys,
@@ -64,6 +66,7 @@ impl Attack {
         Self::WrongPasswords,
         Self::HalfSentForms,
         Self::UnreadAnswers,
+        Self::FullHouse,
         Self::UnknownTokens,
         Self::Everything,
     ];
@@ -78,6 +81,7 @@ impl Attack {
             Self::WrongPasswords => "wrong-passwords",
             Self::HalfSentForms => "half-sent-forms",
             Self::UnreadAnswers => "unread-answers",
+            Self::FullHouse => "full-house",
             Self::UnknownTokens => "unknown-tokens",
             Self::Everything => "everything",
         }
@@ -91,7 +95,7 @@ impl Attack {
     /// What the attackers must have been answered, or they have attacked something else.
     pub(crate) const fn expected_answers(self) -> &'static [u16] {
         match self {
-            Self::None | Self::HalfSentForms | Self::UnreadAnswers => &[],
+            Self::None | Self::HalfSentForms | Self::UnreadAnswers | Self::FullHouse => &[],
             // Made, revoked, and asked for in vain.
             Self::LineOfKeys => &[201, 204, 404],
             Self::DeadKeys => &[204, 404],
@@ -106,7 +110,19 @@ impl Attack {
 
     /// Whether it is connections that the attackers hold, rather than answers that they ask for.
     pub(crate) const fn holds_connections(self) -> bool {
-        matches!(self, Self::HalfSentForms | Self::UnreadAnswers | Self::Everything)
+        matches!(
+            self,
+            Self::HalfSentForms | Self::UnreadAnswers | Self::FullHouse | Self::Everything
+        )
+    }
+
+    /// How the server is started, beside what is the same for all.
+    pub(crate) const fn server_options(self) -> &'static [&'static str] {
+        match self {
+            // A third of what the two attacks hold.
+            Self::FullHouse => &["--max-connections", "1000"],
+            _ => &[],
+        }
     }
 
     /// Begins; it ends with the runtime.
@@ -120,9 +136,14 @@ impl Attack {
             Self::WrongPasswords => wrong_passwords::begin(runtime, target),
             Self::HalfSentForms => half_sent_forms::begin(runtime, target),
             Self::UnreadAnswers => unread_answers::begin(runtime, target),
+            Self::FullHouse => {
+                half_sent_forms::begin(runtime, target);
+                unread_answers::begin(runtime, target);
+            }
             Self::UnknownTokens => unknown_tokens::begin(runtime, target),
             Self::Everything => {
-                let parts = Self::ALL.into_iter().filter(|part| *part != Self::Everything);
+                let combined = [Self::FullHouse, Self::Everything];
+                let parts = Self::ALL.into_iter().filter(|part| !combined.contains(part));
                 parts.for_each(|part| part.begin(runtime, target));
             }
         }

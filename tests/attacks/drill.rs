@@ -12,6 +12,7 @@ use crate::attack::Attack;
 use crate::figures::Figures;
 use crate::installation::{Installation, PASSWORD, Prepared};
 use crate::keyward::{self, Keyward, OWNER_PASSWORD};
+use crate::options::Database;
 use crate::person::Person;
 use crate::storage::Storage;
 use crate::target::{StolenKey, Tally, Target};
@@ -29,15 +30,21 @@ const KEY_LIMIT: usize = 100;
 /// Plays the attack for this long and says what came of it.
 pub(crate) async fn play(
     attack: Attack,
-    storage: Storage,
-    (installation, prepared): (&Installation, &Prepared),
+    database: Database,
+    installation: &Installation,
     time: Duration,
 ) -> Figures {
+    let storage = match database {
+        Database::Postgres => Storage::postgres().await,
+        Database::Sqlite => Storage::embedded(),
+    };
+    let prepared = installation.prepare(Way::keys_in(time), attack.needs_dead_keys());
     prepared.import_into(&storage).await;
     // The keys that wait to be revoked are the holder's too, and must not keep the attacker from making others.
     let key_limit = (KEY_LIMIT + prepared.graces.len()).to_string();
-    let keyward = Arc::new(Keyward::serve(storage, &["--key-limit", &key_limit]).await);
-    let crowd = Arc::new(crowd(&keyward, installation, prepared));
+    let options = [&["--key-limit", &key_limit], attack.server_options()].concat();
+    let keyward = Arc::new(Keyward::serve(storage, &options).await);
+    let crowd = Arc::new(crowd(&keyward, installation, &prepared));
     for person in [&crowd.bob, &crowd.bob_elsewhere, &crowd.grace, &crowd.ada] {
         person.sign_in().await.expect("a sign-in before the attack");
     }

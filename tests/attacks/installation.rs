@@ -80,7 +80,7 @@ impl Installation {
     }
 
     /// Writes the installation for import, with so many more keys for each to revoke, and the dead ones if wanted.
-    pub(crate) fn prepare(&self, name: &str, to_revoke: usize, with_dead: bool) -> Prepared {
+    pub(crate) fn prepare(&self, to_revoke: usize, with_dead: bool) -> Prepared {
         let mut copies = Copies::default();
         let graces = copies.valid(self.row_of(&self.graces.id), to_revoke);
         let bobs = copies.valid(self.row_of(&self.bobs.id), to_revoke);
@@ -96,7 +96,7 @@ impl Installation {
                 dead.push(copies.child(link, &self.stolen.id));
             }
         }
-        let export = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("attacked-{name}.jsonl"));
+        let export = Path::new(env!("CARGO_TARGET_TMPDIR")).join("attacked.jsonl");
         self.write(&export, &copies.rows);
         Prepared {
             export,

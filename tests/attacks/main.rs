@@ -34,14 +34,16 @@ mod way;
 mod wire;
 
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use installation::Installation;
-use options::{Database, Options, USAGE};
-use storage::Storage;
-use way::Way;
+use options::{Options, USAGE};
+
+/// Of few answers the 99th percentile is the slowest, which the machine may have held up: who was late is measured for as
+/// long as each revokes a hundred times.
+const LONGER: Duration = Duration::from_secs(60);
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -55,18 +57,16 @@ async fn main() -> ExitCode {
     raise_open_files();
     let begin = Instant::now();
     let installation = Installation::make().await;
-    let to_revoke = Way::keys_in(options.time);
     let mut failed = Vec::new();
     for attack in &options.attacks {
-        let prepared = installation.prepare(attack.name(), to_revoke, attack.needs_dead_keys());
         for database in &options.databases {
-            let storage = match database {
-                Database::Postgres => Storage::postgres().await,
-                Database::Sqlite => Storage::embedded(),
-            };
             let title = format!("{} on {}", attack.name(), database.name());
-            let figures = drill::play(*attack, storage, (&installation, &prepared), options.time).await;
+            let mut figures = drill::play(*attack, *database, &installation, options.time).await;
             println!("{title}\n{figures}");
+            if figures.late() && options.time < LONGER {
+                figures = drill::play(*attack, *database, &installation, LONGER).await;
+                println!("{title}, for {} s\n{figures}", LONGER.as_secs());
+            }
             if !figures.hold() {
                 failed.push(title);
             }
