@@ -180,7 +180,7 @@ impl ThrottleBucket {
     }
 
     /// The bucket of the usernames that were tried with an invitation and are taken. An honest newcomer meets few; whoever
-    /// wants to know who is here learns 10 names at once and 23 in the invitation's 14 days.
+    /// wants to know who is here learns 10 names at once and 16 in the invitation's 7 days.
     #[must_use]
     pub fn invitation(invitation: InvitationId) -> Self {
         Self::of("invitation", invitation.as_uuid().as_bytes(), PER_INVITATION)
