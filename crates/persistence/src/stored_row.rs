@@ -6,13 +6,13 @@ use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
 /// Names one row.
-pub(crate) struct StoredRow {
+pub(crate) struct StoredRow<I = Uuid> {
     table: &'static str,
-    id: Uuid,
+    id: I,
 }
 
-impl StoredRow {
-    pub(crate) const fn new(table: &'static str, id: Uuid) -> Self {
+impl<I: Display> StoredRow<I> {
+    pub(crate) const fn new(table: &'static str, id: I) -> Self {
         Self { table, id }
     }
 

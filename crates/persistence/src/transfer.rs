@@ -79,7 +79,7 @@ pub async fn export(from: &dyn Transfer, output: impl Write + Send + 'static) ->
 }
 
 /// Reads an export into an empty database: all of it or nothing. Says how many rows there were. A password hash is taken
-/// only if checking a password against it is affordable.
+/// only if checking a password against it is affordable, and a row only if the domain could read it back.
 ///
 /// # Errors
 /// See [`ImportError`].

@@ -5,7 +5,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Datelike, SecondsFormat, Utc};
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
@@ -24,11 +24,23 @@ use crate::sqlite::{StoredId, moment};
 #[diesel(sql_type = Binary)]
 pub(crate) struct Id(Uuid);
 
+impl Id {
+    pub(super) const fn uuid(self) -> Uuid {
+        self.0
+    }
+}
+
 /// A moment. In the export: RFC 3339 in UTC, with no more digits than it takes.
 #[derive(Debug, Clone, Copy, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Timestamptz)]
 #[diesel(sql_type = BigInt)]
 pub(crate) struct Moment(DateTime<Utc>);
+
+impl Moment {
+    pub(super) fn year(self) -> i32 {
+        self.0.year()
+    }
+}
 
 /// Bytes, such as a digest. In the export: two hexadecimal digits for each, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, AsExpression, FromSqlRow)]
@@ -60,6 +72,12 @@ pub(crate) struct Flag(bool);
 #[diesel(sql_type = BigInt)]
 #[serde(transparent)]
 pub(crate) struct Number(i32);
+
+impl Number {
+    pub(super) const fn is_negative(self) -> bool {
+        self.0.is_negative()
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 enum Inexact {

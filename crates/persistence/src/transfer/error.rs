@@ -77,6 +77,17 @@ pub enum InvalidExport {
         /// Whose hash it is.
         user: String,
     },
+    /// Keyward could not read the row back.
+    #[error(
+        "line {line} cannot be read as Keyward reads its database ({problem}): correct that row in the database that the \
+         export came from, and export again"
+    )]
+    UnreadableRow {
+        /// The line, counted from 1.
+        line: u64,
+        /// Which row and column it is, and what is wrong with it, without the value.
+        problem: StorageError,
+    },
     /// No export has such a line.
     #[error("line {line} is longer than any line of an export")]
     LongLine {

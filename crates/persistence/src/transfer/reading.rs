@@ -91,15 +91,15 @@ impl<R: Read> Reading<R> {
     }
 
     fn check(&self, row: &Row) -> Result<(), InvalidExport> {
-        match row {
-            Row::users(user) if !(self.is_affordable)(user.password_hash()) => {
-                Err(InvalidExport::ExcessiveHash {
-                    line: self.number,
-                    user: user.id(),
-                })
-            }
-            _ => Ok(()),
+        let line = self.number;
+        if let Row::users(user) = row
+            && !(self.is_affordable)(user.password_hash())
+        {
+            let user = user.id();
+            return Err(InvalidExport::ExcessiveHash { line, user });
         }
+        row.check()
+            .map_err(|problem| InvalidExport::UnreadableRow { line, problem })
     }
 
     fn end(&mut self) -> Result<Arrival, InvalidExport> {

@@ -3,6 +3,8 @@
 //! Rows are read by position, so a record with a column too few or too many does not compile, and written by name.
 //! Tests compare the records with the catalogues of both databases.
 
+mod check;
+
 use diesel::prelude::{Insertable, Queryable};
 use serde::{Deserialize, Serialize};
 

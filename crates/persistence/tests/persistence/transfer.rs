@@ -6,3 +6,4 @@ mod isolation;
 mod refusals;
 mod round_trip;
 mod snapshot;
+mod unreadable_rows;

@@ -13,8 +13,11 @@ fn bytes(count: usize, byte: u8) -> String {
     format!("{byte:02x}").repeat(count)
 }
 
-/// Every kind of text that somebody may have typed.
-const WORDS: &str = r#"Ünï \"quoted\" \\ 名前 שלום 👩‍💻 é \t \u0001 \u007f’"#;
+/// Every kind of text that somebody may have typed as a name.
+const WORDS: &str = r#"Ünï \"quoted\" \\ 名前 שלום 👩‍💻 é ’"#;
+
+/// What only stands where nobody reads it as a name.
+const ANYTHING: &str = r#"ünï \"quoted\" \\ \t \u0001 \u007f’"#;
 
 /// More than the few batches that may wait between a stream and a database.
 pub(crate) const EVENTS: u32 = 2_345;
@@ -23,6 +26,8 @@ pub(crate) const EVENTS: u32 = 2_345;
 pub(crate) fn rows() -> Vec<String> {
     let words = serde_json::from_str::<String>(&format!("\"{WORDS}\"")).expect("a text");
     let words = serde_json::to_string(&words).expect("JSON");
+    let anything = serde_json::from_str::<String>(&format!("\"{ANYTHING}\"")).expect("a text");
+    let anything = serde_json::to_string(&anything).expect("JSON");
     let (organization, ada, bob) = (id(1), id(2), id(3));
     let (adas, bobs, ended) = (id(4), id(5), id(6));
     let (first, child) = (id(7), id(8));
@@ -31,10 +36,10 @@ pub(crate) fn rows() -> Vec<String> {
             r#"{{"organizations":{{"id":"{organization}","slug":"acme","name":{words},"created_at":"2026-01-01T00:00:00Z","new_keys_manage_keys":false}}}}"#
         ),
         format!(
-            r#"{{"users":{{"id":"{ada}","username":"ada","display_name":{words},"password_hash":"$argon2id$v=19$m=1,t=1,p=1$c2FsdA$aGFzaA","created_at":"2026-01-01T00:00:00.001Z","search_text":{words}}}}}"#
+            r#"{{"users":{{"id":"{ada}","username":"ada","display_name":{words},"password_hash":"$argon2id$v=19$m=1,t=1,p=1$c2FsdA$aGFzaA","created_at":"2026-01-01T00:00:00.001Z","search_text":{anything}}}}}"#
         ),
         format!(
-            r#"{{"users":{{"id":"{bob}","username":"bob","display_name":"","password_hash":"$","created_at":"1969-12-31T23:59:59.999Z","search_text":null}}}}"#
+            r#"{{"users":{{"id":"{bob}","username":"bob","display_name":"Bob","password_hash":"$","created_at":"1969-12-31T23:59:59.999Z","search_text":null}}}}"#
         ),
         format!(
             r#"{{"memberships":{{"id":"{adas}","organization_id":"{organization}","user_id":"{ada}","role":"owner","joined_at":"2026-01-01T00:00:00.120Z","ended_at":null,"changes_empty_at":"2026-01-01T00:02:00.123Z"}}}}"#
@@ -57,7 +62,7 @@ pub(crate) fn rows() -> Vec<String> {
             bytes(32, 0x04),
         ),
         format!(
-            r#"{{"projects":{{"id":"{}","organization_id":"{organization}","name":{words},"search_text":{words},"created_at":"2026-01-01T00:00:00Z","archived_at":"2026-01-02T00:00:00Z"}}}}"#,
+            r#"{{"projects":{{"id":"{}","organization_id":"{organization}","name":{words},"search_text":{anything},"created_at":"2026-01-01T00:00:00Z","archived_at":"2026-01-02T00:00:00Z"}}}}"#,
             id(12),
         ),
         format!(
@@ -65,19 +70,19 @@ pub(crate) fn rows() -> Vec<String> {
             id(12),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"wjyrI","name":{words},"description":{words},"search_text":{words},"created_by_user_id":"{ada}","created_by_key_id":null,"creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","revoked_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_note":null,"adopted_by_key_id":null,"tree_depth":0,"skip_key_id":null,"can_manage_keys":true}}}}"#,
+            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":{words},"description":{words},"search_text":{anything},"created_by_user_id":"{ada}","created_by_key_id":null,"creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","revoked_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_note":null,"adopted_by_key_id":null,"tree_depth":0,"skip_key_id":null,"can_manage_keys":true}}}}"#,
             bytes(32, 0x00),
             bytes(16, 0xff),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"wjyrI","name":"child","description":"","search_text":"child","created_by_user_id":null,"created_by_key_id":"{first}","creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","revoked_at":"2026-01-02T00:00:00.456Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","last_used_at":null,"last_used_from":null,"revoked_note":{words},"adopted_by_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","can_manage_keys":false}}}}"#,
+            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":"child","description":"","search_text":"child","created_by_user_id":null,"created_by_key_id":"{first}","creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","revoked_at":"2026-01-02T00:00:00.456Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","last_used_at":null,"last_used_from":null,"revoked_note":{words},"adopted_by_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","can_manage_keys":false}}}}"#,
             bytes(32, 0x80),
         ),
     ];
     rows.extend((0..EVENTS).map(event));
     rows.extend([
         format!(
-            r#"{{"sessions":{{"id":"{}","user_id":"{ada}","digest":"{}","started_at":"2026-01-01T00:00:00Z","last_seen_at":"2026-01-01T00:00:00.789Z","started_from":"203.0.113.7","user_agent":{words}}}}}"#,
+            r#"{{"sessions":{{"id":"{}","user_id":"{ada}","digest":"{}","started_at":"2026-01-01T00:00:00Z","last_seen_at":"2026-01-01T00:00:00.789Z","started_from":"203.0.113.7","user_agent":{anything}}}}}"#,
             id(9),
             bytes(32, 0x01),
         ),
