@@ -57,8 +57,8 @@ pub(crate) enum Command {
     Serve(Box<ServeOptions>),
     /// Bring the database up to date
     ///
-    /// Applies the migrations that are missing, and does nothing if there are none. Every command that needs the
-    /// database does this first.
+    /// Applies the migrations that are missing, and does nothing if there are none. `serve` does so when it starts; no
+    /// other command changes the tables of an older version.
     Migrate(StorageOptions),
     /// Write everything that the installation keeps to standard output
     ///
