@@ -27,8 +27,8 @@ pub enum ConnectionRefused {
     Tls(String),
     /// Settings and prepared statements of a session would get lost.
     #[error(
-        "the database URL leads to a pooler that gives each transaction another session: let it pool by session (pgbouncer: \
-         pool_mode = session), or connect to PostgreSQL directly"
+        "the database URL leads to a pooler that gives each transaction or statement another session: let it pool by session \
+         (pgbouncer: pool_mode = session), or connect to PostgreSQL directly"
     )]
     PooledByTransaction,
 }

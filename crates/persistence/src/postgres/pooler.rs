@@ -1,4 +1,4 @@
-//! Whether a pooler between this process and PostgreSQL gives each transaction another session.
+//! Whether a pooler between this process and PostgreSQL gives each transaction or statement another session.
 //!
 //! The limits of a session and its prepared statements would be lost, or be those of another process. Some poolers refuse
 //! prepared statements in that mode, others keep track of them and lose only the settings, silently; so it is found out
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::try_join;
 use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Connection, Error, NoTls, SimpleQueryMessage, Socket};
 
 use super::addresses;
@@ -18,26 +19,32 @@ const SESSION: &str = "SELECT pg_backend_pid()";
 impl Server {
     /// Sees it with two clients. Where the time or the connections do not suffice for that, it says no.
     pub(super) async fn is_pooled_by_transaction(&self, within: Duration) -> bool {
-        let asked = timeout(within, self.sessions_of_two()).await;
-        matches!(asked, Ok(Ok(Some(sessions))) if sessions.are_shared())
+        matches!(timeout(within, self.shares_sessions()).await, Ok(Ok(true)))
     }
 
-    async fn sessions_of_two(&self) -> Result<Option<Sessions>, Error> {
+    async fn shares_sessions(&self) -> Result<bool, Error> {
         let (first, second) = try_join(self.client(), self.client()).await?;
         let (Some(of_first), Some(of_second)) = (session(&first).await?, session(&second).await?) else {
-            return Ok(None);
+            return Ok(false);
         };
         // While the second holds a transaction, the first cannot be given what that runs in.
-        second.simple_query("BEGIN").await?;
+        match second.simple_query("BEGIN").await {
+            Ok(_) => {}
+            // From PostgreSQL itself this answer to BEGIN never comes; where the pooler pools by statement, it does.
+            Err(error) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => return Ok(true),
+            Err(error) => return Err(error),
+        }
         let in_transaction = session(&second).await?;
         let of_first_later = session(&first).await?;
         second.simple_query("ROLLBACK").await?;
-        Ok(in_transaction
-            .zip(of_first_later)
-            .map(|(in_transaction, later)| Sessions {
-                of_first: [of_first, later],
-                of_second: [of_second, in_transaction],
-            }))
+        let (Some(in_transaction), Some(of_first_later)) = (in_transaction, of_first_later) else {
+            return Ok(false);
+        };
+        let sessions = Sessions {
+            of_first: [of_first, of_first_later],
+            of_second: [of_second, in_transaction],
+        };
+        Ok(sessions.are_shared())
     }
 
     async fn client(&self) -> Result<Client, Error> {
