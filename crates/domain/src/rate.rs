@@ -32,6 +32,12 @@ impl Rate {
         Self::new(burst, TimeDelta::milliseconds(milliseconds))
     }
 
+    /// How many at once.
+    #[must_use]
+    pub const fn burst(self) -> i32 {
+        self.burst
+    }
+
     /// How long it takes until one is given back.
     #[must_use]
     pub const fn interval(self) -> TimeDelta {

@@ -8,7 +8,7 @@ mod newcomer;
 pub mod own_account;
 pub mod password;
 pub mod ports;
-mod refusals;
+pub mod refusals;
 pub mod remembered_browser;
 pub mod session;
 pub mod setup;

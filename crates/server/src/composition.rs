@@ -19,6 +19,7 @@ use keyward_domain::retention::{Retention, RetentionPeriods};
 use keyward_domain::sign_in::joining::JoiningPorts;
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::PasswordHasher;
+use keyward_domain::sign_in::refusals::RefusalWriter;
 use keyward_domain::sign_in::signing_in::SignInPorts;
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use keyward_front_door::RequestIds;
@@ -28,6 +29,7 @@ use crate::clock::SystemClock;
 use crate::last_use_writer::LastUseWriter;
 use crate::password_hasher::Argon2idHasher;
 use crate::random::OsRandom;
+use crate::refusal_log::{RefusalLog, RefusalQueue};
 use crate::refused_use_writer::RefusedUseWriter;
 use crate::store::Store;
 
@@ -77,6 +79,7 @@ pub(crate) struct Composition {
     store: Arc<dyn Store>,
     recent_uses: Arc<RecentUses>,
     refused_uses: Arc<RefusedUses>,
+    refusals: Arc<RefusalQueue>,
 }
 
 impl Composition {
@@ -93,6 +96,7 @@ impl Composition {
         Self {
             recent_uses: Arc::new(RecentUses::new(RECENTLY_USED_KEYS)),
             refused_uses: Arc::new(RefusedUses::new(REFUSED_KEYS)),
+            refusals: Arc::default(),
             sources,
             hasher,
             store,
@@ -181,6 +185,12 @@ impl Composition {
         RefusedUseWriter::new(Arc::clone(&self.refused_uses), self.refused_use_reports())
     }
 
+    /// What tells of refused sign-ins.
+    pub(crate) fn refusal_log(&self) -> RefusalLog {
+        let writer = RefusalWriter::new(self.store.clone(), self.store.clone());
+        RefusalLog::new(Arc::clone(&self.refusals), writer)
+    }
+
     /// What removes what is kept no longer.
     pub(crate) fn retention(&self, periods: RetentionPeriods) -> Retention {
         let (clock, ids) = self.clock_and_ids();
@@ -208,8 +218,7 @@ impl Composition {
             installation: self.store.clone(),
             throttle: self.store.clone(),
             audit_log: self.store.clone(),
-            limited_audit_log: self.store.clone(),
-            memberships: self.store.clone(),
+            refusals: self.refusals.clone(),
             hasher: Arc::clone(&self.hasher),
         };
         OwnAccount::new(ports, clock, random, ids)
@@ -262,7 +271,7 @@ impl Composition {
             sessions: self.store.clone(),
             installation: self.store.clone(),
             throttle: self.store.clone(),
-            audit_log: self.store.clone(),
+            refusals: self.refusals.clone(),
             memberships: self.store.clone(),
             hasher: Arc::clone(&self.hasher),
         };

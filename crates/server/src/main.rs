@@ -10,7 +10,7 @@
 //! | what is wired to what | [`composition`], [`store`], [`routes`], [`wanted_format`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
-//! | what goes on beside the requests | [`last_use_writer`], [`retention_job`], [`removal`], [`schema_watch`] |
+//! | what goes on beside the requests | [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`retention_job`], [`removal`], [`schema_watch`] |
 //! | made-up data for a look around | [`demo`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`], [`exposure`] |
 
@@ -32,6 +32,7 @@ mod password_hasher;
 mod program;
 mod public_url;
 mod random;
+mod refusal_log;
 mod refused_use_writer;
 mod removal;
 mod retention_job;

@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::id::IdGenerator;
 use crate::ports::StorageError;
 use crate::sign_in::ports::LimitedAuditLog;
-use crate::sign_in::throttle::{FewEvents, ThrottleBucket};
+use crate::sign_in::throttle::EventLimit;
 
 /// Reports refused uses in the audit logs of the keys' organizations, beside the requests.
 #[derive(Clone)]
@@ -73,18 +73,23 @@ impl RefusedUseReports {
 
     /// In one transaction with the counts that bound it, so that of several servers one writes it.
     async fn report(&self, used: RefusedUse) -> Result<bool, StorageError> {
-        let of_key = ThrottleBucket::events(FewEvents::RefusedUsesOf(used.key));
-        let of_organization = ThrottleBucket::events(FewEvents::RefusedUsesIn(used.organization));
+        let limits = EventLimit::RefusedUses {
+            of: used.key,
+            within: used.organization,
+        };
+        let limits = limits.buckets();
+        let of_key = limits[0];
         let event = AuditEvent {
             object: Some(Subject::Membership(used.consumer)),
             ..self
                 .act(used)
                 .refusal(Action::UseApiKey, Subject::ApiKey(used.key))
         };
-        let limits = vec![of_key, of_organization];
         let full = self.audit_log.record_within(limits, vec![event], used.at).await?;
         match full {
-            None => self.uses.is_reported(used.key, used.at + FewEvents::ONCE_AN_HOUR),
+            None => self
+                .uses
+                .is_reported(used.key, used.at + EventLimit::ONCE_AN_HOUR),
             Some(full) if full.bucket == of_key => {
                 self.uses
                     .is_reported(used.key, used.at + full.throttled.retry_after);
@@ -95,14 +100,11 @@ impl RefusedUseReports {
     }
 
     async fn report_more(&self, used: RefusedUse) -> Result<bool, StorageError> {
-        let limit = ThrottleBucket::events(FewEvents::MoreRefusedUsesIn(used.organization));
+        let limits = EventLimit::MoreRefusedUses(used.organization).buckets();
         let subject = Subject::Organization(used.organization);
         let event = self.act(used).refusal(Action::UseApiKey, subject);
-        let full = self
-            .audit_log
-            .record_within(vec![limit], vec![event], used.at)
-            .await?;
-        let rest = full.map_or(FewEvents::ONCE_AN_HOUR, |full| full.throttled.retry_after);
+        let full = self.audit_log.record_within(limits, vec![event], used.at).await?;
+        let rest = full.map_or(EventLimit::ONCE_AN_HOUR, |full| full.throttled.retry_after);
         self.uses.has_reported_more(used.organization, used.at + rest);
         Ok(full.is_none())
     }

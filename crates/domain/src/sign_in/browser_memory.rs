@@ -10,8 +10,10 @@ use crate::random::Random;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::InstallationStore;
-use crate::sign_in::refusals::NOBODY;
 use crate::sign_in::remembered_browser::{BrowserKey, BrowserToken, RememberedBrowser};
+
+/// The identifier that no user has.
+const NOBODY: UserId = UserId::from_uuid(uuid::Uuid::nil());
 
 /// Makes the cookies of remembered browsers, and reads them.
 #[derive(Clone)]

@@ -4,21 +4,20 @@ use std::sync::Arc;
 
 use crate::audit::{Act, Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use crate::clock::Clock;
-use crate::id::{IdGenerator, SessionId};
+use crate::id::{IdGenerator, SessionId, UserId};
 use crate::page::{PageRequest, PageSize};
-use crate::ports::{AuditFilter, AuditLog, Memberships, StorageError};
+use crate::ports::{AuditFilter, AuditLog, StorageError};
 use crate::random::Random;
 use crate::rate::Throttled;
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{
-    AccountStore, ChangePasswordError, InstallationStore, LimitedAuditLog, PasswordChange, SessionStore,
-    SignInThrottle,
+    AccountStore, ChangePasswordError, InstallationStore, PasswordChange, SessionStore, SignInThrottle,
 };
-use crate::sign_in::refusals::Refusals;
+use crate::sign_in::refusals::{Refusal, RefusalNotes};
 use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::session::{Session, SignedIn};
-use crate::sign_in::throttle::ThrottleBucket;
+use crate::sign_in::throttle::{EventLimit, ThrottleBucket};
 
 /// As many refused attempts as a person looks through.
 const REFUSED_ATTEMPTS_SHOWN: usize = 10;
@@ -45,10 +44,8 @@ pub struct OwnAccountPorts {
     pub throttle: Arc<dyn SignInThrottle>,
     /// Where refused attempts are read.
     pub audit_log: Arc<dyn AuditLog>,
-    /// Where wrong passwords are written.
-    pub limited_audit_log: Arc<dyn LimitedAuditLog>,
-    /// In which organizations' logs, too.
-    pub memberships: Arc<dyn Memberships>,
+    /// Where refusals are left, to be told.
+    pub refusals: Arc<dyn RefusalNotes>,
     /// Hashes passwords.
     pub hasher: Arc<dyn PasswordHasher>,
 }
@@ -190,7 +187,8 @@ impl OwnAccount {
         let act = self.act(signed_in, source);
         let bucket = ThrottleBucket::password_change(user);
         if let Some(full) = self.ports.throttle.take(vec![bucket], act.at).await? {
-            self.refusals().too_many(&act, Some(user)).await?;
+            let limit = EventLimit::UncheckedCurrentPasswords(user);
+            self.note_refusal(act, Action::LimitAttempts, user, limit);
             return Err(full.throttled.into());
         }
         let account = self.ports.accounts.find(&signed_in.user.username).await?;
@@ -205,10 +203,8 @@ impl OwnAccount {
             self.ports.throttle.give_back(vec![bucket]).await?;
         }
         if !verified? {
-            let refused = self.refusals();
-            refused
-                .wrong_password(&act, Action::ChangePassword, Some(user))
-                .await?;
+            let limit = EventLimit::WrongCurrentPasswords(user);
+            self.note_refusal(act, Action::ChangePassword, user, limit);
             return Err(ChangeOwnPasswordError::WrongPassword);
         }
         let password_hash = hasher.hash(&passwords.new).await?;
@@ -226,11 +222,9 @@ impl OwnAccount {
         }
     }
 
-    fn refusals(&self) -> Refusals {
-        Refusals {
-            audit_log: Arc::clone(&self.ports.limited_audit_log),
-            memberships: Arc::clone(&self.ports.memberships),
-        }
+    fn note_refusal(&self, act: Act, action: Action, user: UserId, limit: EventLimit) {
+        let refusal = Refusal::new(act, action, Some(user), limit);
+        self.ports.refusals.note(refusal);
     }
 
     fn act(&self, signed_in: &SignedIn, source: RequestSource) -> Act {

@@ -15,13 +15,12 @@ use crate::sign_in::accounts::Account;
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingError, HashingQueue, Password, PasswordHasher};
 use crate::sign_in::ports::{
-    AccountStore, FullBucket, InstallationStore, LimitedAuditLog, NewSession, SessionStore, SignInThrottle,
-    StartSessionError,
+    AccountStore, FullBucket, InstallationStore, NewSession, SessionStore, SignInThrottle, StartSessionError,
 };
-use crate::sign_in::refusals::Refusals;
+use crate::sign_in::refusals::{Refusal, RefusalNotes, organizations_of};
 use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::session::{Session, SessionToken, SignedIn};
-use crate::sign_in::throttle::{CountedAccount, ThrottleBucket};
+use crate::sign_in::throttle::{CountedAccount, EventLimit, ThrottleBucket};
 use crate::user::Username;
 
 /// What somebody sends to sign in.
@@ -73,7 +72,8 @@ pub struct SignIn {
     sessions: Arc<dyn SessionStore>,
     browsers: BrowserMemory,
     throttle: Arc<dyn SignInThrottle>,
-    refusals: Refusals,
+    refusals: Arc<dyn RefusalNotes>,
+    memberships: Arc<dyn Memberships>,
     hasher: Arc<dyn PasswordHasher>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
@@ -90,8 +90,8 @@ pub struct SignInPorts {
     pub installation: Arc<dyn InstallationStore>,
     /// Where attempts are counted, by account and address.
     pub throttle: Arc<dyn SignInThrottle>,
-    /// Where refusals are written.
-    pub audit_log: Arc<dyn LimitedAuditLog>,
+    /// Where refusals are left, to be told.
+    pub refusals: Arc<dyn RefusalNotes>,
     /// In which organizations' logs people's sign-ins are told.
     pub memberships: Arc<dyn Memberships>,
     /// Checks passwords, a bounded number at a time.
@@ -119,7 +119,7 @@ impl SignIn {
             sessions,
             installation,
             throttle,
-            audit_log,
+            refusals,
             memberships,
             hasher,
         } = ports;
@@ -128,10 +128,8 @@ impl SignIn {
             sessions,
             browsers: BrowserMemory::new(installation, Arc::clone(&random)),
             throttle,
-            refusals: Refusals {
-                audit_log,
-                memberships,
-            },
+            refusals,
+            memberships,
             hasher,
             clock,
             random,
@@ -147,7 +145,7 @@ impl SignIn {
     ///
     /// # Errors
     /// See [`SignInError`]. An unknown username and a wrong password take the same time, are counted alike and answer
-    /// alike; only the audit log tells which account was tried, if there is one.
+    /// alike; only the audit log tells which account was tried, if there is one, and the answer does not wait for it.
     pub async fn sign_in(&self, attempt: SignInAttempt<'_>) -> Result<NewCookies, SignInError> {
         let now = self.clock.now();
         let typed = attempt.username.trim().to_ascii_lowercase();
@@ -173,7 +171,9 @@ impl SignIn {
             // counted: however often it is repeated, it is soon refused before the password is checked.
             let bucket = ThrottleBucket::sign_ins_of(account.user.id);
             if let Some(full) = self.throttle.take(vec![bucket], now).await? {
-                self.refusals.too_many(&refusal, user).await?;
+                let limit = EventLimit::UncheckedAttempts(account.user.id);
+                self.refusals
+                    .note(Refusal::new(refusal, Action::LimitAttempts, user, limit));
                 return Err(full.throttled.into());
             }
             self.throttle.give_back(counted.buckets).await?;
@@ -184,9 +184,9 @@ impl SignIn {
             }
         }
         // What was typed is not written down: people type passwords into the wrong field.
+        let limit = user.map_or(EventLimit::Nobody, EventLimit::WrongPasswords);
         self.refusals
-            .wrong_password(&refusal, Action::SignIn, user)
-            .await?;
+            .note(Refusal::new(refusal, Action::SignIn, user, limit));
         Err(SignInError::WrongCredentials)
     }
 
@@ -225,12 +225,15 @@ impl SignIn {
         };
         let act = self.act(Actor::Anonymous, now, attempt.source.clone());
         let of_address = address.map(ThrottleBucket::of_address).unwrap_or_default();
-        if of_address.contains(&bucket) {
-            self.refusals.too_many_from(&act, bucket).await?;
+        let (user, limit) = if of_address.contains(&bucket) {
+            (None, EventLimit::UncheckedFrom(bucket))
         } else {
             let user = account.map(|account| account.user.id);
-            self.refusals.too_many(&act, user).await?;
-        }
+            let limit = user.map_or(EventLimit::Nobody, EventLimit::UncheckedAttempts);
+            (user, limit)
+        };
+        self.refusals
+            .note(Refusal::new(act, Action::LimitAttempts, user, limit));
         Err(throttled.into())
     }
 
@@ -258,7 +261,7 @@ impl SignIn {
             user_agent,
         };
         let act = self.act(Actor::User(user_id), now, source);
-        let organizations = self.refusals.organizations_of(user_id).await?;
+        let organizations = organizations_of(&*self.memberships, user_id).await?;
         let subject = Subject::Session(session.id);
         let logs = act.in_logs_of(organizations);
         let events = logs

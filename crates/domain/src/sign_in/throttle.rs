@@ -54,30 +54,71 @@ const PER_INVITATION: Rate = Rate::new(10, TimeDelta::days(1));
 
 /// Of events that strangers can bring about, so many are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FewEvents {
+pub enum EventLimit {
     /// Wrong passwords of a user.
-    RefusalsOf(UserId),
+    WrongPasswords(UserId),
     /// Attempts at the password of a user that were not checked.
-    LimitsOf(UserId),
+    UncheckedAttempts(UserId),
+    /// Wrong current passwords of a user who wants another. Only who is signed in as them brings these about, and strangers
+    /// hide none of them.
+    WrongCurrentPasswords(UserId),
+    /// Attempts at the current password of a user who wants another that were not checked.
+    UncheckedCurrentPasswords(UserId),
     /// Attempts that were not checked because this bucket, of an address, was full.
-    LimitsBy(ThrottleBucket),
-    /// All that is about no user.
-    OfNobody,
+    UncheckedFrom(ThrottleBucket),
+    /// Usernames that nobody has.
+    Nobody,
     /// Uses of a key that no longer works.
-    RefusedUsesOf(ApiKeyId),
-    /// Uses of all such keys of an organization.
-    RefusedUsesIn(OrganizationId),
-    /// That there were more of these.
-    MoreRefusedUsesIn(OrganizationId),
+    RefusedUses {
+        /// The key.
+        of: ApiKeyId,
+        /// Its organization.
+        within: OrganizationId,
+    },
+    /// That more keys of an organization that no longer work were used than are told.
+    MoreRefusedUses(OrganizationId),
 }
 
-impl FewEvents {
+impl EventLimit {
     /// How long it takes until the next is written of those that are written once an hour.
     pub const ONCE_AN_HOUR: TimeDelta = TimeDelta::hours(1);
+
+    /// From which buckets such an event is taken: the narrowest first.
+    #[must_use]
+    pub fn buckets(self) -> Vec<ThrottleBucket> {
+        let of = ThrottleBucket::of;
+        match self {
+            Self::WrongPasswords(user) => vec![of("refusals", user.as_uuid().as_bytes(), REFUSALS)],
+            Self::UncheckedAttempts(user) => vec![of("limits", user.as_uuid().as_bytes(), ONE_AN_HOUR)],
+            Self::WrongCurrentPasswords(user) => {
+                vec![of("current refusals", user.as_uuid().as_bytes(), REFUSALS)]
+            }
+            Self::UncheckedCurrentPasswords(user) => {
+                vec![of("current limits", user.as_uuid().as_bytes(), ONE_AN_HOUR)]
+            }
+            Self::UncheckedFrom(full) => vec![of("limits by", &full.key, ONE_AN_HOUR), Self::of_nobody()],
+            Self::Nobody => vec![Self::of_nobody()],
+            Self::RefusedUses { of: key, within } => vec![
+                of("refused uses of", key.as_uuid().as_bytes(), ONE_AN_HOUR),
+                of("refused uses in", within.as_uuid().as_bytes(), REFUSED_USES),
+            ],
+            Self::MoreRefusedUses(within) => {
+                vec![of(
+                    "more refused uses in",
+                    within.as_uuid().as_bytes(),
+                    ONE_AN_HOUR,
+                )]
+            }
+        }
+    }
+
+    fn of_nobody() -> ThrottleBucket {
+        ThrottleBucket::of("refusals of nobody", &[], OF_NOBODY)
+    }
 }
 
 const REFUSALS: Rate = Rate::new(20, TimeDelta::hours(1));
-const ONE_AN_HOUR: Rate = Rate::new(1, FewEvents::ONCE_AN_HOUR);
+const ONE_AN_HOUR: Rate = Rate::new(1, EventLimit::ONCE_AN_HOUR);
 /// A program may hold many keys, and whoever took it uses each of them.
 const REFUSED_USES: Rate = Rate::new(100, TimeDelta::seconds(36));
 const OF_NOBODY: Rate = Rate::new(60, TimeDelta::minutes(10));
@@ -186,28 +227,6 @@ impl ThrottleBucket {
         Self::of("invitation", invitation.as_uuid().as_bytes(), PER_INVITATION)
     }
 
-    /// The bucket that bounds how often something that strangers can bring about is told in the audit log.
-    #[must_use]
-    pub fn events(events: FewEvents) -> Self {
-        match events {
-            FewEvents::RefusalsOf(user) => Self::of("refusals", user.as_uuid().as_bytes(), REFUSALS),
-            FewEvents::LimitsOf(user) => Self::of("limits", user.as_uuid().as_bytes(), ONE_AN_HOUR),
-            FewEvents::LimitsBy(bucket) => Self::of("limits by", &bucket.key, ONE_AN_HOUR),
-            FewEvents::OfNobody => Self::of("refusals of nobody", &[], OF_NOBODY),
-            FewEvents::RefusedUsesOf(key) => {
-                Self::of("refused uses of", key.as_uuid().as_bytes(), ONE_AN_HOUR)
-            }
-            FewEvents::RefusedUsesIn(organization) => {
-                Self::of("refused uses in", organization.as_uuid().as_bytes(), REFUSED_USES)
-            }
-            FewEvents::MoreRefusedUsesIn(organization) => Self::of(
-                "more refused uses in",
-                organization.as_uuid().as_bytes(),
-                ONE_AN_HOUR,
-            ),
-        }
-    }
-
     fn of(kind: &str, value: &[u8], rate: Rate) -> Self {
         Self {
             key: digest(kind, value),
@@ -219,6 +238,12 @@ impl ThrottleBucket {
     #[must_use]
     pub const fn queue(&self) -> HashingQueue {
         HashingQueue::of(self.key)
+    }
+
+    /// How many it lets through at once.
+    #[must_use]
+    pub const fn burst(&self) -> i32 {
+        self.rate.burst()
     }
 
     /// The bucket's key in storage.

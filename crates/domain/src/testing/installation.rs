@@ -126,7 +126,7 @@ impl TestInstallation {
             sessions: Arc::new(self.store.clone()),
             throttle: Arc::new(self.store.clone()),
             installation: Arc::new(self.store.clone()),
-            audit_log: Arc::new(self.store.clone()),
+            refusals: Arc::new(self.store.clone()),
             memberships: Arc::new(self.store.clone()),
             hasher: Arc::new(PlainHasher),
         };
@@ -156,8 +156,7 @@ impl TestInstallation {
             installation: Arc::clone(&store) as _,
             throttle: Arc::clone(&store) as _,
             audit_log: Arc::clone(&store) as _,
-            limited_audit_log: Arc::clone(&store) as _,
-            memberships: store,
+            refusals: store,
             hasher: Arc::new(PlainHasher),
         };
         OwnAccount::new(ports, self.clock(), self.random(), Arc::clone(&self.builder.ids))

@@ -1,13 +1,15 @@
 //! What limits attempts of whoever has, or once had, the password.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use chrono::TimeDelta;
-use keyward_domain::audit::RequestSource;
+use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, NewPassword};
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
+use keyward_domain::sign_in::refusals::{Refusal, RefusalNotes, RefusalWriter};
 use keyward_domain::sign_in::remembered_browser::BrowserToken;
+use keyward_domain::sign_in::session::SignedIn;
 use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError, SignInPorts};
 use keyward_domain::testing::TestInstallation;
 
@@ -196,4 +198,99 @@ async fn changes_of_a_password_have_a_bound() {
         matches!(refused, Err(ChangeOwnPasswordError::Throttled(_))),
         "{refused:?}"
     );
+}
+
+/// Keeps refusals to itself.
+#[derive(Default)]
+struct Unwritten(Mutex<Vec<Refusal>>);
+
+impl RefusalNotes for Unwritten {
+    fn note(&self, refusal: Refusal) {
+        self.0.lock().expect("no panic").push(refusal);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_waits_for_no_record_of_its_refusal() {
+    for (username, logs) in [("ada", 2), ("nobody", 1)] {
+        let (installation, _) = installation_with_ada();
+        let refusals = Arc::new(Unwritten::default());
+        let ports = SignInPorts {
+            refusals: Arc::clone(&refusals) as _,
+            ..ports(&installation)
+        };
+        let sign_in = with_ports(&installation.builder, ports);
+        for _ in 0..20 {
+            let answer = sign_in.sign_in(attempt(username, "a guess")).await;
+            answer.expect_err("a guess");
+        }
+        assert!(installation.store.events().is_empty());
+
+        let refusals = std::mem::take(&mut *refusals.0.lock().expect("no panic"));
+        assert_eq!(refusals.len(), 20);
+        let store = Arc::new(installation.store.clone());
+        let writer = RefusalWriter::new(store.clone(), store);
+        let first = refusals.into_iter().next().expect("a refusal");
+        writer.write(first).await.expect("written");
+        assert_eq!(installation.store.events().len(), logs);
+    }
+}
+
+async fn guess_as_strangers(installation: &TestInstallation) {
+    for stranger in 0..100 {
+        let guess = SignInAttempt {
+            source: RequestSource {
+                address: Some([203, 0, 113, stranger % 5].into()),
+                ..RequestSource::default()
+            },
+            ..attempt("ada", "a guess")
+        };
+        let refused = installation.sign_in().sign_in(guess).await;
+        refused.expect_err("a guess");
+    }
+}
+
+async fn guess_at_current_password(installation: &TestInstallation, signed_in: &SignedIn) {
+    for _ in 0..11 {
+        let passwords = NewPassword {
+            current: Password::attempt("a guess"),
+            new: Password::attempt(NEW),
+            browser: None,
+        };
+        let refused = installation
+            .own_account()
+            .change_password(signed_in, passwords, RequestSource::default())
+            .await;
+        refused.expect_err("a guess");
+    }
+}
+
+#[tokio::test]
+async fn strangers_and_who_is_signed_in_hide_none_of_each_others_guesses() {
+    for are_strangers_first in [true, false] {
+        let (installation, _) = installation_with_ada();
+        let here = sign_in(&installation, attempt("ada", TestInstallation::PASSWORD)).await;
+        let signed_in = installation.sign_in().signed_in(&here.session).await;
+        let signed_in = signed_in.expect("the store answers").expect("signed in");
+        if are_strangers_first {
+            guess_as_strangers(&installation).await;
+            guess_at_current_password(&installation, &signed_in).await;
+        } else {
+            guess_at_current_password(&installation, &signed_in).await;
+            guess_as_strangers(&installation).await;
+        }
+
+        let refused = installation.store.events();
+        let told = |actor, action| {
+            let same = |event: &&AuditEvent| {
+                (event.actor, event.action, event.outcome) == (actor, action, Outcome::Refused)
+            };
+            refused.iter().filter(same).count()
+        };
+        let (ada, logs) = (Actor::User(signed_in.user.id), 2);
+        assert_eq!(told(ada, Action::ChangePassword), 10 * logs);
+        assert_eq!(told(ada, Action::LimitAttempts), logs);
+        assert_eq!(told(Actor::Anonymous, Action::SignIn), 20 * logs);
+        assert_eq!(told(Actor::Anonymous, Action::LimitAttempts), logs);
+    }
 }

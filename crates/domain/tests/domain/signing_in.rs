@@ -85,7 +85,7 @@ pub(crate) fn ports(installation: &TestInstallation) -> SignInPorts {
         sessions: store.clone(),
         installation: store.clone(),
         throttle: store.clone(),
-        audit_log: store.clone(),
+        refusals: store.clone(),
         memberships: store,
         hasher: Arc::new(PlainHasher),
     }

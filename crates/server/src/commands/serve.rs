@@ -28,6 +28,7 @@ use crate::outage::Outages;
 use crate::output;
 use crate::program;
 use crate::public_url;
+use crate::refusal_log::RefusalLog;
 use crate::refused_use_writer::RefusedUseWriter;
 use crate::retention_job::RetentionJob;
 use crate::routes::{HEALTH_PATHS, Routes, refusal_response};
@@ -63,6 +64,7 @@ struct Server {
     public_url: PublicUrl,
     last_use_writer: LastUseWriter,
     refused_use_writer: RefusedUseWriter,
+    refusal_log: RefusalLog,
     retention_job: Option<RetentionJob>,
     schema_probe: Arc<dyn SchemaProbe>,
     trial_changes: TrialChanges,
@@ -154,6 +156,7 @@ impl Server {
             public_url,
             last_use_writer: composition.last_use_writer(),
             refused_use_writer: composition.refused_use_writer(),
+            refusal_log: composition.refusal_log(),
             retention_job: periods.map(|periods| RetentionJob::new(composition.retention(periods))),
             schema_probe,
             trial_changes,
@@ -171,6 +174,7 @@ impl Server {
         let _schema_watch = SchemaWatch::start(self.schema_probe);
         let last_uses = self.last_use_writer.start();
         let refused_uses = self.refused_use_writer.start();
+        let refusals = self.refusal_log.start();
         let retention = self.retention_job.map(RetentionJob::start);
         let _trial_changes = self.trial_changes.start();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
@@ -179,7 +183,12 @@ impl Server {
                 retention.finish().await;
             }
         };
-        tokio::join!(last_uses.finish(), refused_uses.finish(), end_of_retention);
+        tokio::join!(
+            last_uses.finish(),
+            refused_uses.finish(),
+            refusals.finish(),
+            end_of_retention
+        );
         info!(cut_off = drained.cut_off, "ended");
     }
 }

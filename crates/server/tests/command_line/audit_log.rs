@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::browser::{cookie, create_key, send, sign_in};
@@ -48,10 +49,13 @@ async fn places(test: &str) -> [Place; 2] {
 #[tokio::test]
 async fn what_happened_in_no_organization_is_printed_the_latest_first() {
     for place in places("audit-log").await {
-        let server = place.serve(&[]);
+        let mut server = place.serve(&[]);
         let signed_in = sign_in(&server, "ada", PASSWORD);
         sign_in(&server, "ada", "a wrong password");
         send(&server, "/sign-out", cookie(&signed_in), "");
+        // What was refused is written beside the answer, and at the latest when the server ends.
+        server.signal(Signal::TERM);
+        server.ended();
         let reset = ["admin", "reset-password", "--username=ada", "--generate-password"];
         place.keyward(&reset).run().success();
 

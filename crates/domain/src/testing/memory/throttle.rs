@@ -1,10 +1,14 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use futures_util::FutureExt;
 
 use super::{MemoryStore, State};
 use crate::audit::AuditEvent;
 use crate::ports::StorageError;
 use crate::sign_in::ports::{FullBucket, LimitedAuditLog, SignInThrottle};
+use crate::sign_in::refusals::{Refusal, RefusalNotes, RefusalWriter};
 use crate::sign_in::throttle::ThrottleBucket;
 
 #[async_trait]
@@ -46,6 +50,15 @@ impl LimitedAuditLog for MemoryStore {
             return Err(error);
         }
         Ok(None)
+    }
+}
+
+/// At once: nothing here ever waits.
+impl RefusalNotes for MemoryStore {
+    fn note(&self, refusal: Refusal) {
+        let writer = RefusalWriter::new(Arc::new(self.clone()), Arc::new(self.clone()));
+        // What cannot be written is lost, as it may be.
+        let _ = writer.write(refusal).now_or_never();
     }
 }
 

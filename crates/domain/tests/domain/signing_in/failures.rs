@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use keyward_domain::audit::{Action, Actor, Outcome, Subject};
-use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::password::{HashingError, MockPasswordHasher, Password};
-use keyward_domain::sign_in::ports::{MockLimitedAuditLog, MockSessionStore, StartSessionError};
+use keyward_domain::sign_in::ports::{MockSessionStore, StartSessionError};
 use keyward_domain::sign_in::signing_in::{SignInError, SignInPorts};
 use keyward_domain::testing::{PlainHasher, TestInstallation};
 
@@ -70,28 +69,6 @@ async fn a_busy_hasher_is_no_refusal() {
         assert!(installation.store.events().is_empty());
         guess(&installation, 10, || attempt(username, "guess")).await;
     }
-}
-
-#[tokio::test]
-async fn a_refusal_that_cannot_be_written_is_an_error_of_the_store() {
-    let (installation, _) = installation_with_ada();
-    let mut audit_log = MockLimitedAuditLog::new();
-    audit_log
-        .expect_record_within()
-        .once()
-        .returning(|_, _, _| Err(StorageError::Unavailable("down".into())));
-    let ports = SignInPorts {
-        audit_log: Arc::new(audit_log),
-        ..ports(&installation)
-    };
-    let answer = with_ports(&installation.builder, ports)
-        .sign_in(attempt("ada", "wrong password"))
-        .await;
-
-    assert!(
-        matches!(answer, Err(SignInError::Storage(StorageError::Unavailable(_)))),
-        "{answer:?}"
-    );
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::own_account::NewPassword;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::session::SessionToken;
-use keyward_domain::sign_in::throttle::{FewEvents, ThrottleBucket};
+use keyward_domain::sign_in::throttle::{EventLimit, ThrottleBucket};
 use keyward_domain::user::{DisplayName, Username};
 
 use crate::both::first_run::{FirstRunChange, PASSWORD};
@@ -148,7 +148,14 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
 }
 
 impl Scene {
+    /// Tells of what was refused, too, as a server does beside its answer.
     pub(crate) async fn attempt(&self, change: Change) -> Attempt {
+        let outcome = self.act(change).await;
+        self.use_cases.write_refusals().await?;
+        outcome
+    }
+
+    async fn act(&self, change: Change) -> Attempt {
         let (source, authority) = (RequestSource::default(), self.authority());
         let holder = self.bob.as_holder();
         let accounts = &self.use_cases.accounts;
@@ -339,9 +346,13 @@ impl Scene {
             }
             Change::UseRevokedKey => self.report_refused_use().await?,
             Change::UseMoreRevokedKeys => {
-                let full = ThrottleBucket::events(FewEvents::RefusedUsesIn(self.ada.organization.id));
-                let store = &self.database.store;
-                while store.take(vec![full], self.make.clock.now()).await?.is_none() {}
+                let limits = EventLimit::RefusedUses {
+                    of: self.key,
+                    within: self.ada.organization.id,
+                };
+                let of_organization = limits.buckets()[1];
+                let (store, now) = (&self.database.store, self.make.clock.now());
+                while store.take(vec![of_organization], now).await?.is_none() {}
                 self.report_refused_use().await?;
             }
             Change::ExportAuditLog => {

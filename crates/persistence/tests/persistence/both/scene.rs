@@ -1,7 +1,7 @@
 //! An organization in which everything can happen next that can happen in one, made by the use cases themselves.
 
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use keyward_domain::access::Authenticate;
 use keyward_domain::administration::{
@@ -16,12 +16,13 @@ use keyward_domain::invitation::Invitee;
 use keyward_domain::keys::{IssuedKey, KeyDraft, PersonalKeys};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::{Organization, OrganizationName};
-use keyward_domain::ports::{ApiKeys, DescendantKeys, KeyLimits};
+use keyward_domain::ports::{ApiKeys, DescendantKeys, KeyLimits, StorageError};
 use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::sign_in::accounts::AccountDraft;
 use keyward_domain::sign_in::joining::JoiningPorts;
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::refusals::{Refusal, RefusalNotes, RefusalWriter};
 use keyward_domain::sign_in::session::{SessionToken, SignedIn};
 use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInPorts};
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, SignIn};
@@ -41,6 +42,8 @@ pub(crate) struct UseCases {
     pub(crate) sign_in: SignIn,
     pub(crate) own_account: OwnAccount,
     pub(crate) joining: Joining,
+    refusals: Arc<NotedRefusals>,
+    refusal_writer: RefusalWriter,
     pub(crate) members: Members,
     pub(crate) invitations: Invitations,
     pub(crate) projects: Projects,
@@ -50,19 +53,39 @@ pub(crate) struct UseCases {
     pub(crate) audit_trail: AuditTrail,
 }
 
+/// Refusals that were noted.
+#[derive(Default)]
+struct NotedRefusals(Mutex<Vec<Refusal>>);
+
+impl RefusalNotes for NotedRefusals {
+    fn note(&self, refusal: Refusal) {
+        self.0.lock().expect("no panic").push(refusal);
+    }
+}
+
 impl UseCases {
+    /// Writes what was refused into the logs.
+    pub(crate) async fn write_refusals(&self) -> Result<(), StorageError> {
+        let refusals = std::mem::take(&mut *self.refusals.0.lock().expect("no panic"));
+        for refusal in refusals {
+            self.refusal_writer.write(refusal).await?;
+        }
+        Ok(())
+    }
+
     fn new(database: &Database, make: &Builder) -> Self {
         let store = || Arc::clone(&database.store);
         let clock = || Arc::clone(&make.clock) as _;
         let random = || Arc::clone(&make.random) as _;
         let ids = || Arc::clone(&make.ids);
         let hasher = || Arc::new(PlainHasher) as _;
+        let refusals = Arc::new(NotedRefusals::default());
         let sign_in = SignInPorts {
             accounts: store(),
             sessions: store(),
             installation: store(),
             throttle: store(),
-            audit_log: store(),
+            refusals: Arc::clone(&refusals) as _,
             memberships: store(),
             hasher: hasher(),
         };
@@ -72,8 +95,7 @@ impl UseCases {
             installation: store(),
             throttle: store(),
             audit_log: store(),
-            limited_audit_log: store(),
-            memberships: store(),
+            refusals: Arc::clone(&refusals) as _,
             hasher: hasher(),
         };
         let joining = JoiningPorts {
@@ -85,6 +107,8 @@ impl UseCases {
         Self {
             accounts: Accounts::new(store(), hasher(), clock(), ids()),
             sign_in: SignIn::new(sign_in, clock(), random(), ids()),
+            refusals,
+            refusal_writer: RefusalWriter::new(store(), store()),
             own_account: OwnAccount::new(own_account, clock(), random(), ids()),
             joining: Joining::new(joining, clock(), ids()),
             members: Members::new(store(), clock(), ids()),

@@ -22,9 +22,10 @@ impl Telling<'_> {
         let own_account = self.past.use_cases.own_account();
         let changed = own_account.change_password(&signed_in, mistyped, self.source(username));
         match changed.await {
-            Ok(_) | Err(ChangeOwnPasswordError::WrongPassword) => Ok(()),
-            Err(error) => Err(error.into()),
+            Ok(_) | Err(ChangeOwnPasswordError::WrongPassword) => {}
+            Err(error) => return Err(error.into()),
         }
+        Ok(self.past.use_cases.refusal_log().write().await?)
     }
 
     pub(super) async fn guess_at(&self, username: &str) -> Result<(), FillError> {
@@ -33,10 +34,11 @@ impl Telling<'_> {
             let guess = self.attempt(username, "let me in, please", "a stranger");
             match sign_in.sign_in(guess).await {
                 Err(SignInError::WrongCredentials) => {}
-                Ok(_) | Err(SignInError::Throttled(_)) => return Ok(()),
+                Ok(_) | Err(SignInError::Throttled(_)) => break,
                 Err(error) => return Err(error.into()),
             }
         }
+        Ok(self.past.use_cases.refusal_log().write().await?)
     }
 
     /// An attempt to sign in, in the browser of this name.

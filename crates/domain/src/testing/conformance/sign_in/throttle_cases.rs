@@ -10,7 +10,7 @@ use super::scene::SignInScene;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::rate::Throttled;
 use crate::sign_in::ports::FullBucket;
-use crate::sign_in::throttle::{CountedAccount, FewEvents, ThrottleBucket};
+use crate::sign_in::throttle::{CountedAccount, EventLimit, ThrottleBucket};
 
 pub async fn attempts_are_taken_as_the_rule_says(stores: Stores) {
     let scene = SignInScene::new(stores);
@@ -117,10 +117,7 @@ pub async fn concurrent_attempts_pass_no_more_often_than_one_after_the_other(sto
 
 pub async fn events_are_written_until_a_limit_is_reached(stores: Stores) {
     let scene = SignInScene::new(stores);
-    let limits = [
-        bucket(&scene),
-        ThrottleBucket::events(FewEvents::LimitsOf(scene.id())),
-    ];
+    let limits = [vec![bucket(&scene)], one_an_hour(&scene)].concat();
     for hour in 1..=2 {
         assert!(record(&scene, &limits, vec![event(&scene), event(&scene)]).await);
         let full = record_or_full(&scene, &limits, vec![event(&scene)]).await;
@@ -138,7 +135,7 @@ pub async fn events_are_written_until_a_limit_is_reached(stores: Stores) {
 
 pub async fn events_that_cannot_be_written_take_nothing(stores: Stores) {
     let scene = SignInScene::new(stores);
-    let limits = [ThrottleBucket::events(FewEvents::LimitsOf(scene.id()))];
+    let limits = one_an_hour(&scene);
     let unwritable = scene.unwritable(event(&scene)).await;
     let before = scene.events(None).await;
     let written = scene
@@ -154,9 +151,9 @@ pub async fn events_that_cannot_be_written_take_nothing(stores: Stores) {
 
 pub async fn events_of_many_at_once_keep_their_limit(stores: Stores) {
     let scene = SignInScene::new(stores);
-    let limits = [ThrottleBucket::events(FewEvents::LimitsOf(scene.id()))];
+    let limits = one_an_hour(&scene);
     let attempts = (0..16).map(|_| {
-        let scene = scene.clone();
+        let (scene, limits) = (scene.clone(), limits.clone());
         let task: BoxFuture<'static, _> =
             Box::pin(async move { record(&scene, &limits, vec![event(&scene)]).await });
         task
@@ -169,7 +166,7 @@ pub async fn events_of_many_at_once_keep_their_limit(stores: Stores) {
 
 pub async fn events_are_written_even_if_the_caller_stops_waiting(stores: Stores) {
     let scene = SignInScene::new(stores);
-    let limits = vec![ThrottleBucket::events(FewEvents::LimitsOf(scene.id()))];
+    let limits = one_an_hour(&scene);
     let events = vec![event(&scene)];
     abandon(
         scene
@@ -188,6 +185,10 @@ pub async fn events_are_written_even_if_the_caller_stops_waiting(stores: Stores)
 /// A bucket that nobody took from.
 fn bucket(scene: &SignInScene) -> ThrottleBucket {
     ThrottleBucket::password_change(scene.id())
+}
+
+fn one_an_hour(scene: &SignInScene) -> Vec<ThrottleBucket> {
+    EventLimit::UncheckedAttempts(scene.id()).buckets()
 }
 
 fn attempt_of(username: &str) -> Vec<ThrottleBucket> {
