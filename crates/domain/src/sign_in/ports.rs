@@ -223,6 +223,19 @@ pub struct FullBucket {
     pub throttled: Throttled,
 }
 
+impl FullBucket {
+    /// The bucket, if it is full.
+    #[must_use]
+    pub fn check(
+        bucket: ThrottleBucket,
+        empty_at: Option<DateTime<Utc>>,
+        now: DateTime<Utc>,
+    ) -> Option<Self> {
+        let throttled = bucket.take(empty_at, now).err()?;
+        Some(Self { bucket, throttled })
+    }
+}
+
 /// Writes events that tell of no change and that strangers can bring about, so that they are bounded.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]

@@ -117,7 +117,7 @@ impl ApiKeys for SqliteStore {
 impl SqliteStore {
     /// Makes a change, unless a look tells what comes of it: that takes the one writer from nobody. What was asked for
     /// happens even if the caller stops waiting, during the look too.
-    async fn change_after_look<T, E, L, C>(&self, look: L, claim: Claim, change: C) -> Result<T, E>
+    pub(super) async fn change_after_look<T, E, L, C>(&self, look: L, claim: Claim, change: C) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,

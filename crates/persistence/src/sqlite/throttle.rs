@@ -1,5 +1,7 @@
 //! How often somebody tried to sign in, counted for all processes together.
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
@@ -25,12 +27,9 @@ impl SignInThrottle for SqliteStore {
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        let taken = self
-            .change_with(Claim::SigningIn, move |connection| {
-                take(connection, &buckets, now)
-            })
-            .await;
-        NotTaken::full_bucket(taken)
+        let look = look_at(buckets.clone(), now);
+        let change = move |connection: &mut SqliteConnection| take(connection, &buckets, now);
+        NotTaken::full_bucket(self.change_after_look(look, Claim::SigningIn, change).await)
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
@@ -49,13 +48,28 @@ impl LimitedAuditLog for SqliteStore {
         events: Vec<AuditEvent>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        let recorded = self
-            .change_with(Claim::SigningIn, move |connection| {
-                take(connection, &limits, now)?;
-                Ok::<_, Abort<NotTaken>>(write_events(connection, events)?)
-            })
-            .await;
-        NotTaken::full_bucket(recorded)
+        let look = look_at(limits.clone(), now);
+        let change = move |connection: &mut SqliteConnection| {
+            take(connection, &limits, now)?;
+            Ok(write_events(connection, events)?)
+        };
+        NotTaken::full_bucket(self.change_after_look(look, Claim::SigningIn, change).await)
+    }
+}
+
+/// Whether one of the buckets is full already. A stranger who is refused never takes the one writer, which revocations wait
+/// for, however often they ask. That one was full a moment ago is as good an answer; that none was is not.
+fn look_at(
+    buckets: Vec<ThrottleBucket>,
+    now: DateTime<Utc>,
+) -> impl FnOnce(&mut SqliteConnection) -> Result<Option<Result<(), NotTaken>>, Abort<Infallible>> {
+    move |connection| {
+        for bucket in buckets {
+            if let Some(full) = FullBucket::check(bucket, kept(connection, &bucket)?, now) {
+                return Ok(Some(Err(NotTaken::Full(full))));
+            }
+        }
+        Ok(None)
     }
 }
 

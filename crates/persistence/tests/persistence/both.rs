@@ -13,6 +13,7 @@ mod many_sessions;
 mod names;
 mod older_texts;
 mod project_of_another_organization;
+mod refused_attempts;
 mod retention;
 mod scene;
 mod thousands;

@@ -227,6 +227,23 @@ impl Database {
         }
     }
 
+    /// Keeps all others from counting attempts, for as long as it is held; on SQLite, from all changes.
+    pub(crate) async fn lock_throttle(&self) -> Lock {
+        match &self.place {
+            Place::Server(database) => {
+                let client = client(database).await;
+                let lock = "BEGIN; LOCK TABLE sign_in_throttle IN EXCLUSIVE MODE";
+                client.batch_execute(lock).await.expect("a lock");
+                Lock::OfServer { _held: client }
+            }
+            Place::Directory(directory) => {
+                let mut connection = connect(directory);
+                connection.batch_execute("BEGIN IMMEDIATE").expect("a lock");
+                Lock::OfFile { _held: connection }
+            }
+        }
+    }
+
     /// How many rows of a table have been read, by an index or one after the other. Only PostgreSQL counts them, and a
     /// connection says what it counted when it ends: so all are ended.
     pub(crate) async fn rows_read(&self, table: &str) -> usize {
