@@ -49,6 +49,8 @@ struct Moved {
 pub(super) enum Access {
     Read,
     Write,
+    /// Imports and migrations, which may write and sort whole tables.
+    Rebuild,
 }
 
 #[derive(QueryableByName)]
@@ -204,23 +206,41 @@ impl DatabaseFile {
     fn try_connect(&self, access: Access, busy_timeout: Duration) -> Result<SqliteConnection, CannotUse> {
         let mut connection = SqliteConnection::establish(&self.path).map_err(CannotUse::Connection)?;
         connection.batch_execute(&setup_sql(access, busy_timeout))?;
+        connection.batch_execute(&self.temporary_files_sql(access))?;
         // Changes ask the same questions as reads, and are never given up in the middle.
         still_awaited::register(&mut connection, || true)?;
         Ok(connection)
     }
+
+    /// Where statements put what does not fit into their part of the memory. SQLite would take a directory such as `/tmp`,
+    /// and on a read-only root there is none that can be written. Reads and changes need little, which stays in memory. To
+    /// sort a whole table for an index takes as much room as the index, so that goes to files beside the database, which
+    /// have no name and end with the connection.
+    fn temporary_files_sql(&self, access: Access) -> String {
+        match access {
+            Access::Read | Access::Write => "PRAGMA temp_store = MEMORY".to_owned(),
+            Access::Rebuild => {
+                let directory = Path::new(&self.path).parent().and_then(Path::to_str);
+                // It is one for the whole process, in which no other connection has such files.
+                format!(
+                    "PRAGMA temp_store_directory = '{}'; PRAGMA temp_store = FILE",
+                    directory.unwrap_or_default().replace('\'', "''")
+                )
+            }
+        }
+    }
 }
 
 /// `synchronous = FULL` puts every commit on the disk before it is answered; `fullfsync` says so to macOS, too, where
-/// `fsync` alone leaves it in the disk's memory. What statements keep for themselves stays in memory: there may be no
-/// directory for temporary files that can be written.
+/// `fsync` alone leaves it in the disk's memory.
 fn setup_sql(access: Access, busy_timeout: Duration) -> String {
     let query_only = match access {
         Access::Read => "ON",
-        Access::Write => "OFF",
+        Access::Write | Access::Rebuild => "OFF",
     };
     format!(
         "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; \
-         PRAGMA temp_store = MEMORY; PRAGMA query_only = {query_only}",
+         PRAGMA query_only = {query_only}",
         busy_timeout.as_millis()
     )
 }
@@ -269,8 +289,10 @@ impl From<QueryError> for CannotUse {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::fs::File;
+    use std::time::{Duration, SystemTime};
 
+    use diesel::connection::SimpleConnection;
     use diesel::prelude::{QueryableByName, RunQueryDsl};
     use diesel::sql_types::BigInt;
 
@@ -296,10 +318,12 @@ mod tests {
         let directory = TemporaryDirectory::new();
         let (file, first) = DatabaseFile::open(&directory.path(), Duration::from_millis(1_234), 0).unwrap();
         let another = |access| file.connect(access).map_err(|error| error.to_string()).unwrap();
-        for (mut connection, query_only) in [
-            (first, 0),
-            (another(Access::Write), 0),
-            (another(Access::Read), 1),
+        // 1 is FILE, 2 is MEMORY.
+        for (mut connection, query_only, temp_store) in [
+            (first, 0, 2),
+            (another(Access::Write), 0, 2),
+            (another(Access::Read), 1, 2),
+            (another(Access::Rebuild), 0, 1),
         ] {
             let settings: Settings = diesel::sql_query(
                 "SELECT synchronous, foreign_keys, timeout AS busy_timeout, query_only, temp_store
@@ -308,11 +332,36 @@ mod tests {
             )
             .get_result(&mut connection)
             .unwrap();
-            // 2 is MEMORY.
-            assert_eq!(settings.temp_store, 2);
+            assert_eq!(settings.temp_store, temp_store);
             // 2 is FULL.
             assert_eq!((settings.synchronous, settings.foreign_keys), (2, 1));
             assert_eq!((settings.busy_timeout, settings.query_only), (1_234, query_only));
+        }
+    }
+
+    #[test]
+    fn only_a_rebuild_sorts_in_files_which_are_beside_the_database() {
+        for (access, sorts_in_files) in [(Access::Rebuild, true), (Access::Write, false)] {
+            let directory = TemporaryDirectory::new();
+            let data = directory.path().join("it's data");
+            let (file, _connection) = DatabaseFile::open(&data, Duration::from_secs(1), 0).unwrap();
+            let mut connection = file.connect(access).map_err(|error| error.to_string()).unwrap();
+            connection
+                .batch_execute(
+                    "CREATE TABLE events (id INTEGER PRIMARY KEY, words BLOB);
+                     INSERT INTO events (words) WITH RECURSIVE numbers (n) AS
+                         (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10000)
+                     SELECT randomblob(500) FROM numbers",
+                )
+                .unwrap();
+            // From here on only files that come and go change the directory.
+            let directory = File::open(&data).unwrap();
+            directory.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+            connection
+                .batch_execute("CREATE INDEX events_words_idx ON events (words)")
+                .unwrap();
+            let modified = directory.metadata().unwrap().modified().unwrap();
+            assert_eq!(modified != SystemTime::UNIX_EPOCH, sorts_in_files);
         }
     }
 }

@@ -126,7 +126,7 @@ impl SqliteStore {
 }
 
 fn migrate(file: &DatabaseFile) -> Result<Migrated, MigrateError> {
-    let mut connection = file.connect_patiently(Access::Write, WAIT_FOR_OTHER_PROCESS)?;
+    let mut connection = file.connect_patiently(Access::Rebuild, WAIT_FOR_OTHER_PROCESS)?;
     let migrated = match state_to_migrate(&mut connection)? {
         SchemaState::NewerCompatible { .. } => return Ok(Migrated::Nothing),
         SchemaState::Current => Migrated::Nothing,

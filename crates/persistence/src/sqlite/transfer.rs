@@ -98,7 +98,7 @@ macro_rules! define {
 with_tables!(define);
 
 fn receive(file: &DatabaseFile, mut rows: RowReceiver) -> Result<Counts, ImportError> {
-    let connection = file.connect(Access::Write)?;
+    let connection = file.connect(Access::Rebuild)?;
     let progress = Progress::default();
     let (_, outcome) = commit(connection, &progress, |connection| {
         make_room(connection)?;

@@ -27,6 +27,7 @@ mod offline;
 mod organizations;
 mod other_versions;
 mod place;
+mod read_only_root;
 mod readiness;
 mod refusals;
 mod refused_addresses;

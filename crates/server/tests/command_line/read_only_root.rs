@@ -1,0 +1,101 @@
+//! An embedded database where nothing but its own directory can be written, as in a container with a read-only root.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::keyward::{Answer, Keyward};
+use crate::setup::PASSWORD;
+
+/// Makes everything read-only but the directory that it is given, and runs what follows.
+const READ_ONLY_ROOT: &str = r#"
+    mount --bind "$0" "$0" || exit
+    for directory in / /tmp /var/tmp /usr/tmp /dev/shm; do
+        if mountpoint -q "$directory"; then mount -o remount,bind,ro "$directory" || exit; fi
+    done
+    cd / || exit
+    for directory in /tmp /var/tmp .; do
+        if [ -w "$directory" ]; then exit 1; fi
+    done
+    exec "$@"
+"#;
+
+/// The only place that can be written, removed at the end.
+struct Machine {
+    place: PathBuf,
+    has_read_only_root: bool,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let name = format!("read-only-root-{}", std::process::id());
+        let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&place).unwrap();
+        let mut machine = Self {
+            place,
+            has_read_only_root: true,
+        };
+        // Nobody may mount anything in a plain container. There only the files that would come and go elsewhere are seen.
+        machine.has_read_only_root = machine.run(&["true"], &[], "").code == Some(0);
+        machine
+    }
+
+    fn run(&self, command: &[&str], variables: &[(&str, &Path)], input: &str) -> Answer {
+        let mut line = Vec::new();
+        if self.has_read_only_root {
+            line.extend(["unshare", "--mount", "--propagation=private"]);
+            if !rustix::process::geteuid().is_root() {
+                line.push("--map-root-user");
+            }
+            line.extend(["sh", "-c", READ_ONLY_ROOT, self.place.to_str().unwrap()]);
+        }
+        line.extend(command);
+        let keyward = Keyward::copied_to(line[0], &line[1..])
+            .variable("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .input(input);
+        let with =
+            |keyward: Keyward, (name, path): &(&str, &Path)| keyward.variable(name, path.to_str().unwrap());
+        variables.iter().fold(keyward, with).run()
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.place);
+    }
+}
+
+#[test]
+fn a_database_is_made_and_moved_on_a_read_only_root() {
+    let machine = Machine::new();
+    // Where SQLite would put temporary files if nobody told it a place. The moment of its last change tells whether any
+    // were there.
+    let elsewhere = machine.place.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let directory = File::open(&elsewhere).unwrap();
+    directory.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+
+    let keyward = |data: &str, arguments: &[&str], input: &str| {
+        let command = [&[env!("CARGO_BIN_EXE_keyward")], arguments].concat();
+        let variables = [
+            ("KEYWARD_DATA_DIR", &*machine.place.join(data)),
+            ("SQLITE_TMPDIR", &*elsewhere),
+        ];
+        machine.run(&command, &variables, input).success()
+    };
+    let bootstrap = [
+        "admin",
+        "bootstrap",
+        "--organization=Acme",
+        "--username=ada",
+        "--password-stdin",
+    ];
+    keyward("old", &bootstrap, PASSWORD);
+    let export = keyward("old", &["export"], "");
+    keyward("new", &["import"], &export);
+    assert_eq!(keyward("new", &["export"], ""), export);
+    assert_eq!(
+        directory.metadata().unwrap().modified().unwrap(),
+        SystemTime::UNIX_EPOCH
+    );
+}
