@@ -6,7 +6,7 @@ use crate::database::Database;
 use crate::transfer::everything::{everything, export_of, finished, id, installation, rows};
 
 /// The sentence and what the database says, of a refusal that changed nothing.
-pub(super) async fn refusal(database: &Database, export: impl Into<Vec<u8>>) -> String {
+async fn refusal(database: &Database, export: impl Into<Vec<u8>>) -> String {
     let before = database.export().await;
     let error = database.import(export).await.expect_err("a refusal");
     assert!(database.export().await == before, "something was changed");
