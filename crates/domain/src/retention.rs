@@ -19,7 +19,7 @@ use crate::id::IdGenerator;
 use crate::ports::StorageError;
 use crate::words::words;
 
-pub use clock_check::{ClockDoubt, ClockLook, ClockRecord, ClockWitnesses};
+pub use clock_check::{ClockDoubt, ClockWitnesses};
 pub use periods::{InvalidRetentionPeriod, RetentionPeriods};
 use ports::{RemoveAuditEventsError, RetentionStore};
 
@@ -78,8 +78,23 @@ impl Retention {
     /// # Errors
     /// See [`RemoveOutlivedError`]: nothing goes while the clock is in doubt.
     pub async fn begin(&self) -> Result<RetentionRun, RemoveOutlivedError> {
-        let now = self.clock.now();
-        match self.store.look_at_clock(now).await? {
+        self.begin_by(self.clock.now(), false).await
+    }
+
+    /// Likewise, after a person has said that the clock is right. It is believed from then on.
+    ///
+    /// # Errors
+    /// See [`RemoveOutlivedError`]: nothing goes while two clocks tell different times.
+    pub async fn begin_by_confirmed_clock(&self) -> Result<RetentionRun, RemoveOutlivedError> {
+        self.begin_by(self.clock.now(), true).await
+    }
+
+    async fn begin_by(
+        &self,
+        now: DateTime<Utc>,
+        is_confirmed: bool,
+    ) -> Result<RetentionRun, RemoveOutlivedError> {
+        match self.store.look_at_clock(now, is_confirmed).await? {
             Some(doubt) => Err(RemoveOutlivedError::Clock(doubt)),
             None => Ok(RetentionRun {
                 retention: self.clone(),

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use keyward_domain::retention::{Outlived, RemoveOutlivedError, Retention, RetentionRun};
+use keyward_domain::retention::{ClockDoubt, Outlived, RemoveOutlivedError, Retention, RetentionRun};
 use tokio::time::Instant;
+
+use crate::program;
 
 /// The shortest pause between two portions.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
@@ -71,4 +73,16 @@ impl<'a> Removal<'a> {
 
 fn may_pass(error: &RemoveOutlivedError) -> bool {
     matches!(error, RemoveOutlivedError::Storage(error) if error.is_outage())
+}
+
+/// Why nothing is removed, and what to do about it.
+pub(crate) fn doubt_about_clock(doubt: &ClockDoubt) -> String {
+    match doubt {
+        ClockDoubt::Differs { .. } => doubt.to_string(),
+        ClockDoubt::Leapt { .. } => format!(
+            "{doubt}: set it if it is wrong; if it is right, run `{} clean-up --clock-is-right` once, with the options of \
+             `serve`",
+            program::name()
+        ),
+    }
 }

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tracing::{info, warn};
 
 use crate::program;
-use crate::removal::Removal;
+use crate::removal::{Removal, doubt_about_clock};
 
 /// How long to rest between two runs. The shortest period is counted in days.
 const REST: Duration = Duration::from_secs(60 * 60);
@@ -118,7 +118,10 @@ impl RetentionJob {
                 // The database answers; what else fails is not known.
                 self.cannot_begin = false;
                 self.failing.clear();
-                warn!(cause = %doubt, "nothing is removed, since the clock may be wrong");
+                warn!(
+                    cause = doubt_about_clock(doubt),
+                    "nothing is removed, since the clock may be wrong"
+                );
             }
             RemoveOutlivedError::Storage(_) | RemoveOutlivedError::NotAllowed => {
                 if !self.cannot_begin {

@@ -2,42 +2,25 @@
 //!
 //! What is removed by a wrong clock is gone for ever, and what stays because of one goes a little later. So nothing goes
 //! on the word of one clock. Its witnesses are the clock of the database's server, where there is one, and how late it
-//! was when somebody looked the last time: a clock that leapt ahead since is believed only when a second look, a day
-//! later, still finds it there. A clock that is behind is harmless: by it, less is old enough.
+//! was when somebody looked the last time: a clock that is far from that is believed only when a person says that it is
+//! right. No later look can say so, since it asks the same clock.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// How far the clock of this process may be from that of the database's server.
 const MOST_DIFFERENCE: TimeDelta = TimeDelta::minutes(5);
 
-/// How much later than at the last look it may be without doubt. Servers look once an hour; this covers a holiday.
+/// How far it may be from the last look without doubt. Servers look once an hour; this covers a holiday.
 const NO_LEAP: TimeDelta = TimeDelta::days(7);
-
-/// How long a clock that leapt must go on from there, until it is believed. It was right if the installation was switched
-/// off meanwhile; and if not, this is how long somebody has to read the warnings and to set the clock.
-const PROBATION: TimeDelta = TimeDelta::days(1);
-
-/// The latest second look. By then whoever runs `keyward clean-up` once a month has done so; what comes later is a leap of
-/// its own.
-const LATEST_SECOND_LOOK: TimeDelta = TimeDelta::days(35);
-
-/// What a store keeps of the looks at the clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClockRecord {
-    /// How late it was when the clock was believed the last time.
-    pub believed_at: DateTime<Utc>,
-    /// How late it was at the first look after a leap, if there was one since.
-    pub leapt_to: Option<DateTime<Utc>>,
-}
 
 /// Who knows, besides this process, how late it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClockWitnesses {
     /// The clock of the database's server; none if the database has none but that of this machine.
     pub database: Option<DateTime<Utc>>,
-    /// What the store keeps; nothing before the first look.
-    pub record: Option<ClockRecord>,
-    /// When the newest audit event happened. It stands in for the record before the first look.
+    /// How late it was when the clock was believed the last time; nothing before the first look.
+    pub believed_at: Option<DateTime<Utc>>,
+    /// When the newest audit event happened. It stands in for the last look before the first one.
     pub newest_event: Option<DateTime<Utc>>,
 }
 
@@ -54,80 +37,34 @@ pub enum ClockDoubt {
         /// Of the database's server.
         database: DateTime<Utc>,
     },
-    /// It is much later than it was at the last look.
-    #[error(
-        "the clock says {ours}, and the last time it was looked at {last}: set it if that is wrong; if it is right, what \
-         is old enough is removed from {believed_from} on"
-    )]
+    /// It is far from what it was at the last look.
+    #[error("the clock says {ours}, and the last time it was looked at it said {last}")]
     Leapt {
         /// What the clock says.
         ours: DateTime<Utc>,
         /// What it said when it was believed the last time.
         last: DateTime<Utc>,
-        /// From when on it is believed, if it goes on like this.
-        believed_from: DateTime<Utc>,
     },
 }
 
-/// What a look at the clock comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClockLook {
-    /// Why it is not believed, if it is not.
-    pub doubt: Option<ClockDoubt>,
-    /// What the store MUST keep from now on, if anything.
-    pub record: Option<ClockRecord>,
-}
-
 impl ClockWitnesses {
-    /// Looks at a clock that says it is `now`.
-    #[must_use]
-    pub fn look(self, now: DateTime<Utc>) -> ClockLook {
+    /// Looks at a clock that says it is `now`, and that is right if a person says so. If it is believed, the store MUST keep
+    /// this moment as [`believed_at`](Self::believed_at).
+    ///
+    /// # Errors
+    /// Why it is not believed. Two clocks that differ are never both right, whoever says so.
+    pub fn look(self, now: DateTime<Utc>, is_confirmed: bool) -> Result<(), ClockDoubt> {
         if let Some(database) = self.database
             && (now - database).abs() > MOST_DIFFERENCE
         {
-            let doubt = ClockDoubt::Differs { ours: now, database };
-            return ClockLook {
-                doubt: Some(doubt),
-                record: None,
-            };
+            return Err(ClockDoubt::Differs { ours: now, database });
         }
-        let believed = ClockLook {
-            doubt: None,
-            record: Some(ClockRecord {
-                believed_at: now,
-                leapt_to: None,
-            }),
-        };
-        let last = match (self.record, self.newest_event) {
-            (Some(record), _) => record.believed_at,
-            (None, Some(newest_event)) => newest_event,
-            // Nothing has happened yet, so there is nothing to lose.
-            (None, None) => return believed,
-        };
-        if now - last <= NO_LEAP {
-            return believed;
-        }
-        // One that went back since, or leapt again, has to begin anew.
-        let first_look = self
-            .record
-            .and_then(|record| record.leapt_to)
-            .filter(|first| (TimeDelta::zero()..=LATEST_SECOND_LOOK).contains(&(now - *first)));
-        match first_look {
-            Some(first) if now - first >= PROBATION => believed,
-            _ => {
-                let first = first_look.unwrap_or(now);
-                ClockLook {
-                    doubt: Some(ClockDoubt::Leapt {
-                        ours: now,
-                        last,
-                        believed_from: first + PROBATION,
-                    }),
-                    record: Some(ClockRecord {
-                        believed_at: last,
-                        leapt_to: Some(first),
-                    }),
-                }
+        match self.believed_at.or(self.newest_event) {
+            Some(last) if (now - last).abs() > NO_LEAP && !is_confirmed => {
+                Err(ClockDoubt::Leapt { ours: now, last })
             }
+            // If nothing has happened yet, there is nothing to lose.
+            Some(_) | None => Ok(()),
         }
     }
 }
@@ -140,12 +77,9 @@ mod tests {
         moment.parse().unwrap()
     }
 
-    fn record(believed_at: &str, leapt_to: Option<&str>) -> ClockWitnesses {
+    fn believed_at(moment: &str) -> ClockWitnesses {
         ClockWitnesses {
-            record: Some(ClockRecord {
-                believed_at: at(believed_at),
-                leapt_to: leapt_to.map(at),
-            }),
+            believed_at: Some(at(moment)),
             ..ClockWitnesses::default()
         }
     }
@@ -153,9 +87,10 @@ mod tests {
     /// Looks again and again, each time with what the look before left; whether the clock was believed.
     fn looks(mut witnesses: ClockWitnesses, moments: &[&str]) -> Vec<bool> {
         let look = |moment: &&str| {
-            let look = witnesses.look(at(moment));
-            witnesses.record = look.record.or(witnesses.record);
-            look.doubt.is_none()
+            let now = at(moment);
+            let is_believed = witnesses.look(now, false).is_ok();
+            witnesses.believed_at = Some(now).filter(|_| is_believed).or(witnesses.believed_at);
+            is_believed
         };
         moments.iter().map(look).collect()
     }
@@ -163,50 +98,45 @@ mod tests {
     #[test]
     fn a_clock_that_goes_on_is_believed() {
         let looks = looks(
-            record("2026-01-01T00:00:00Z", None),
+            believed_at("2026-01-01T00:00:00Z"),
             &[
                 "2026-01-01T01:00:00Z",
-                "2026-01-08T00:00:00Z",
                 "2026-01-08T01:00:00Z",
+                "2026-01-08T00:00:00Z",
+                "2026-01-15T00:00:00Z",
             ],
         );
-        assert_eq!(looks, [true; 3]);
+        assert_eq!(looks, [true; 4]);
     }
 
     #[test]
-    fn a_clock_that_leapt_is_believed_a_day_after_the_first_look() {
+    fn a_clock_that_leapt_is_not_believed_however_long_it_goes_on() {
         let looks = looks(
-            record("2026-01-01T00:00:00Z", None),
+            believed_at("2026-01-01T00:00:00Z"),
             &[
                 "2027-02-05T00:00:00Z",
-                "2027-02-05T01:00:00Z",
-                "2027-02-05T23:59:59Z",
                 "2027-02-06T00:00:00Z",
-                "2027-02-06T01:00:00Z",
-            ],
-        );
-        assert_eq!(looks, [false, false, false, true, true]);
-    }
-
-    #[test]
-    fn a_clock_that_is_set_back_begins_anew_when_it_leaps_again() {
-        let looks = looks(
-            record("2026-01-01T00:00:00Z", None),
-            &[
-                "2027-02-05T00:00:00Z",
-                // Set right; and wrong again two days later, where the first leap led.
-                "2026-01-01T02:00:00Z",
                 "2027-02-07T00:00:00Z",
+                "2027-03-07T00:00:00Z",
+                "2029-03-07T00:00:00Z",
+                // Set right.
+                "2026-01-05T00:00:00Z",
             ],
         );
-        assert_eq!(looks, [false, true, false]);
+        assert_eq!(looks, [false, false, false, false, false, true]);
     }
 
     #[test]
-    fn a_second_leap_is_no_second_look_at_the_first() {
+    fn a_clock_that_leapt_is_believed_when_somebody_says_so() {
+        let leapt = at("2027-02-05T00:00:00Z");
+        assert_eq!(believed_at("2026-01-01T00:00:00Z").look(leapt, true), Ok(()));
+    }
+
+    #[test]
+    fn a_clock_that_went_far_back_leaves_what_was_believed() {
         let looks = looks(
-            record("2026-01-01T00:00:00Z", Some("2026-02-01T00:00:00Z")),
-            &["2027-02-05T00:00:00Z", "2027-02-06T00:00:00Z"],
+            believed_at("2026-01-01T00:00:00Z"),
+            &["1970-01-01T00:00:10Z", "2026-01-01T00:01:00Z"],
         );
         assert_eq!(looks, [false, true]);
     }
@@ -218,32 +148,32 @@ mod tests {
             newest_event,
             ..ClockWitnesses::default()
         };
-        assert_eq!(witnesses.look(at("2026-01-02T00:00:00Z")).doubt, None);
-        assert!(witnesses.look(at("2027-02-05T00:00:00Z")).doubt.is_some());
-        assert_eq!(
-            ClockWitnesses::default().look(at("2027-02-05T00:00:00Z")).doubt,
-            None
-        );
-        // Once there is a record, events by the same wrong clock say nothing.
+        assert_eq!(witnesses.look(at("2026-01-02T00:00:00Z"), false), Ok(()));
+        assert!(witnesses.look(at("2027-02-05T00:00:00Z"), false).is_err());
+        let nothing_yet = ClockWitnesses::default();
+        assert_eq!(nothing_yet.look(at("2027-02-05T00:00:00Z"), false), Ok(()));
+        // Once there was a look, events by the same wrong clock say nothing.
         let later = ClockWitnesses {
             newest_event: Some(at("2027-02-05T00:00:00Z")),
-            ..record("2026-01-01T00:00:00Z", Some("2027-02-05T00:00:00Z"))
+            ..believed_at("2026-01-01T00:00:00Z")
         };
-        assert!(later.look(at("2027-02-05T01:00:00Z")).doubt.is_some());
+        assert!(later.look(at("2027-02-05T01:00:00Z"), false).is_err());
     }
 
     #[test]
-    fn clocks_minutes_apart_are_not_believed_and_leave_no_record() {
+    fn clocks_minutes_apart_are_not_believed_whoever_says_so() {
         let witnesses = ClockWitnesses {
             database: Some(at("2026-01-01T00:00:00Z")),
-            ..record("2026-01-01T00:00:00Z", None)
+            ..believed_at("2026-01-01T00:00:00Z")
         };
-        assert_eq!(witnesses.look(at("2026-01-01T00:05:00Z")).doubt, None);
-        assert_eq!(witnesses.look(at("2025-12-31T23:55:00Z")).doubt, None);
+        for right in ["2026-01-01T00:05:00Z", "2025-12-31T23:55:00Z"] {
+            assert_eq!(witnesses.look(at(right), false), Ok(()));
+        }
         for wrong in ["2026-01-01T00:05:01Z", "2025-12-31T23:54:59Z"] {
-            let look = witnesses.look(at(wrong));
-            assert!(matches!(look.doubt, Some(ClockDoubt::Differs { .. })), "{look:?}");
-            assert_eq!(look.record, None);
+            for is_confirmed in [false, true] {
+                let doubt = witnesses.look(at(wrong), is_confirmed);
+                assert!(matches!(doubt, Err(ClockDoubt::Differs { .. })), "{doubt:?}");
+            }
         }
     }
 }

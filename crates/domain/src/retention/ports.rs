@@ -16,9 +16,14 @@ use crate::ports::StorageError;
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
     /// Looks at a clock that says it is `now`, before anything is removed by it: MUST ask
-    /// [`ClockWitnesses::look`](super::ClockWitnesses::look) with all witnesses that it has, and keep the record that
-    /// comes of it, in one transaction. Why the clock is not believed, if it is not.
-    async fn look_at_clock(&self, now: DateTime<Utc>) -> Result<Option<ClockDoubt>, StorageError>;
+    /// [`ClockWitnesses::look`](super::ClockWitnesses::look) with all witnesses that it has and, if the clock is believed,
+    /// keep that moment, in one transaction. Why the clock is not believed, if it is not. A person said that it is right if
+    /// it `is_confirmed`.
+    async fn look_at_clock(
+        &self,
+        now: DateTime<Utc>,
+        is_confirmed: bool,
+    ) -> Result<Option<ClockDoubt>, StorageError>;
 
     /// Removes keys that were revoked before this moment, and keys that were never revoked of memberships that ended
     /// before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since). Writes no audit event, and removes none.

@@ -35,7 +35,6 @@ use crate::organization::Organization;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::project::Project;
-use crate::retention::ClockRecord;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::remembered_browser::BrowserKey;
@@ -70,7 +69,7 @@ struct State {
     setup_link: Option<(SetupDigest, DateTime<Utc>)>,
     browser_key: Option<BrowserKey>,
     events: Vec<AuditEvent>,
-    clock: Option<ClockRecord>,
+    clock_believed_at: Option<DateTime<Utc>>,
 }
 
 struct StoredInvitation {

@@ -17,7 +17,7 @@ const PORTION: u32 = Retention::PORTION;
 
 /// A run of a retention whose clock is believed.
 async fn run(mut store: MockRetentionStore, periods: RetentionPeriods) -> RetentionRun {
-    store.expect_look_at_clock().returning(|_| Ok(None));
+    store.expect_look_at_clock().returning(|_, _| Ok(None));
     match retention(store, periods).0.begin().await {
         Ok(run) => run,
         Err(error) => unreachable!("the mock believes the clock: {error}"),
@@ -204,11 +204,22 @@ async fn nothing_is_removed_while_the_clock_is_in_doubt() {
     };
     store
         .expect_look_at_clock()
-        .withf(|moment| *moment == now())
-        .return_once(move |_| Ok(Some(doubt)));
+        .withf(|moment, is_confirmed| *moment == now() && !is_confirmed)
+        .return_once(move |_, _| Ok(Some(doubt)));
     let (retention, _) = retention(store, RetentionPeriods::default());
     let refused = retention.begin().await;
     assert!(matches!(refused, Err(RemoveOutlivedError::Clock(told)) if told == doubt));
+}
+
+#[tokio::test]
+async fn the_store_learns_that_somebody_confirmed_the_clock() {
+    let mut store = MockRetentionStore::new();
+    store
+        .expect_look_at_clock()
+        .withf(|moment, is_confirmed| *moment == now() && *is_confirmed)
+        .return_once(|_, _| Ok(None));
+    let (retention, _) = retention(store, RetentionPeriods::default());
+    assert!(retention.begin_by_confirmed_clock().await.is_ok());
 }
 
 #[tokio::test]

@@ -24,8 +24,12 @@ use crate::retention::counted;
 
 #[async_trait]
 impl RetentionStore for PostgresStore {
-    async fn look_at_clock(&self, now: DateTime<Utc>) -> Result<Option<ClockDoubt>, StorageError> {
-        self.change(move |connection| Box::pin(clock::look(connection, now)))
+    async fn look_at_clock(
+        &self,
+        now: DateTime<Utc>,
+        is_confirmed: bool,
+    ) -> Result<Option<ClockDoubt>, StorageError> {
+        self.change(move |connection| Box::pin(clock::look(connection, now, is_confirmed)))
             .await
     }
 

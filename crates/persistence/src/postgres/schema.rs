@@ -120,7 +120,6 @@ diesel::table! {
     retention_clock (only_row) {
         only_row -> Bool,
         believed_at -> Timestamptz,
-        leapt_to -> Nullable<Timestamptz>,
     }
 }
 

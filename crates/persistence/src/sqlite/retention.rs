@@ -20,8 +20,13 @@ use crate::retention::counted;
 
 #[async_trait]
 impl RetentionStore for SqliteStore {
-    async fn look_at_clock(&self, now: DateTime<Utc>) -> Result<Option<ClockDoubt>, StorageError> {
-        self.change(move |connection| clock::look(connection, now)).await
+    async fn look_at_clock(
+        &self,
+        now: DateTime<Utc>,
+        is_confirmed: bool,
+    ) -> Result<Option<ClockDoubt>, StorageError> {
+        self.change(move |connection| clock::look(connection, now, is_confirmed))
+            .await
     }
 
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {

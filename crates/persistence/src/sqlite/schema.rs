@@ -125,7 +125,6 @@ diesel::table! {
     retention_clock (only_row) {
         only_row -> BigInt,
         believed_at -> BigInt,
-        leapt_to -> Nullable<BigInt>,
     }
 }
 

@@ -7,7 +7,7 @@ use super::Failure;
 use crate::composition::{Composition, Sources};
 use crate::options::CleanUpOptions;
 use crate::output;
-use crate::removal::Removal;
+use crate::removal::{Removal, doubt_about_clock};
 use crate::storage;
 
 /// Removes everything whose time is over, and tells what it was.
@@ -15,7 +15,12 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
     let periods = options.retention.periods()?;
     let store = storage::open_existing_as_owner(&options.storage.database).await?;
     let retention = Composition::new(Sources::of_this_machine(), store).retention(periods);
-    let mut run = retention.begin().await.map_err(failure)?;
+    let begun = if options.clock_is_right {
+        retention.begin_by_confirmed_clock().await
+    } else {
+        retention.begin().await
+    };
+    let mut run = begun.map_err(failure)?;
     let mut has_removed_any = false;
     for kind in Outlived::ALL {
         let mut removal = Removal::of(*kind, &mut run);
@@ -36,7 +41,7 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
 fn failure(error: RemoveOutlivedError) -> Failure {
     match error {
         RemoveOutlivedError::NotAllowed => Failure::AuditEventsStay,
-        RemoveOutlivedError::Clock(doubt) => Failure::ClockDoubted(doubt),
+        RemoveOutlivedError::Clock(doubt) => Failure::ClockDoubted(doubt_about_clock(&doubt)),
         RemoveOutlivedError::Storage(error) => Failure::Storage(error),
     }
 }

@@ -8,7 +8,7 @@ use keyward_domain::administration::ports::MomentNotSettled;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::StorageError;
-use keyward_domain::retention::{ClockDoubt, InvalidRetentionPeriod};
+use keyward_domain::retention::InvalidRetentionPeriod;
 use keyward_domain::sign_in::password::{HashingError, WeakPassword};
 use keyward_domain::text::TextError;
 use keyward_domain::user::Username;
@@ -128,8 +128,9 @@ pub(crate) enum Failure {
     /// Cannot happen: what is too short is refused when the options are read.
     #[error(transparent)]
     RetentionPeriod(#[from] InvalidRetentionPeriod),
-    #[error("nothing was removed")]
-    ClockDoubted(#[source] ClockDoubt),
+    /// With what to do about it.
+    #[error("nothing was removed: {0}")]
+    ClockDoubted(String),
     /// Everything else is removed by then.
     #[error(
         "old audit events stay, since the database lets this role only add events: set KEYWARD_MIGRATION_DATABASE_URL to the \

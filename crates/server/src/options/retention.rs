@@ -14,6 +14,9 @@ const LONGEST: i64 = 36_500;
 pub(crate) struct CleanUpOptions {
     #[command(flatten)]
     pub(crate) retention: RetentionOptions,
+    /// Believe this machine's clock, although it is more than seven days from what it was at the last removal
+    #[arg(long)]
+    pub(crate) clock_is_right: bool,
     #[command(flatten)]
     pub(crate) storage: StorageOptions,
 }

@@ -56,7 +56,7 @@ fn take(things: &mut u32, at_most: u32) -> u32 {
 
 #[async_trait]
 impl RetentionStore for Cellar {
-    async fn look_at_clock(&self, _: DateTime<Utc>) -> Result<Option<ClockDoubt>, StorageError> {
+    async fn look_at_clock(&self, _: DateTime<Utc>, _: bool) -> Result<Option<ClockDoubt>, StorageError> {
         Ok(self.look(|contents| contents.doubt))
     }
 
@@ -368,6 +368,19 @@ async fn nothing_goes_while_the_clock_is_in_doubt_and_every_run_says_so() {
     assert_eq!(told.len(), 3, "{told:?}");
     assert!(
         told[0].starts_with("WARN") && told[0].contains("2027-12-27"),
+        "{told:?}"
+    );
+    assert!(!told[0].contains("clock-is-right"), "{told:?}");
+    cellar.change(|contents| {
+        contents.doubt = Some(ClockDoubt::Leapt {
+            ours: moment("2027-12-27T00:00:00Z"),
+            last: moment("2026-11-22T00:00:00Z"),
+        });
+    });
+    sleep(MINUTE * 60).await;
+    let told = log.new_lines();
+    assert!(
+        told.len() == 1 && told[0].contains(" clean-up --clock-is-right` once, with the options of `serve`"),
         "{told:?}"
     );
     cellar.change(|contents| contents.doubt = None);

@@ -219,6 +219,41 @@ async fn clean_up_removes_it_once_beside_a_server_and_then_finds_nothing() {
 }
 
 #[tokio::test]
+async fn clean_up_believes_a_clock_that_leapt_only_when_told() {
+    let (place, _) = aged().await;
+    let Place::Server(database) = &place else {
+        panic!("not on a server");
+    };
+    let last_look = "INSERT INTO retention_clock (only_row, believed_at)
+        VALUES (true, current_timestamp(3) - interval '400 days')
+        ON CONFLICT (only_row) DO UPDATE SET believed_at = EXCLUDED.believed_at";
+    sql(database, last_look).await;
+    let refused = place.keyward(&["clean-up"]).run();
+    let sentence = refused.refusal();
+    assert!(
+        sentence.starts_with("nothing was removed: the clock says ")
+            && sentence.ends_with(
+                "set it if it is wrong; if it is right, run `keyward clean-up --clock-is-right` once, with the options of \
+                 `serve`"
+            ),
+        "{sentence}"
+    );
+    assert_left(&place, &["outlived", "recent"], 3);
+    let confirmed = place.keyward(&["clean-up", "--clock-is-right"]).run();
+    assert!(
+        confirmed.errors.starts_with("Removed 1 dead key.\n"),
+        "{confirmed:?}"
+    );
+    assert_left(&place, &["recent"], 3);
+    let next = place.keyward(&["clean-up"]).run();
+    assert!(
+        next.errors
+            .starts_with("Nothing was removed: nothing is old enough"),
+        "{next:?}"
+    );
+}
+
+#[tokio::test]
 async fn two_servers_remove_it_together() {
     const MANY: &str = "
         INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_user_id,

@@ -494,7 +494,7 @@ super::suite_macros::suite! { $
             buckets_go_once_they_ran_empty_and_nobody_gets_more_attempts
         }
         clock_cases {
-            a_clock_that_is_far_ahead_is_doubted_at_every_look_of_the_first_day
+            a_clock_that_is_far_ahead_is_doubted_at_every_look
         }
         audit_event_cases {
             events_go_once_they_are_old_enough_and_their_removal_is_an_event

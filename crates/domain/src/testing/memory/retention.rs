@@ -12,17 +12,23 @@ use crate::retention::{ClockDoubt, ClockWitnesses};
 
 #[async_trait]
 impl RetentionStore for MemoryStore {
-    async fn look_at_clock(&self, now: DateTime<Utc>) -> Result<Option<ClockDoubt>, StorageError> {
+    async fn look_at_clock(
+        &self,
+        now: DateTime<Utc>,
+        is_confirmed: bool,
+    ) -> Result<Option<ClockDoubt>, StorageError> {
         let mut state = self.state()?;
         let newest = state.events.iter().max_by_key(|event| event.id);
         let witnesses = ClockWitnesses {
             database: None,
-            record: state.clock,
+            believed_at: state.clock_believed_at,
             newest_event: newest.map(|event| event.at),
         };
-        let look = witnesses.look(now);
-        state.clock = look.record.or(state.clock);
-        Ok(look.doubt)
+        let doubt = witnesses.look(now, is_confirmed).err();
+        if doubt.is_none() {
+            state.clock_believed_at = Some(now);
+        }
+        Ok(doubt)
     }
 
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {

@@ -1,14 +1,13 @@
 -- Kind: additive
 
--- How late it was when the clock was looked at, before anything was removed by it. No row before the first look.
+-- How late it was when the clock was believed the last time, before anything was removed by it. No row before the first
+-- look.
 CREATE TABLE retention_clock (
     -- There is one row at most: this column can hold one value.
     only_row INTEGER NOT NULL
         CONSTRAINT retention_clock_pkey PRIMARY KEY
         CONSTRAINT retention_clock_only_row_check CHECK (only_row = 1),
-    believed_at INTEGER NOT NULL,
-    -- The first look after a leap of the clock, until it is believed again.
-    leapt_to INTEGER
+    believed_at INTEGER NOT NULL
 ) STRICT;
 
 -- Whatever a transaction says: events of the last 30 days by the clock of this machine stay.

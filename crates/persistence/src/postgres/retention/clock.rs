@@ -7,7 +7,7 @@ use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::sql_types::Timestamptz;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::ports::StorageError;
-use keyward_domain::retention::{ClockDoubt, ClockRecord, ClockWitnesses};
+use keyward_domain::retention::{ClockDoubt, ClockWitnesses};
 
 use super::{Turn, take_in_turn};
 use crate::abort::Abort;
@@ -16,13 +16,14 @@ use crate::postgres::schema::{audit_events, retention_clock};
 pub(super) async fn look(
     connection: &mut AsyncPgConnection,
     now: DateTime<Utc>,
+    is_confirmed: bool,
 ) -> Result<Option<ClockDoubt>, Abort<StorageError>> {
     take_in_turn(connection, Turn::Clock).await?;
     let database: DateTime<Utc> = diesel::select(sql::<Timestamptz>("clock_timestamp()"))
         .get_result(connection)
         .await?;
-    let record: Option<(DateTime<Utc>, Option<DateTime<Utc>>)> = retention_clock::table
-        .select((retention_clock::believed_at, retention_clock::leapt_to))
+    let believed_at: Option<DateTime<Utc>> = retention_clock::table
+        .select(retention_clock::believed_at)
         .get_result(connection)
         .await
         .optional()?;
@@ -32,29 +33,23 @@ pub(super) async fn look(
         .first(connection)
         .await
         .optional()?;
-    let look = ClockWitnesses {
+    let witnesses = ClockWitnesses {
         database: Some(database),
-        record: record.map(|(believed_at, leapt_to)| ClockRecord {
-            believed_at,
-            leapt_to,
-        }),
+        believed_at,
         newest_event,
+    };
+    if let Err(doubt) = witnesses.look(now, is_confirmed) {
+        return Ok(Some(doubt));
     }
-    .look(now);
-    if let Some(record) = look.record {
-        let columns = || {
-            (
-                retention_clock::believed_at.eq(record.believed_at),
-                retention_clock::leapt_to.eq(record.leapt_to),
-            )
-        };
-        diesel::insert_into(retention_clock::table)
-            .values((retention_clock::only_row.eq(true), columns()))
-            .on_conflict(retention_clock::only_row)
-            .do_update()
-            .set(columns())
-            .execute(connection)
-            .await?;
-    }
-    Ok(look.doubt)
+    diesel::insert_into(retention_clock::table)
+        .values((
+            retention_clock::only_row.eq(true),
+            retention_clock::believed_at.eq(now),
+        ))
+        .on_conflict(retention_clock::only_row)
+        .do_update()
+        .set(retention_clock::believed_at.eq(now))
+        .execute(connection)
+        .await?;
+    Ok(None)
 }
