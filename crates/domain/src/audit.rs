@@ -13,6 +13,8 @@ use crate::id::{
 };
 use crate::words::words;
 
+pub use crate::words::NewerWord;
+
 /// One thing that happened. It is written in the transaction of the change it tells of, and never changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEvent {
@@ -71,6 +73,13 @@ pub enum Subject {
     ApiKey(ApiKeyId),
     /// A console session.
     Session(SessionId),
+    /// Something that only a newer version knows.
+    Other {
+        /// The newer version's word for what kind of thing it is.
+        kind: NewerWord,
+        /// Which one it is.
+        id: Uuid,
+    },
 }
 
 impl Actor {
@@ -107,9 +116,16 @@ impl Actor {
 }
 
 impl Subject {
+    /// A thing whose kind only a newer version knows, by the word for that. Nothing if it is no such word.
+    #[must_use]
+    pub fn of_newer_kind(kind: &str, id: Uuid) -> Option<Self> {
+        let kind = NewerWord::with_dots(kind, 0)?;
+        Some(Self::Other { kind, id })
+    }
+
     /// The word for what kind of thing it is, in storage and to people.
     #[must_use]
-    pub const fn kind(self) -> &'static str {
+    pub const fn kind(&self) -> &str {
         match self {
             Self::Installation => "installation",
             Self::Organization(_) => "organization",
@@ -119,6 +135,7 @@ impl Subject {
             Self::Project(_) => "project",
             Self::ApiKey(_) => "api_key",
             Self::Session(_) => "session",
+            Self::Other { kind, id: _ } => kind.as_str(),
         }
     }
 
@@ -133,7 +150,8 @@ impl Subject {
             | Self::Membership(_)
             | Self::Invitation(_)
             | Self::Project(_)
-            | Self::Session(_) => None,
+            | Self::Session(_)
+            | Self::Other { .. } => None,
         }
     }
 
@@ -149,13 +167,14 @@ impl Subject {
             Self::Project(id) => Some(id.as_uuid()),
             Self::ApiKey(id) => Some(id.as_uuid()),
             Self::Session(id) => Some(id.as_uuid()),
+            Self::Other { kind: _, id } => Some(id),
         }
     }
 }
 
 words! {
     /// What can happen.
-    Action {
+    Action or NewerWord {
         /// A new one-time setup link replaced the one before it.
         CreateSetupLink = "setup_link.create",
         /// An organization was created.

@@ -1,7 +1,85 @@
 //! Enums whose variants have one word each, for storage, the API and people.
 
-/// Declares such an enum with `as_str` and `from_word`.
+use std::fmt;
+
+/// A word that a newer version of Keyward has written, and that means nothing to this one: it is shown, sought and exported as
+/// it is. 1 to 64 small letters, underscores and dots.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NewerWord {
+    letters: [u8; Self::MAX],
+    length: usize,
+}
+
+impl NewerWord {
+    const MAX: usize = 64;
+
+    /// Reads such a word; nothing if it has another number of dots.
+    pub(crate) fn with_dots(word: &str, dots: usize) -> Option<Self> {
+        let is_letter = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'.');
+        let parts = word.split('.');
+        if !word.bytes().all(is_letter) || parts.clone().any(str::is_empty) || parts.count() != dots + 1 {
+            return None;
+        }
+        let mut letters = [0; Self::MAX];
+        letters.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
+        Some(Self {
+            letters,
+            length: word.len(),
+        })
+    }
+
+    /// The word.
+    #[must_use]
+    pub const fn as_str(&self) -> &str {
+        match std::str::from_utf8(self.letters.split_at(self.length).0) {
+            Ok(word) => word,
+            // Cannot happen: these are letters.
+            Err(_) => "",
+        }
+    }
+}
+
+impl fmt::Debug for NewerWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NewerWord").field(&self.as_str()).finish()
+    }
+}
+
+/// Declares such an enum with `as_str` and `from_word`. One whose words have a dot and may be newer than this version is
+/// declared `or NewerWord`.
 macro_rules! words {
+    ($(#[$doc:meta])* $name:ident or NewerWord { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+            /// Something that only a newer version knows.
+            Other($crate::words::NewerWord),
+        }
+
+        impl $name {
+            /// Every one that this version knows.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The word that stands for it in storage and to people.
+            #[must_use]
+            pub const fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $word,)*
+                    Self::Other(word) => word.as_str(),
+                }
+            }
+
+            /// Reads the word back, also that of a newer version.
+            #[must_use]
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$variant),)*
+                    _ => $crate::words::NewerWord::with_dots(word, 1).map(Self::Other),
+                }
+            }
+        }
+    };
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,6 +109,7 @@ pub(crate) use words;
 
 #[cfg(test)]
 mod tests {
+    use super::NewerWord;
     use crate::api_key::RevocationReason;
     use crate::audit::{Action, Outcome};
     use crate::membership::Role;
@@ -97,6 +176,29 @@ mod tests {
         for (role, word) in [(Role::Owner, "owner"), (Role::Member, "member")] {
             assert_eq!(role.as_str(), word);
             assert_eq!(Role::from_word(word), Some(role));
+        }
+    }
+
+    #[test]
+    fn words_of_newer_versions_read_back_as_they_are() {
+        let longest = format!("{}.{}", "a".repeat(31), "b".repeat(32));
+        for word in ["api_key.rotate", "a.b", &longest] {
+            let action = Action::from_word(word).unwrap();
+            assert!(matches!(action, Action::Other(_)), "{action:?}");
+            assert_eq!(action.as_str(), word);
+        }
+        let too_long = format!("{longest}b");
+        for word in ["", ".", "rotate", "a.b.c", "a.B", "a.b ", "a.\u{e9}", &too_long] {
+            assert_eq!(Action::from_word(word), None, "{word:?}");
+        }
+    }
+
+    #[test]
+    fn older_versions_can_read_every_action() {
+        for action in Action::ALL {
+            let word = action.as_str();
+            let read = NewerWord::with_dots(word, 1).unwrap();
+            assert_eq!(read.as_str(), word);
         }
     }
 

@@ -30,7 +30,7 @@ impl Kind {
             Subject::Invitation(_) => Some(Self::Invitation),
             Subject::Project(_) => Some(Self::Project),
             Subject::ApiKey(_) => Some(Self::ApiKey),
-            Subject::Session(_) | Subject::Installation => None,
+            Subject::Session(_) | Subject::Other { .. } | Subject::Installation => None,
         }
     }
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::stored_row::StoredRow;
 
-pub(crate) const fn to_columns(subject: Subject) -> (&'static str, Option<Uuid>) {
+pub(crate) const fn to_columns(subject: &Subject) -> (&str, Option<Uuid>) {
     (subject.kind(), subject.id())
 }
 
@@ -28,6 +28,6 @@ pub(crate) fn from_columns(
         "project" => Ok(Subject::Project(ProjectId::from_uuid(id()?))),
         "api_key" => Ok(Subject::ApiKey(ApiKeyId::from_uuid(id()?))),
         "session" => Ok(Subject::Session(SessionId::from_uuid(id()?))),
-        _ => stored.word(kind_column, None),
+        kind => stored.word(kind_column, Subject::of_newer_kind(kind, id()?)),
     }
 }

@@ -62,8 +62,8 @@ pub(crate) fn write(transaction: &WriteTransaction, event: &AuditEvent) -> Resul
     let row = (
         actor_reference(event.actor),
         event.action.as_str(),
-        subject_reference(event.subject),
-        event.object.map(subject_reference),
+        subject_reference(&event.subject),
+        event.object.as_ref().map(subject_reference),
         event.outcome.as_str(),
         address.as_deref(),
         event.source.request_id.as_deref(),

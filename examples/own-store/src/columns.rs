@@ -71,6 +71,7 @@ impl Row {
             ("project", Some(id)) => Some(Subject::Project(ProjectId::from_uuid(id))),
             ("api_key", Some(id)) => Some(Subject::ApiKey(ApiKeyId::from_uuid(id))),
             ("session", Some(id)) => Some(Subject::Session(SessionId::from_uuid(id))),
+            (kind, Some(id)) => Subject::of_newer_kind(kind, id),
             _ => None,
         };
         self.known(column, subject)
@@ -87,7 +88,7 @@ pub(crate) fn actor_reference(actor: Actor) -> Reference<'static> {
     }
 }
 
-pub(crate) fn subject_reference(subject: Subject) -> Reference<'static> {
+pub(crate) fn subject_reference(subject: &Subject) -> Reference<'_> {
     match subject {
         Subject::Installation => ("installation", None),
         Subject::Organization(id) => ("organization", Some(id.as_uuid())),
@@ -97,5 +98,6 @@ pub(crate) fn subject_reference(subject: Subject) -> Reference<'static> {
         Subject::Project(id) => ("project", Some(id.as_uuid())),
         Subject::ApiKey(id) => ("api_key", Some(id.as_uuid())),
         Subject::Session(id) => ("session", Some(id.as_uuid())),
+        Subject::Other { kind, id } => (kind.as_str(), Some(*id)),
     }
 }

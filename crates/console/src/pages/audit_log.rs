@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use keyward_domain::administration::AuditPage;
-use keyward_domain::audit::{Actor, AuditEvent, Outcome, Subject};
+use keyward_domain::audit::{Action, Actor, AuditEvent, NewerWord, Outcome, Subject};
 use keyward_domain::organization::Slug;
 use keyward_domain::page::{PageRequest, PageSize};
 use poem::http::StatusCode;
@@ -51,9 +51,16 @@ struct AuditLogPage {
 struct Row {
     at: Moment,
     sentence: Sentence,
+    newer_action: Option<NewerAction>,
     address: Option<String>,
     request_id: Option<String>,
     is_refused: bool,
+}
+
+/// An action that only a newer version knows: its word, and where all such events are.
+struct NewerAction {
+    word: NewerWord,
+    events: String,
 }
 
 #[handler]
@@ -117,6 +124,13 @@ impl Rows<'_> {
         Row {
             at: Moment(event.at),
             sentence: Sentence::new(event, self.found, actor, |subject| self.subject(subject)),
+            newer_action: match event.action {
+                Action::Other(word) => Some(NewerAction {
+                    word,
+                    events: self.search.of_action(event.action).address(self.list),
+                }),
+                _ => None,
+            },
             address: event.source.address.map(|address| address.to_string()),
             request_id: event.source.request_id.clone(),
             is_refused: event.outcome == Outcome::Refused,
@@ -153,7 +167,9 @@ impl Rows<'_> {
             Subject::Project(id) => Some(links::project(self.slug, id)),
             Subject::ApiKey(id) => Some(links::organization_key(self.slug, id)),
             // Only those that are still open are listed.
-            Subject::Invitation(_) | Subject::Session(_) | Subject::Installation => None,
+            Subject::Invitation(_) | Subject::Session(_) | Subject::Other { .. } | Subject::Installation => {
+                None
+            }
         }
     }
 }

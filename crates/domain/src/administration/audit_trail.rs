@@ -228,7 +228,8 @@ impl AuditTrail {
             | Subject::Invitation(_)
             | Subject::Project(_)
             | Subject::ApiKey(_)
-            | Subject::Session(_) => None,
+            | Subject::Session(_)
+            | Subject::Other { .. } => None,
         });
         let users = self.names.users(&ids.collect::<Vec<UserId>>()).await?;
         let named = users.into_iter().map(|user| {

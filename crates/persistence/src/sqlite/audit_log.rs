@@ -74,8 +74,8 @@ struct EventRow {
 impl From<AuditEvent> for EventRow {
     fn from(event: AuditEvent) -> Self {
         let (actor_kind, actor_id) = actor::to_columns(event.actor);
-        let (subject_kind, subject_id) = subject::to_columns(event.subject);
-        let object = event.object.map(subject::to_columns);
+        let (subject_kind, subject_id) = subject::to_columns(&event.subject);
+        let object = event.object.as_ref().map(subject::to_columns);
         Self {
             id: StoredId(event.id.as_uuid()),
             occurred_at: event.at.timestamp_millis(),

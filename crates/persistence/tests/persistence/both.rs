@@ -11,6 +11,7 @@ mod leaving;
 mod lineage;
 mod many_sessions;
 mod names;
+mod newer_words;
 mod older_texts;
 mod project_of_another_organization;
 mod refused_attempts;

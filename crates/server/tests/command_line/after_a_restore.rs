@@ -42,7 +42,8 @@ const fn took_something_away(action: Action) -> bool {
         | Action::LimitAttempts
         | Action::CreateApiKey
         | Action::CreateRestrictedApiKey
-        | Action::EditApiKey => false,
+        | Action::EditApiKey
+        | Action::Other(_) => false,
     }
 }
 

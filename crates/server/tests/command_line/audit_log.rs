@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::browser::{cookie, create_key, send, sign_in};
 use crate::keyward::Answer;
-use crate::place::Place;
+use crate::place::{Place, pipe};
+use crate::retention::sql;
 use crate::setup::PASSWORD;
 
 /// What is printed, but for the events that tell of printing.
@@ -215,5 +216,57 @@ async fn each_printing_is_told_in_the_log_that_was_printed() {
             assert_eq!(told["actor"], serde_json::json!({ "kind": "administrator" }));
             assert_eq!(told["subject"]["kind"], subject);
         }
+    }
+}
+
+#[tokio::test]
+async fn an_event_of_a_newer_version_is_shown_and_exported_by_its_words() {
+    const NEWER: &str = "
+        INSERT INTO audit_events (id, occurred_at, organization_id, actor_kind, action, subject_kind, subject_id, outcome)
+        SELECT '00000000-0000-7000-8000-00000000beef', current_timestamp(3), id, 'administrator', 'key_set.rotate', 'key_set',
+            '00000000-0000-7000-8000-00000000beef', 'success'
+        FROM organizations";
+    let server = Place::server().await;
+    server.bootstrap();
+    let Place::Server(database) = &server else {
+        panic!("not on a server");
+    };
+    sql(database, NEWER).await;
+    let file = Place::file("audit-log-newer");
+    pipe(&server, &file);
+    for place in [file, server] {
+        let is_newer = |event: &&Value| event["action"] == "key_set.rotate";
+        let events = printed(&place, &["--organization=acme-sons"]);
+        let event = events.iter().find(is_newer).expect("the event");
+        assert_eq!(event["subject"]["kind"], "key_set");
+        assert_eq!(event["subject"]["id"], "00000000-0000-7000-8000-00000000beef");
+
+        let server = place.serve(&[]);
+        let signed_in = sign_in(&server, "ada", PASSWORD);
+        let cookie = format!("Cookie: {}", cookie(&signed_in));
+        let list = "/organizations/acme-sons/settings/audit-log";
+        let ask = |path: &str| {
+            let answer = server.ask("GET", &format!("{list}{path}"), &[&cookie], "");
+            assert_eq!(answer.status, 200, "{path}: {answer:?}");
+            answer.body
+        };
+        let shown = ask("");
+        assert!(shown.contains("did <code>key_set.rotate</code> to"), "{shown}");
+        assert!(
+            shown.contains("?action=key_set.rotate\""),
+            "a way to all of them: {shown}"
+        );
+        let only = ask("?action=key_set.rotate");
+        assert!(
+            only.contains("<option value=\"key_set.rotate\" selected>key_set.rotate</option>"),
+            "{only}"
+        );
+        assert_eq!(only.matches("did <code>").count(), 1);
+        assert_eq!(only.matches("role=\"rowheader\"").count(), 1);
+        assert!(ask("?what=key_set:00000000-0000-7000-8000-00000000beef").contains("did <code>"));
+        assert!(ask("/export.csv").contains(",key_set.rotate,key_set,"));
+        assert!(
+            ask("/export.jsonl").contains("\"action\":\"key_set.rotate\",\"subject\":{\"kind\":\"key_set\"")
+        );
     }
 }

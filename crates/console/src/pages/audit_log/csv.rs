@@ -32,7 +32,12 @@ fn record(event: &AuditEvent, page: &AuditPage) -> String {
         subject.id,
         subject.name,
         subject.username,
-        event.object.map(Subject::kind).unwrap_or_default().to_owned(),
+        event
+            .object
+            .as_ref()
+            .map(Subject::kind)
+            .unwrap_or_default()
+            .to_owned(),
         object.id,
         object.name,
         object.username,

@@ -12,7 +12,7 @@ struct Line<'a> {
     id: String,
     at: String,
     actor: Thing<'a>,
-    action: &'static str,
+    action: &'a str,
     subject: Thing<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<Thing<'a>>,
@@ -25,7 +25,7 @@ struct Line<'a> {
 
 #[derive(Serialize)]
 struct Thing<'a> {
-    kind: &'static str,
+    kind: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     /// What it is called now; absent if it is gone or never had a name.
@@ -56,8 +56,8 @@ impl<'a> Line<'a> {
             at: event.at.to_rfc3339_opts(SecondsFormat::Millis, true),
             actor: Thing::acting(event.actor, page),
             action: event.action.as_str(),
-            subject: Thing::of(event.subject, page),
-            object: event.object.map(|object| Thing::of(object, page)),
+            subject: Thing::of(&event.subject, page),
+            object: event.object.as_ref().map(|object| Thing::of(object, page)),
             outcome: event.outcome.as_str(),
             source_address: event.source.address.map(|address| address.to_string()),
             request_id: event.source.request_id.as_deref(),
@@ -66,24 +66,24 @@ impl<'a> Line<'a> {
 }
 
 impl<'a> Thing<'a> {
-    fn of(subject: Subject, page: &'a AuditPage) -> Self {
-        Self {
-            kind: subject.kind(),
-            id: subject.id().map(|id| id.to_string()),
-            name: page.names.get(&subject).map(String::as_str),
-            username: page.usernames.get(&subject).map(Username::as_str),
-        }
+    fn of(subject: &'a Subject, page: &'a AuditPage) -> Self {
+        Self::of_kind(subject.kind(), Some(*subject), page)
     }
 
     fn acting(actor: Actor, page: &'a AuditPage) -> Self {
-        actor.as_subject().map_or(
-            Self {
-                kind: actor.kind(),
-                id: None,
-                name: None,
-                username: None,
-            },
-            |subject| Self::of(subject, page),
-        )
+        Self::of_kind(actor.kind(), actor.as_subject(), page)
+    }
+
+    fn of_kind(kind: &'a str, subject: Option<Subject>, page: &'a AuditPage) -> Self {
+        Self {
+            kind,
+            id: subject.and_then(Subject::id).map(|id| id.to_string()),
+            name: subject
+                .and_then(|subject| page.names.get(&subject))
+                .map(String::as_str),
+            username: subject
+                .and_then(|subject| page.usernames.get(&subject))
+                .map(Username::as_str),
+        }
     }
 }

@@ -80,8 +80,8 @@ pub(super) struct Found {
 
 /// An entry of the list of actions.
 pub(super) struct ActionChoice {
-    pub(super) word: &'static str,
-    pub(super) label: &'static str,
+    pub(super) word: String,
+    pub(super) label: String,
     pub(super) is_chosen: bool,
 }
 
@@ -166,6 +166,14 @@ impl Search {
         }
     }
 
+    /// The same search, but for this action.
+    pub(super) fn of_action(&self, action: Action) -> Self {
+        Self {
+            action: Some(action),
+            ..self.clone()
+        }
+    }
+
     /// The same search, but for what this was in.
     pub(super) fn of_subject(&self, subject: Subject) -> Self {
         Self {
@@ -193,7 +201,7 @@ impl Search {
             path,
             [
                 ("who", who.as_deref()),
-                ("action", self.action.map(Action::as_str)),
+                ("action", self.action.as_ref().map(Action::as_str)),
                 ("what", what.as_deref()),
                 ("from", from.as_deref()),
                 ("until", until.as_deref()),
@@ -242,14 +250,20 @@ impl Search {
     }
 
     fn action_choices(&self) -> Vec<ActionChoice> {
-        let actions = Action::ALL.iter().copied();
-        actions
-            .filter_map(|action| {
-                Some(ActionChoice {
-                    word: action.as_str(),
-                    label: choice(action)?,
-                    is_chosen: self.action == Some(action),
-                })
+        let known = Action::ALL
+            .iter()
+            .filter_map(|action| Some((*action, choice(*action)?.to_owned())));
+        // One that only a newer version knows is called by its word.
+        let newer = self
+            .action
+            .filter(|action| matches!(action, Action::Other(_)))
+            .map(|action| (action, action.as_str().to_owned()));
+        known
+            .chain(newer)
+            .map(|(action, label)| ActionChoice {
+                word: action.as_str().to_owned(),
+                label,
+                is_chosen: self.action == Some(action),
             })
             .collect()
     }

@@ -79,6 +79,7 @@ impl Party {
             kind: match subject {
                 Subject::Installation => "this installation",
                 Subject::Session(_) => "session",
+                Subject::Other { .. } => "something that a newer version of Keyward knows",
                 Subject::User(_) if !is_named => "user",
                 Subject::Membership(_) if !is_named => "member",
                 Subject::Invitation(_) if !is_named => "invitation",
@@ -191,6 +192,7 @@ impl Words {
             }
             // Somebody else's, by signing in where they were signed in.
             Action::SignOut if event.object.is_some() => Self::between("ended the", "of"),
+            Action::Other(_) if event.object.is_some() => Self::between("did", "with"),
             action => Self::usual(action),
         }
     }
@@ -235,6 +237,8 @@ impl Words {
             Action::UseApiKey => Self::between("tried to use the API key", "of"),
             Action::RemoveAuditEvents => Self::alone("removed old audit events"),
             Action::ExportAuditLog => Self::alone("exported the audit log"),
+            // The word follows.
+            Action::Other(_) => Self::about("did"),
         }
     }
 }
@@ -273,6 +277,7 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         | Action::ResetPassword
         | Action::SignOut
         | Action::EndSession
-        | Action::RemoveAuditEvents => None,
+        | Action::RemoveAuditEvents
+        | Action::Other(_) => None,
     }
 }

@@ -41,7 +41,8 @@ pub(super) fn subject_from(text: &str) -> Option<Subject> {
         ("project", id) => Some(Subject::Project(id.parse().ok()?)),
         ("api_key", id) => Some(Subject::ApiKey(id.parse().ok()?)),
         ("session", id) => Some(Subject::Session(id.parse().ok()?)),
-        _ => None,
+        ("installation", _) => None,
+        (kind, id) => Subject::of_newer_kind(kind, id.parse().ok()?),
     }
 }
 

@@ -183,7 +183,7 @@ async fn an_address_that_was_damaged_says_so() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for query in [
-        "action=key.melt",
+        "action=melt",
         "after=-210000000000000%3A00000000-0000-7000-8000-000000000000",
         "after=1",
         "after=1%3A1",

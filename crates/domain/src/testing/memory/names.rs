@@ -88,7 +88,7 @@ impl State {
                 own.find(|invitation| invitation.id == id)
                     .map(|invitation| invitation.invitee.to_string())
             }
-            Subject::Session(_) | Subject::Installation => None,
+            Subject::Session(_) | Subject::Other { .. } | Subject::Installation => None,
         }
     }
 
@@ -101,6 +101,7 @@ impl State {
             | Subject::Project(_)
             | Subject::Invitation(_)
             | Subject::Session(_)
+            | Subject::Other { .. }
             | Subject::Installation => None,
         };
         self.user(user?).map(|user| user.username.clone())

@@ -79,7 +79,7 @@ fn matching(
         };
     }
     if let Some(action) = filter.action {
-        query = query.filter(audit_events::action.eq(action.as_str()));
+        query = query.filter(audit_events::action.eq(action.as_str().to_owned()));
     }
     if let Some(from) = filter.from {
         query = query.filter(audit_events::occurred_at.ge(from));
@@ -99,8 +99,8 @@ fn matching(
 }
 
 fn with_subject(query: Query, subject: Subject) -> Query {
-    let (kind, id) = subject::to_columns(subject);
-    let query = query.filter(audit_events::subject_kind.eq(kind));
+    let (kind, id) = subject::to_columns(&subject);
+    let query = query.filter(audit_events::subject_kind.eq(kind.to_owned()));
     match id {
         Some(id) => query.filter(audit_events::subject_id.eq(id)),
         None => query.filter(audit_events::subject_id.is_null()),
@@ -108,8 +108,8 @@ fn with_subject(query: Query, subject: Subject) -> Query {
 }
 
 fn with_object(query: Query, subject: Subject) -> Query {
-    let (kind, id) = subject::to_columns(subject);
-    let query = query.filter(audit_events::object_kind.eq(kind));
+    let (kind, id) = subject::to_columns(&subject);
+    let query = query.filter(audit_events::object_kind.eq(kind.to_owned()));
     match id {
         Some(id) => query.filter(audit_events::object_id.eq(id)),
         None => query.filter(audit_events::object_id.is_null()),

@@ -144,6 +144,8 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
         Action::RemoveAuditEvents => (&[], &[Change::RemoveAuditEvents]),
         Action::ExportAuditLog => (&[], &[Change::ExportAuditLog]),
         Action::UseApiKey => (&[], &[Change::UseRevokedKey, Change::UseMoreRevokedKeys]),
+        // No version before records what only a newer one knows.
+        Action::Other(_) => (&[], &[]),
     }
 }
 
