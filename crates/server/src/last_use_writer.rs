@@ -1,84 +1,38 @@
 //! Writes down when keys were last used, beside the requests.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use keyward_domain::clock::Clock;
-use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::{KeyUse, LastUses, StorageError};
 use keyward_domain::recent_uses::RecentUses;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval, timeout};
-use tracing::{debug, info, warn};
+use tracing::warn;
 
-/// How often what is due is written. A key is due once a minute at most.
-const EVERY: Duration = Duration::from_secs(5);
+use crate::background_writer::BackgroundWriter;
 
 /// The most keys of one transaction: it takes a small part of the time that a statement may.
 const AT_ONCE: usize = 1_000;
-
-/// How long the process stays for what is left to write when it ends.
-const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Writes what [`RecentUses`] has noted.
 pub(crate) struct LastUseWriter {
     uses: Arc<RecentUses>,
     store: Arc<dyn LastUses>,
     clock: Arc<dyn Clock>,
-    is_failing: bool,
-}
-
-/// A writer at work.
-pub(crate) struct RunningWriter {
-    end: oneshot::Sender<()>,
-    task: JoinHandle<()>,
 }
 
 impl LastUseWriter {
     pub(crate) fn new(uses: Arc<RecentUses>, store: Arc<dyn LastUses>, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            uses,
-            store,
-            clock,
-            is_failing: false,
-        }
-    }
-
-    /// Writes every few seconds from now on.
-    pub(crate) fn start(self) -> RunningWriter {
-        let (end, ended) = oneshot::channel();
-        let task = tokio::spawn(self.run(ended));
-        RunningWriter { end, task }
-    }
-
-    async fn run(mut self, mut ended: oneshot::Receiver<()>) {
-        let mut ticks = interval(EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            // Only the waiting is cut short, never a write.
-            tokio::select! {
-                biased;
-                _ = &mut ended => break,
-                _ = ticks.tick() => {
-                    let due = self.uses.take_due(self.clock.now());
-                    self.write(&due).await;
-                }
-            }
-        }
-        let last = self.uses.take_last(self.clock.now());
-        self.write(&last).await;
+        Self { uses, store, clock }
     }
 
     /// Writes in portions until nothing is left, or the storage fails: then the rest waits for the next time.
-    async fn write(&mut self, uses: &[KeyUse]) {
+    async fn record(&self, uses: &[KeyUse]) -> Result<usize, StorageError> {
         let mut left = uses;
+        let mut written = Ok(uses.len());
         while !left.is_empty() {
             let (portion, rest) = left.split_at(left.len().min(AT_ONCE));
-            let failure = self.store.record(portion.to_vec()).await.err();
-            self.report(failure.as_ref(), portion.len());
-            if failure.is_some() {
+            if let Err(error) = self.store.record(portion.to_vec()).await {
                 self.uses.put_back(left);
+                written = Err(error);
                 break;
             }
             left = rest;
@@ -90,33 +44,20 @@ impl LastUseWriter {
                 "more keys are in use than fit in memory: the last use of some is not recorded"
             );
         }
-    }
-
-    /// One line when it begins to fail, and one when it works again.
-    fn report(&mut self, failure: Option<&StorageError>, count: usize) {
-        match failure {
-            None if self.is_failing => info!("the last uses of keys are recorded again"),
-            None => debug!(keys = count, "recorded last uses"),
-            Some(error) if !self.is_failing => warn!(
-                cause = sentence(error),
-                "the last uses of keys cannot be recorded, and wait in memory"
-            ),
-            Some(_) => {}
-        }
-        self.is_failing = failure.is_some();
+        written
     }
 }
 
-impl RunningWriter {
-    /// Writes what is left, and ends.
-    pub(crate) async fn finish(self) {
-        // If the writer is gone already, the task says why.
-        let _ = self.end.send(());
-        match timeout(LAST_PATIENCE, self.task).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "the last uses of keys were not all recorded"),
-            Err(_) => warn!("the last uses of keys were not all recorded in time"),
-        }
+impl BackgroundWriter for LastUseWriter {
+    const RECORDS: &'static str = "the last uses of keys";
+
+    /// A key is due once a minute at most.
+    async fn write(&self) -> Result<usize, StorageError> {
+        self.record(&self.uses.take_due(self.clock.now())).await
+    }
+
+    async fn write_last(&self) -> Result<usize, StorageError> {
+        self.record(&self.uses.take_last(self.clock.now())).await
     }
 }
 
@@ -125,6 +66,7 @@ mod tests {
     use std::collections::HashMap;
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
 
     use async_trait::async_trait;
     use chrono::{DateTime, Utc};
@@ -133,6 +75,7 @@ mod tests {
     use tokio::time::{Instant, sleep};
 
     use super::*;
+    use crate::background_writer::{EVERY, RunningWriter, start};
     use crate::random::OsRandom;
 
     /// What was written, and whether writing fails.
@@ -186,7 +129,11 @@ mod tests {
 
         fn start(&self) -> RunningWriter {
             let book = Arc::clone(&self.book) as Arc<dyn LastUses>;
-            LastUseWriter::new(Arc::clone(&self.uses), book, Arc::clone(&self.clock)).start()
+            start(LastUseWriter::new(
+                Arc::clone(&self.uses),
+                book,
+                Arc::clone(&self.clock),
+            ))
         }
 
         fn note(&self, key: ApiKeyId) -> LastUse {

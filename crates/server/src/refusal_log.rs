@@ -3,25 +3,17 @@
 use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::refusals::{Refusal, RefusalNotes, RefusalWriter};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
-use tokio::sync::{Notify, oneshot};
-use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
-use tracing::{info, warn};
+use tokio::sync::Notify;
+use tracing::warn;
+
+use crate::background_writer::BackgroundWriter;
 
 /// A few MiB.
 const MOST: usize = 10_000;
-
-/// How soon it is tried again when the storage is unavailable.
-const RETRY: Duration = Duration::from_secs(5);
-
-/// How long the process stays for what is left to write when it ends.
-const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Refusals that wait to be written.
 #[derive(Default)]
@@ -38,22 +30,23 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Adds one, unless so many wait within one of its limits that it would not be written.
-    fn put(&mut self, refusal: Refusal) {
+    /// Adds one, unless so many wait within one of its limits that it would not be written. Returns whether it waits.
+    fn put(&mut self, refusal: Refusal) -> bool {
         let is_reached = |limit: &ThrottleBucket| {
             self.within
                 .get(limit)
                 .is_some_and(|count| *count >= limit.burst())
         };
         if refusal.limits().iter().any(is_reached) {
-            return;
+            return false;
         }
         if self.refusals.len() >= MOST {
             self.passed_over += 1;
-            return;
+            return false;
         }
         self.count(&refusal);
         self.refusals.push_back(refusal);
+        true
     }
 
     fn put_back(&mut self, refusal: Refusal) {
@@ -94,8 +87,9 @@ impl RefusalQueue {
 
 impl RefusalNotes for RefusalQueue {
     fn note(&self, refusal: Refusal) {
-        self.waiting().put(refusal);
-        self.arrival.notify_one();
+        if self.waiting().put(refusal) {
+            self.arrival.notify_one();
+        }
     }
 }
 
@@ -103,64 +97,32 @@ impl RefusalNotes for RefusalQueue {
 pub(crate) struct RefusalLog {
     queue: Arc<RefusalQueue>,
     writer: RefusalWriter,
-    is_failing: bool,
-}
-
-/// A log at work.
-pub(crate) struct RunningRefusalLog {
-    end: oneshot::Sender<()>,
-    task: JoinHandle<()>,
 }
 
 impl RefusalLog {
-    pub(crate) fn new(queue: Arc<RefusalQueue>, writer: RefusalWriter) -> Self {
-        Self {
-            queue,
-            writer,
-            is_failing: false,
-        }
+    pub(crate) const fn new(queue: Arc<RefusalQueue>, writer: RefusalWriter) -> Self {
+        Self { queue, writer }
+    }
+}
+
+impl BackgroundWriter for RefusalLog {
+    const RECORDS: &'static str = "refused sign-ins";
+
+    fn arrival(&self) -> impl Future<Output = ()> + Send {
+        self.queue.arrival.notified()
     }
 
-    /// Writes from now on what comes.
-    pub(crate) fn start(self) -> RunningRefusalLog {
-        let (end, ended) = oneshot::channel();
-        let task = tokio::spawn(self.run(ended));
-        RunningRefusalLog { end, task }
-    }
-
-    async fn run(mut self, mut ended: oneshot::Receiver<()>) {
-        loop {
-            // Only the waiting is cut short, never a write.
-            tokio::select! {
-                biased;
-                _ = &mut ended => break,
-                () = self.queue.arrival.notified(), if !self.is_failing => {}
-                () = sleep(RETRY), if self.is_failing => {}
-            }
-            self.write_and_report().await;
-        }
-        self.write_and_report().await;
-    }
-
-    /// Writes until nothing is left.
-    ///
-    /// # Errors
-    /// The storage failed. What is left waits for the next time; so does what was being written, if the storage was
-    /// unavailable.
-    pub(crate) async fn write(&self) -> Result<(), StorageError> {
+    /// After a failure the rest waits for the next time; so does what was being written, if the storage was unavailable.
+    async fn write(&self) -> Result<usize, StorageError> {
+        let mut count = 0;
         while let Some(refusal) = self.queue.take() {
             let written = self.writer.write(refusal.clone()).await;
             if let Err(StorageError::Unavailable(_)) = written {
                 self.queue.waiting().put_back(refusal);
             }
             written?;
+            count += 1;
         }
-        Ok(())
-    }
-
-    async fn write_and_report(&mut self) {
-        let written = self.write().await;
-        self.report(written);
         let passed_over = mem::take(&mut self.queue.waiting().passed_over);
         if passed_over > 0 {
             warn!(
@@ -168,32 +130,7 @@ impl RefusalLog {
                 "more sign-ins are refused than can be recorded: some are not in the audit log"
             );
         }
-    }
-
-    /// One line when it begins to fail, and one when it works again.
-    fn report(&mut self, written: Result<(), StorageError>) {
-        match &written {
-            Ok(()) if self.is_failing => info!("refused sign-ins are recorded in the audit log again"),
-            Err(error) if !self.is_failing => warn!(
-                cause = sentence(error),
-                "refused sign-ins cannot be recorded in the audit log, and wait in memory"
-            ),
-            Ok(()) | Err(_) => {}
-        }
-        self.is_failing = written.is_err();
-    }
-}
-
-impl RunningRefusalLog {
-    /// Writes what is left, and ends.
-    pub(crate) async fn finish(self) {
-        // If the task is gone already, it says why.
-        let _ = self.end.send(());
-        match timeout(LAST_PATIENCE, self.task).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "refused sign-ins were not all recorded"),
-            Err(_) => warn!("refused sign-ins were not all recorded in time"),
-        }
+        Ok(count)
     }
 }
 
@@ -201,6 +138,7 @@ impl RunningRefusalLog {
 mod tests {
     use std::future;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::time::Duration;
 
     use async_trait::async_trait;
     use chrono::{DateTime, Utc};
@@ -212,9 +150,10 @@ mod tests {
     use keyward_domain::ports::Memberships;
     use keyward_domain::sign_in::ports::{FullBucket, LimitedAuditLog};
     use keyward_domain::sign_in::throttle::{CountedAccount, EventLimit};
-    use tokio::time::Instant;
+    use tokio::time::{Instant, sleep};
 
     use super::*;
+    use crate::background_writer::{EVERY, LAST_PATIENCE, RunningWriter, start};
     use crate::clock::SystemClock;
     use crate::random::OsRandom;
 
@@ -275,9 +214,9 @@ mod tests {
             }
         }
 
-        fn start(&self) -> RunningRefusalLog {
+        fn start(&self) -> RunningWriter {
             let writer = RefusalWriter::new(self.book.clone(), self.book.clone());
-            RefusalLog::new(Arc::clone(&self.queue), writer).start()
+            start(RefusalLog::new(Arc::clone(&self.queue), writer))
         }
 
         fn refuse(&self, user: Option<UserId>) {
@@ -352,11 +291,11 @@ mod tests {
         scene.book.is_down.store(true, Ordering::SeqCst);
         let log = scene.start();
         scene.refuse(None);
-        sleep(3 * RETRY).await;
+        sleep(3 * EVERY).await;
         assert_eq!(scene.written(), 0);
 
         scene.book.is_down.store(false, Ordering::SeqCst);
-        sleep(RETRY).await;
+        sleep(EVERY).await;
         assert_eq!(scene.written(), 1);
         log.finish().await;
     }

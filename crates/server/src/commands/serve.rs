@@ -17,6 +17,7 @@ use tracing::info;
 use zeroize::Zeroizing;
 
 use super::Failure;
+use crate::background_writer;
 use crate::composition::{Composition, Sources};
 use crate::data_directory::ServingRight;
 use crate::demo::Demo;
@@ -172,9 +173,9 @@ impl Server {
             "listening"
         );
         let _schema_watch = SchemaWatch::start(self.schema_probe);
-        let last_uses = self.last_use_writer.start();
-        let refused_uses = self.refused_use_writer.start();
-        let refusals = self.refusal_log.start();
+        let last_uses = background_writer::start(self.last_use_writer);
+        let refused_uses = background_writer::start(self.refused_use_writer);
+        let refusals = background_writer::start(self.refusal_log);
         let retention = self.retention_job.map(RetentionJob::start);
         let _trial_changes = self.trial_changes.start();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;

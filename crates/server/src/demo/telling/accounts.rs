@@ -5,6 +5,7 @@ use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInError};
 
 use super::Telling;
+use crate::background_writer::BackgroundWriter;
 use crate::demo::fill::FillError;
 
 impl Telling<'_> {
@@ -25,7 +26,8 @@ impl Telling<'_> {
             Ok(_) | Err(ChangeOwnPasswordError::WrongPassword) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(self.past.use_cases.refusal_log().write().await?)
+        self.past.use_cases.refusal_log().write().await?;
+        Ok(())
     }
 
     pub(super) async fn guess_at(&self, username: &str) -> Result<(), FillError> {
@@ -38,7 +40,8 @@ impl Telling<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(self.past.use_cases.refusal_log().write().await?)
+        self.past.use_cases.refusal_log().write().await?;
+        Ok(())
     }
 
     /// An attempt to sign in, in the browser of this name.

@@ -1,0 +1,100 @@
+//! Writes what requests left in memory, beside them and until the server ends.
+
+use std::future;
+use std::time::Duration;
+
+use keyward_domain::failure_sentence::sentence;
+use keyward_domain::ports::StorageError;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tracing::{debug, info, warn};
+
+/// How often what is due is written, and how soon it is tried again when the storage failed.
+pub(crate) const EVERY: Duration = Duration::from_secs(5);
+
+/// How long the process stays for what is left to write when it ends.
+pub(crate) const LAST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Writes one kind of records.
+pub(crate) trait BackgroundWriter: Send + Sync + 'static {
+    /// What it writes, as log lines name it: a plural.
+    const RECORDS: &'static str;
+
+    /// Ends when something came that is to be written at once. By default nothing is.
+    fn arrival(&self) -> impl Future<Output = ()> + Send {
+        future::pending()
+    }
+
+    /// Writes what is due, and returns how many records that were. What the storage does not take MUST be due again.
+    fn write(&self) -> impl Future<Output = Result<usize, StorageError>> + Send;
+
+    /// Writes what is left when the server ends.
+    fn write_last(&self) -> impl Future<Output = Result<usize, StorageError>> + Send {
+        self.write()
+    }
+}
+
+/// A writer at work.
+pub(crate) struct RunningWriter {
+    records: &'static str,
+    end: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+/// Writes from now on.
+pub(crate) fn start<W: BackgroundWriter>(writer: W) -> RunningWriter {
+    let (end, ended) = oneshot::channel();
+    RunningWriter {
+        records: W::RECORDS,
+        end,
+        task: tokio::spawn(run(writer, ended)),
+    }
+}
+
+async fn run<W: BackgroundWriter>(writer: W, mut ended: oneshot::Receiver<()>) {
+    let mut ticks = interval(EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_failing = false;
+    loop {
+        // Only the waiting is cut short, never a write.
+        tokio::select! {
+            biased;
+            _ = &mut ended => break,
+            _ = ticks.tick() => {}
+            () = writer.arrival(), if !is_failing => {}
+        }
+        is_failing = report::<W>(writer.write().await, is_failing);
+    }
+    report::<W>(writer.write_last().await, is_failing);
+}
+
+/// One line when it begins to fail, and one when it works again. Returns whether it fails.
+fn report<W: BackgroundWriter>(written: Result<usize, StorageError>, was_failing: bool) -> bool {
+    let records = W::RECORDS;
+    match &written {
+        Ok(0) => return was_failing,
+        Ok(_) if was_failing => info!("{records} are recorded again"),
+        Ok(count) => debug!(count, "recorded {records}"),
+        Err(error) if !was_failing => warn!(
+            cause = sentence(error),
+            "{records} cannot be recorded, and wait in memory"
+        ),
+        Err(_) => {}
+    }
+    written.is_err()
+}
+
+impl RunningWriter {
+    /// Writes what is left, and ends.
+    pub(crate) async fn finish(self) {
+        let records = self.records;
+        // If the writer is gone already, the task says why.
+        let _ = self.end.send(());
+        match timeout(LAST_PATIENCE, self.task).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => warn!(%error, "{records} were not all recorded"),
+            Err(_) => warn!("{records} were not all recorded in time"),
+        }
+    }
+}
