@@ -1,0 +1,70 @@
+//! One count of attempts or events, and the rule that bounds it.
+
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+
+use super::digest::digest;
+use crate::rate::{Rate, Throttled};
+use crate::sign_in::password::HashingQueue;
+
+/// What attempts are counted by. Those that succeed are given back, so what stays counted are failures; except where a
+/// bucket says otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ThrottleBucket {
+    key: [u8; 32],
+    rate: Rate,
+}
+
+impl ThrottleBucket {
+    pub(super) fn of(kind: &str, value: &[u8], rate: Rate) -> Self {
+        Self {
+            key: digest(kind, value),
+            rate,
+        }
+    }
+
+    /// The queue of the passwords that this bucket counts.
+    #[must_use]
+    pub const fn queue(&self) -> HashingQueue {
+        HashingQueue::of(self.key)
+    }
+
+    /// How many it lets through at once.
+    #[must_use]
+    pub const fn burst(&self) -> i32 {
+        self.rate.burst()
+    }
+
+    /// The bucket's key in storage.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.key
+    }
+
+    /// What a store keeps once an attempt is given back, if it kept `empty_at`.
+    #[must_use]
+    pub fn give_back(&self, empty_at: DateTime<Utc>) -> DateTime<Utc> {
+        empty_at - self.rate.interval()
+    }
+
+    /// Decides about one attempt at `now`, as [`Rate::take`] does.
+    ///
+    /// # Errors
+    /// The bucket is full; what is stored MUST stay as it is.
+    pub fn take(
+        &self,
+        empty_at: Option<DateTime<Utc>>,
+        now: DateTime<Utc>,
+    ) -> Result<DateTime<Utc>, Throttled> {
+        self.rate.take(empty_at, now)
+    }
+}
+
+impl fmt::Debug for ThrottleBucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThrottleBucket")
+            .field("rate", &self.rate)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+//! How many of the events are written that strangers can bring about.
+
+use chrono::TimeDelta;
+
+use super::ThrottleBucket;
+use crate::id::{ApiKeyId, OrganizationId, UserId};
+use crate::rate::Rate;
+
+/// Of events that strangers can bring about, so many are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventLimit {
+    /// Wrong passwords of a user.
+    WrongPasswords(UserId),
+    /// Attempts at the password of a user that were not checked.
+    UncheckedAttempts(UserId),
+    /// Wrong current passwords of a user who wants another. Only who is signed in as them brings these about, and strangers
+    /// hide none of them.
+    WrongCurrentPasswords(UserId),
+    /// Attempts at the current password of a user who wants another that were not checked.
+    UncheckedCurrentPasswords(UserId),
+    /// Attempts that were not checked because this bucket, of an address, was full.
+    UncheckedFrom(ThrottleBucket),
+    /// Usernames that nobody has.
+    Nobody,
+    /// Uses of a key that no longer works.
+    RefusedUses {
+        /// The key.
+        of: ApiKeyId,
+        /// Its organization.
+        within: OrganizationId,
+    },
+    /// That more keys of an organization that no longer work were used than are told.
+    MoreRefusedUses(OrganizationId),
+}
+
+impl EventLimit {
+    /// How long it takes until the next is written of those that are written once an hour.
+    pub const ONCE_AN_HOUR: TimeDelta = TimeDelta::hours(1);
+
+    /// From which buckets such an event is taken: the narrowest first.
+    #[must_use]
+    pub fn buckets(self) -> Vec<ThrottleBucket> {
+        let of = ThrottleBucket::of;
+        match self {
+            Self::WrongPasswords(user) => vec![of("refusals", user.as_uuid().as_bytes(), REFUSALS)],
+            Self::UncheckedAttempts(user) => vec![of("limits", user.as_uuid().as_bytes(), ONE_AN_HOUR)],
+            Self::WrongCurrentPasswords(user) => {
+                vec![of("current refusals", user.as_uuid().as_bytes(), REFUSALS)]
+            }
+            Self::UncheckedCurrentPasswords(user) => {
+                vec![of("current limits", user.as_uuid().as_bytes(), ONE_AN_HOUR)]
+            }
+            Self::UncheckedFrom(full) => {
+                vec![of("limits by", full.as_bytes(), ONE_AN_HOUR), Self::of_nobody()]
+            }
+            Self::Nobody => vec![Self::of_nobody()],
+            Self::RefusedUses { of: key, within } => vec![
+                of("refused uses of", key.as_uuid().as_bytes(), ONE_AN_HOUR),
+                of("refused uses in", within.as_uuid().as_bytes(), REFUSED_USES),
+            ],
+            Self::MoreRefusedUses(within) => {
+                vec![of(
+                    "more refused uses in",
+                    within.as_uuid().as_bytes(),
+                    ONE_AN_HOUR,
+                )]
+            }
+        }
+    }
+
+    fn of_nobody() -> ThrottleBucket {
+        ThrottleBucket::of("refusals of nobody", &[], OF_NOBODY)
+    }
+}
+
+const REFUSALS: Rate = Rate::new(20, TimeDelta::hours(1));
+const ONE_AN_HOUR: Rate = Rate::new(1, EventLimit::ONCE_AN_HOUR);
+/// A program may hold many keys, and whoever took it uses each of them.
+const REFUSED_USES: Rate = Rate::new(100, TimeDelta::seconds(36));
+const OF_NOBODY: Rate = Rate::new(60, TimeDelta::minutes(10));
