@@ -102,8 +102,8 @@ pub trait ApiKeys: Send + Sync {
     ) -> Result<ApiKey, EditKeyError>;
 
     /// Revokes a key and, if asked, all its descendants, also those below keys that are revoked already, and also if the
-    /// key itself is. Returns the keys that were valid until now. Where there are none, a store should answer without
-    /// taking a lock that others wait for.
+    /// key itself is. Returns the keys that were valid until now. Where nothing of a whole tree is, a store should answer
+    /// without taking a lock that others wait for.
     ///
     /// If a key acts, MUST check first that it still may, as said above; else [`RevokeKeyError::HolderGone`], or
     /// [`RevokeKeyError::NotFound`] for a key out of its reach. Whoever acts in person may revoke keys of a membership that

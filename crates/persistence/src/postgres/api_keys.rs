@@ -25,8 +25,8 @@ use keyward_domain::ports::{
 use keyward_domain::rate::Rate;
 use uuid::Uuid;
 
+use super::change::for_any_connection;
 use super::store::PostgresStore;
-use crate::task;
 
 #[async_trait]
 impl ApiKeys for PostgresStore {
@@ -97,39 +97,30 @@ impl ApiKeys for PostgresStore {
         precondition: KeyPrecondition,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
-        let store = self.clone();
-        // What was asked for happens even if the caller stops waiting, during the look too.
-        let revoking = task::spawn(async move {
-            let (acting_key, look_precondition) = (act.actor.api_key(), precondition.clone());
-            let looked = store.read(move |connection| {
-                Box::pin(revoke::look(
-                    connection,
-                    consumer,
-                    id,
-                    descendants,
-                    look_precondition,
-                    acting_key,
-                ))
-            });
-            if let Some(answer) = looked.await?.answer() {
-                return answer;
-            }
-            let change = store.change(move |connection| {
-                Box::pin(revoke::revoke(
-                    connection,
-                    consumer,
-                    id,
-                    reason,
-                    descendants,
-                    precondition,
-                    act,
-                ))
-            });
-            change.await
+        let acting_key = act.actor.api_key();
+        let revoke = for_any_connection(move |connection| {
+            Box::pin(revoke::revoke(
+                connection,
+                consumer,
+                id,
+                reason,
+                descendants,
+                precondition,
+                act,
+            ))
         });
-        match revoking.await {
-            Ok(revoked) => revoked,
-            Err(error) => Err(StorageError::Defect(error.into()).into()),
+        match descendants {
+            DescendantKeys::Keep => self.change(revoke).await,
+            // Whether there are any takes long to find out where many are revoked.
+            DescendantKeys::Revoke => {
+                let look = for_any_connection(move |connection| {
+                    Box::pin(async move {
+                        let looked = revoke::look_at_tree(connection, consumer, id, acting_key).await?;
+                        Ok(looked.answer())
+                    })
+                });
+                self.change_after_look(look, revoke).await
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How changes run: one transaction in a task of its own.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use diesel_async::{AsyncConnection, AsyncPgConnection};
@@ -11,7 +12,7 @@ use super::errors::{commit_error, is_read_only, storage_error};
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
 use crate::progress::{Progress, settled};
-use crate::task;
+use crate::{looked, task};
 
 impl PostgresStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
@@ -24,7 +25,44 @@ impl PostgresStore {
         E: From<StorageError> + Send + 'static,
         W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
     {
+        self.change_begun(Instant::now(), work).await
+    }
+
+    /// Likewise, unless a look tells what comes of it: that takes no lock that others wait for. A look that fails or is late
+    /// tells nothing, and what it takes is of the change's time. What was asked for happens even if the caller stops
+    /// waiting, during the look too.
+    pub(super) async fn change_after_look<T, E, L, W>(&self, look: L, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        L: for<'c> FnOnce(
+                &'c mut AsyncPgConnection,
+            ) -> BoxFuture<'c, Result<Option<Result<T, E>>, Abort<Infallible>>>
+            + Send
+            + 'static,
+        W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+    {
         let begun = Instant::now();
+        let store = self.clone();
+        let changing = task::spawn(async move {
+            let look_by = begun + looked::patience(store.timeouts.answer);
+            match timeout_at(look_by, store.read(look)).await {
+                Ok(Ok(Some(answer))) => answer,
+                Ok(Ok(None) | Err(_)) | Err(_) => store.change_begun(begun, work).await,
+            }
+        });
+        match changing.await {
+            Ok(changed) => changed,
+            Err(error) => Err(StorageError::Defect(error.into()).into()),
+        }
+    }
+
+    async fn change_begun<T, E, W>(&self, begun: Instant, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+    {
         let progress = Arc::new(Progress::default());
         let give_up = begun + self.timeouts.outcome;
         let mut task = task::spawn(commit(self.clone(), Arc::clone(&progress), give_up, work));
@@ -39,6 +77,14 @@ impl PostgresStore {
         }
         settled(task.await, &progress)
     }
+}
+
+/// The same closure: only as an argument is it inferred to take a connection of any lifetime.
+pub(super) const fn for_any_connection<T, E, W>(work: W) -> W
+where
+    W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>>,
+{
+    work
 }
 
 async fn commit<T, E, W>(

@@ -11,8 +11,6 @@ mod read;
 pub(super) mod revoke;
 pub(super) mod row;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::prelude::SqliteConnection;
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
@@ -29,7 +27,6 @@ use uuid::Uuid;
 use super::reserve::Claim;
 use super::store::SqliteStore;
 use crate::abort::Abort;
-use crate::task;
 
 #[async_trait]
 impl ApiKeys for SqliteStore {
@@ -102,38 +99,19 @@ impl ApiKeys for SqliteStore {
         precondition: KeyPrecondition,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
-        let (acting_key, to_meet) = (act.actor.api_key(), precondition.clone());
-        let look = move |connection: &mut SqliteConnection| {
-            let looked = revoke::look(connection, consumer, id, descendants, to_meet, acting_key)?;
-            Ok(looked.answer())
-        };
-        self.change_after_look(look, Claim::Revoking, move |connection| {
+        let acting_key = act.actor.api_key();
+        let revoke = move |connection: &mut SqliteConnection| {
             revoke::revoke(connection, consumer, id, reason, descendants, precondition, act)
-        })
-        .await
-    }
-}
-
-impl SqliteStore {
-    /// Makes a change, unless a look tells what comes of it: that takes the one writer from nobody. What was asked for
-    /// happens even if the caller stops waiting, during the look too.
-    pub(super) async fn change_after_look<T, E, L, C>(&self, look: L, claim: Claim, change: C) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StorageError> + Send + 'static,
-        L: FnOnce(&mut SqliteConnection) -> Result<Option<Result<T, E>>, Abort<Infallible>> + Send + 'static,
-        C: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Clone + Send + 'static,
-    {
-        let store = self.clone();
-        let changing = task::spawn(async move {
-            match store.read(look).await? {
-                Some(answer) => answer,
-                None => store.change_with(claim, change).await,
+        };
+        match descendants {
+            DescendantKeys::Keep => self.change_with(Claim::Revoking, revoke).await,
+            // Whether there are any takes long to find out where many are revoked.
+            DescendantKeys::Revoke => {
+                let look = move |connection: &mut SqliteConnection| {
+                    Ok(revoke::look_at_tree(connection, consumer, id, acting_key)?.answer())
+                };
+                self.change_after_look(look, Claim::Revoking, revoke).await
             }
-        });
-        match changing.await {
-            Ok(changed) => changed,
-            Err(error) => Err(StorageError::Defect(error.into()).into()),
         }
     }
 }

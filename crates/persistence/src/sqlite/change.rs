@@ -1,5 +1,6 @@
 //! How changes run: one transaction in a task of its own.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use diesel::connection::SimpleConnection;
@@ -13,7 +14,7 @@ use super::reserve::Claim;
 use super::store::SqliteStore;
 use crate::abort::{Abort, TooSlow};
 use crate::progress::{Progress, settled};
-use crate::task;
+use crate::{looked, task};
 
 impl SqliteStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
@@ -26,7 +27,8 @@ impl SqliteStore {
         E: From<StorageError> + Send + 'static,
         W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Send + 'static,
     {
-        self.run_change(Claim::Nothing, work, || None).await
+        self.run_change(Instant::now(), Claim::Nothing, work, || None)
+            .await
     }
 
     /// Likewise; where the disk is full, the change is tried again with what its claim frees of the reserve.
@@ -36,12 +38,48 @@ impl SqliteStore {
         E: From<StorageError> + Send + 'static,
         W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Clone + Send + 'static,
     {
+        self.change_begun(Instant::now(), claim, work).await
+    }
+
+    async fn change_begun<T, E, W>(&self, begun: Instant, claim: Claim, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Clone + Send + 'static,
+    {
         let again = work.clone();
-        self.run_change(claim, work, move || Some(again.clone())).await
+        self.run_change(begun, claim, work, move || Some(again.clone()))
+            .await
+    }
+
+    /// Likewise, unless a look tells what comes of it: that takes the one writer from nobody. A look that fails or is late
+    /// tells nothing, and what it takes is of the change's time. What was asked for happens even if the caller stops
+    /// waiting, during the look too.
+    pub(super) async fn change_after_look<T, E, L, W>(&self, look: L, claim: Claim, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        L: FnOnce(&mut SqliteConnection) -> Result<Option<Result<T, E>>, Abort<Infallible>> + Send + 'static,
+        W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Clone + Send + 'static,
+    {
+        let begun = Instant::now();
+        let store = self.clone();
+        let changing = task::spawn(async move {
+            let look_by = begun + looked::patience(store.timeouts.answer);
+            match timeout_at(look_by, store.read(look)).await {
+                Ok(Ok(Some(answer))) => answer,
+                Ok(Ok(None) | Err(_)) | Err(_) => store.change_begun(begun, claim, work).await,
+            }
+        });
+        match changing.await {
+            Ok(changed) => changed,
+            Err(error) => Err(StorageError::Defect(error.into()).into()),
+        }
     }
 
     async fn run_change<T, E, W>(
         &self,
+        begun: Instant,
         claim: Claim,
         work: W,
         again: impl FnMut() -> Option<W> + Send + 'static,
@@ -51,7 +89,6 @@ impl SqliteStore {
         E: From<StorageError> + Send + 'static,
         W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Send + 'static,
     {
-        let begun = Instant::now();
         let answer_by = begun + self.timeouts.answer;
         let progress = Arc::new(Progress::default());
         let mut task = task::spawn(self.clone().when_it_is_its_turn(

@@ -101,9 +101,15 @@ mod tests {
 
     use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
     use diesel::sql_types::BigInt;
-    use keyward_domain::ports::StorageError;
+    use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
+    use keyward_domain::audit::Actor;
+    use keyward_domain::id::{ApiKeyId, ConsumerId};
+    use keyward_domain::ports::{ApiKeys, DescendantKeys, RevokeKeyError, StorageError};
+    use keyward_domain::testing::Builder;
     use tokio::time::{Instant, sleep, timeout};
+    use uuid::Uuid;
 
+    use crate::sqlite::scene::scene;
     use crate::sqlite::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};
 
@@ -140,6 +146,57 @@ mod tests {
         let mut config = SqliteConfig::in_directory(directory.path());
         config.answer_timeout = answer_timeout;
         SqliteStore::open(config).unwrap()
+    }
+
+    async fn revoke(
+        store: &SqliteStore,
+        make: &Builder,
+        descendants: DescendantKeys,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        let (consumer, key) = (
+            ConsumerId::from_uuid(Uuid::nil()),
+            ApiKeyId::from_uuid(Uuid::nil()),
+        );
+        let act = make.act(Actor::Administrator);
+        let (reason, any) = (RevocationReason::Holder, KeyPrecondition::AnyVersion);
+        ApiKeys::revoke(store, consumer, key, reason, descendants, any, act).await
+    }
+
+    #[tokio::test]
+    async fn no_revocation_waits_until_reads_that_stall_are_over() {
+        let directory = TemporaryDirectory::new();
+        let (mut store, make) = (scene(&directory).await, Builder::new(1));
+        store.timeouts.answer = Duration::from_secs(8);
+        let mut stalled = Vec::new();
+        while store.readers.front.available_permits() > 0 {
+            stalled.push(store.readers.place().await.unwrap());
+        }
+        assert_eq!(
+            revoke(&store, &make, DescendantKeys::Keep).await.unwrap().len(),
+            1
+        );
+        // What came from it is valid: it takes a look.
+        assert_eq!(
+            revoke(&store, &make, DescendantKeys::Revoke).await.unwrap().len(),
+            1
+        );
+        assert_eq!(revoke(&store, &make, DescendantKeys::Revoke).await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn no_revocation_fails_because_reads_fail() {
+        let directory = TemporaryDirectory::new();
+        let (store, make) = (scene(&directory).await, Builder::new(1));
+        store.readers.front.close();
+        assert!(quick(&store).await.is_err());
+        assert_eq!(
+            revoke(&store, &make, DescendantKeys::Keep).await.unwrap().len(),
+            1
+        );
+        assert_eq!(
+            revoke(&store, &make, DescendantKeys::Revoke).await.unwrap().len(),
+            1
+        );
     }
 
     async fn all_places_are_free(store: &SqliteStore) {

@@ -96,15 +96,12 @@ pub(in crate::postgres) async fn revoke_locked(
     Ok(revoked)
 }
 
-/// What can be told without a lock: that the key acts no more, that there is no such key, or that nothing valid is left to
-/// revoke. Each stays true for ever, since none is made below a key that is not valid. That the key does not meet the
-/// precondition was so at one moment of the request, which is all that it asks for.
-pub(super) async fn look(
+/// What can be told without a lock: that the key acts no more, that there is no such key, or that neither it nor anything
+/// that came from it is valid. Each stays true for ever, since none is made below a key that is not valid.
+pub(super) async fn look_at_tree(
     connection: &mut AsyncPgConnection,
     consumer: ConsumerId,
     id: ApiKeyId,
-    descendants: DescendantKeys,
-    precondition: KeyPrecondition,
     acting_key: Option<ApiKeyId>,
 ) -> Result<Looked, Abort<Infallible>> {
     if let Some(key) = acting_key {
@@ -121,22 +118,14 @@ pub(super) async fn look(
         .get_result(connection)
         .await
         .optional()?;
-    let is_something_valid = match (is_valid, descendants) {
-        (None, _) => return Ok(Looked::NotFound),
-        (Some(true), _) => true,
-        (Some(false), DescendantKeys::Keep) => false,
-        (Some(false), DescendantKeys::Revoke) => {
+    match is_valid {
+        None => Ok(Looked::NotFound),
+        Some(true) => Ok(Looked::SomethingToRevoke),
+        Some(false) => {
             let valid = valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()]).await?;
-            !valid.is_empty()
+            Ok(Looked::of_valid(&valid))
         }
-    };
-    Ok(if !is_something_valid {
-        Looked::NothingToRevoke
-    } else if meets(connection, consumer, id, &precondition).await? {
-        Looked::SomethingToRevoke
-    } else {
-        Looked::PreconditionFailed
-    })
+    }
 }
 
 /// Whether a key that exists meets a precondition. It is read only if that matters.

@@ -3,8 +3,9 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Action, Actor, Subject};
-use keyward_domain::ports::{AddKeyError, ApiKeys, AuditLog, Credentials, StorageError};
+use keyward_domain::ports::{AddKeyError, ApiKeys, AuditLog, Credentials, DescendantKeys, StorageError};
 use keyward_domain::testing::Builder;
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::{MigrateError, PostgresConfig, PostgresStore};
@@ -195,6 +196,25 @@ async fn a_line_that_stays_silent_is_replaced() {
     assert_unavailable_in_time(change(&store).await, begun);
     proxy.speak_to_newcomers();
     until_it_works("a change", async || change(&store).await).await;
+}
+
+#[tokio::test]
+async fn a_revocation_is_made_although_the_look_before_it_stalls() {
+    let fixture = Fixture::new().await;
+    let proxy = Proxy::before(fixture.database.url(), None).await;
+    let mut config = PostgresConfig::from_url(&proxy.url("127.0.0.1")).expect("a URL");
+    (config.answer_timeout, config.outcome_timeout) = (Duration::from_secs(8), Duration::from_secs(9));
+    let store = store(config);
+    until_it_works("a read", async || read(&store).await).await;
+    // The look finds the connection that is there, the change makes one.
+    proxy.fall_silent();
+    proxy.speak_to_newcomers();
+
+    let (holder, act, any) = (fixture.holder(), fixture.act(), KeyPrecondition::AnyVersion);
+    let (consumer, key) = (holder.consumer().id, fixture.key.key.id);
+    let (reason, below) = (RevocationReason::Holder, DescendantKeys::Revoke);
+    let revoked = ApiKeys::revoke(&store, consumer, key, reason, below, any, act).await;
+    assert_eq!(revoked.expect("a revocation"), [key]);
 }
 
 #[tokio::test]
