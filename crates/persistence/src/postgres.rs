@@ -40,6 +40,7 @@ mod organizations;
 mod organizations_of_keys;
 mod people;
 mod pooler;
+mod prepared_once;
 mod privileges;
 mod projects;
 mod retention;

@@ -31,7 +31,7 @@ use super::store::PostgresStore;
 #[async_trait]
 impl ApiKeys for PostgresStore {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
-        self.change(move |connection| Box::pin(add::add(connection, new, limits, act)))
+        self.change_that_begins(move |connection| Box::pin(add::add(connection, new, limits, act)))
             .await
     }
 
@@ -74,7 +74,7 @@ impl ApiKeys for PostgresStore {
         changes: Rate,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
-        self.change(move |connection| {
+        self.change_that_begins(move |connection| {
             Box::pin(edit::edit(
                 connection,
                 consumer,
@@ -110,7 +110,7 @@ impl ApiKeys for PostgresStore {
             ))
         });
         match descendants {
-            DescendantKeys::Keep => self.change(revoke).await,
+            DescendantKeys::Keep => self.change_that_begins(revoke).await,
             // Whether there are any takes long to find out where many are revoked.
             DescendantKeys::Revoke => {
                 let look = for_any_connection(move |connection| {

@@ -10,6 +10,7 @@ use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::try_join_all;
 use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource};
 use keyward_domain::id::{AuditEventId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
@@ -43,33 +44,40 @@ impl AuditLog for PostgresStore {
 }
 
 /// Writes an event in the transaction of the change it tells of.
-pub(super) async fn write_event(connection: &mut AsyncPgConnection, event: AuditEvent) -> QueryResult<()> {
+pub(super) async fn write_event(mut connection: &AsyncPgConnection, event: AuditEvent) -> QueryResult<()> {
     diesel::insert_into(audit_events::table)
         .values(EventRow::from(event))
-        .execute(connection)
+        .execute(&mut connection)
         .await?;
     Ok(())
 }
 
 /// Writes several events likewise, in few statements: a key may have many descendants.
 pub(super) async fn write_events(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     events: Vec<AuditEvent>,
 ) -> QueryResult<()> {
+    // A statement with several rows is prepared each time; one with a row is prepared once, and may be sent often at once.
+    const FEW: usize = 8;
+    if events.len() <= FEW {
+        let writes = events.into_iter().map(|event| write_event(connection, event));
+        try_join_all(writes).await?;
+        return Ok(());
+    }
     // PostgreSQL takes 65,535 parameters in one statement; a row has thirteen.
     const AT_ONCE: usize = 1_000;
     let rows: Vec<EventRow> = events.into_iter().map(EventRow::from).collect();
     for chunk in rows.chunks(AT_ONCE) {
         diesel::insert_into(audit_events::table)
             .values(chunk)
-            .execute(connection)
+            .execute(&mut connection)
             .await?;
     }
     Ok(())
 }
 
 #[derive(Queryable, Selectable, Insertable)]
-#[diesel(table_name = audit_events, check_for_backend(Pg))]
+#[diesel(table_name = audit_events, check_for_backend(Pg), treat_none_as_default_value = false)]
 struct EventRow {
     id: Uuid,
     occurred_at: DateTime<Utc>,

@@ -5,6 +5,7 @@ use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::try_join;
 use keyward_domain::audit::Actor;
 use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::membership::Role;
@@ -17,17 +18,21 @@ use super::schema::{memberships, organizations};
 ///
 /// Comes first in its transaction: whoever locks a membership or keys as well does so after this.
 pub(super) async fn lock_authority(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     organization: OrganizationId,
     actor: Actor,
 ) -> Result<bool, QueryError> {
-    lock_organization(connection, organization).await?;
-    may_administer(connection, organization, actor).await
+    let ((), may_administer) = try_join(
+        lock_organization(connection, organization),
+        may_administer(connection, organization, actor),
+    )
+    .await?;
+    Ok(may_administer)
 }
 
 /// Whether whoever this is may run the organization now. It stays true under the organization's lock.
 pub(super) async fn may_administer(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     organization: OrganizationId,
     actor: Actor,
 ) -> Result<bool, QueryError> {
@@ -40,7 +45,7 @@ pub(super) async fn may_administer(
 
 /// The lock alone, where somebody acts who needs no role.
 pub(super) async fn lock_organization(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     organization: OrganizationId,
 ) -> Result<(), QueryError> {
     // `FOR NO KEY UPDATE` lets rows refer to the organization meanwhile.
@@ -48,14 +53,14 @@ pub(super) async fn lock_organization(
         .filter(organizations::id.eq(organization.as_uuid()))
         .select(organizations::id)
         .for_no_key_update()
-        .get_result::<uuid::Uuid>(connection)
+        .get_result::<uuid::Uuid>(&mut connection)
         .await
         .optional()?;
     Ok(())
 }
 
 async fn is_owner(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     organization: OrganizationId,
     user: UserId,
 ) -> Result<bool, QueryError> {
@@ -66,6 +71,6 @@ async fn is_owner(
             .filter(memberships::ended_at.is_null())
             .filter(memberships::role.eq(Role::Owner.as_str())),
     ))
-    .get_result(connection)
+    .get_result(&mut connection)
     .await
 }

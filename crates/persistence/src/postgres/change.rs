@@ -1,9 +1,16 @@
 //! How changes run: one transaction in a task of its own.
+//!
+//! What a change takes is mostly the way to the server and back, once for each statement that waits for the one before it.
+//! Statements that need no answer to each other are therefore sent together, in the order of `try_join`. The server executes
+//! them one after the other, each on what is committed by then: what follows a lock sees what is true under it. If one fails,
+//! the transaction is aborted, and so do those after it; the first error is the one that is told.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use diesel_async::{AsyncConnection, AsyncPgConnection};
+use diesel::QueryResult;
+use diesel_async::pooled_connection::deadpool::Object;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout_at};
@@ -25,12 +32,22 @@ impl PostgresStore {
         E: From<StorageError> + Send + 'static,
         W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
     {
+        self.change_begun(Instant::now(), begun_before(work)).await
+    }
+
+    /// Likewise, where the work sends [`begin`] itself, together with its first statements: that spares a round trip.
+    pub(super) async fn change_that_begins<T, E, W>(&self, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+    {
         self.change_begun(Instant::now(), work).await
     }
 
-    /// Likewise, unless a look tells what comes of it: that takes no lock that others wait for. A look that fails or is late
-    /// tells nothing, and what it takes is of the change's time. What was asked for happens even if the caller stops
-    /// waiting, during the look too.
+    /// Likewise, where the work sends [`begin`], unless a look tells what comes of it: that takes no lock that others wait
+    /// for. A look that fails or is late tells nothing, and what it takes is of the change's time. What was asked for happens
+    /// even if the caller stops waiting, during the look too.
     pub(super) async fn change_after_look<T, E, L, W>(&self, look: L, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -79,6 +96,27 @@ impl PostgresStore {
     }
 }
 
+/// Begins the transaction of a change. Of statements that are sent together it comes first.
+pub(super) async fn begin(mut connection: &AsyncPgConnection) -> QueryResult<()> {
+    connection.batch_execute("BEGIN").await
+}
+
+fn begun_before<T, E, W>(
+    work: W,
+) -> impl for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send
+where
+    T: Send + 'static,
+    E: Send + 'static,
+    W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+{
+    for_any_connection(move |connection| {
+        Box::pin(async move {
+            begin(connection).await?;
+            work(connection).await
+        })
+    })
+}
+
 /// The same closure: only as an argument is it inferred to take a connection of any lifetime.
 pub(super) const fn for_any_connection<T, E, W>(work: W) -> W
 where
@@ -98,21 +136,11 @@ where
     E: From<StorageError> + Send,
     W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send,
 {
-    let mut checked_out = store.connection().await?;
-    let connection: &mut AsyncPgConnection = &mut checked_out;
-    let transaction = connection.transaction(async |connection| {
-        let value = work(connection).await?;
-        // Last in the transaction: what fails from here on failed during COMMIT.
-        if progress.begin_commit() {
-            Ok(value)
-        } else {
-            Err(StorageError::Unavailable(TooSlow::Answer.into()).into())
-        }
-    });
+    let mut connection = InTransaction::on(store.connection().await?);
     // Long after each statement should have been ended by the server, and after the caller was answered, the line is
     // dead. Closing it takes nothing back: before COMMIT was sent, the server rolls back; after that, it is up to it.
-    let Ok(outcome) = timeout_at(give_up, transaction).await else {
-        store.discard(checked_out);
+    let Ok((over, outcome)) = timeout_at(give_up, transact(&mut connection, &progress, work)).await else {
+        store.discard_idle();
         return Err(if progress.is_committing() {
             StorageError::OutcomeUnknown(TooSlow::Commit.into()).into()
         } else {
@@ -122,7 +150,9 @@ where
     if let Err(Abort::Query(error)) = &outcome
         && is_read_only(error)
     {
-        store.discard(checked_out);
+        store.discard_idle();
+    } else if over {
+        connection.give_back();
     }
     match outcome {
         Ok(value) => Ok(value),
@@ -130,5 +160,61 @@ where
         Err(Abort::Storage(error)) => Err(error.into()),
         Err(Abort::Query(error)) if progress.is_committing() => Err(commit_error(error).into()),
         Err(Abort::Query(error)) => Err(storage_error(error).into()),
+    }
+}
+
+/// Runs the transaction. Says also whether it is over, as far as the server's answers tell.
+///
+/// Not diesel's own `transaction`: that waits for the answer to BEGIN before it lets the work send anything.
+async fn transact<T, E, W>(
+    connection: &mut InTransaction,
+    progress: &Progress,
+    work: W,
+) -> (bool, Result<T, Abort<E>>)
+where
+    W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>>,
+{
+    let connection = connection.get();
+    let outcome = match work(connection).await {
+        // Last in the transaction: what fails from here on failed during COMMIT.
+        Ok(value) if progress.begin_commit() => {
+            return match connection.batch_execute("COMMIT").await {
+                Ok(()) => (true, Ok(value)),
+                Err(error) => (false, Err(error.into())),
+            };
+        }
+        Ok(_) => Err(StorageError::Unavailable(TooSlow::Answer.into()).into()),
+        Err(abort) => Err(abort),
+    };
+    let rolled_back = connection.batch_execute("ROLLBACK").await;
+    (rolled_back.is_ok(), outcome)
+}
+
+/// A connection on which a transaction may be open: unless it is given back, it is closed, and with it the transaction.
+struct InTransaction(Option<Object<AsyncPgConnection>>);
+
+impl InTransaction {
+    const fn on(connection: Object<AsyncPgConnection>) -> Self {
+        Self(Some(connection))
+    }
+
+    #[expect(
+        clippy::expect_used,
+        reason = "only giving it back takes it, which takes this, too"
+    )]
+    fn get(&mut self) -> &mut AsyncPgConnection {
+        self.0.as_mut().expect("a connection")
+    }
+
+    fn give_back(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for InTransaction {
+    fn drop(&mut self) {
+        if let Some(connection) = self.0.take() {
+            drop(Object::take(connection));
+        }
     }
 }

@@ -80,7 +80,7 @@ impl OrganizationKeyStore for PostgresStore {
         note: Option<RevocationNote>,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
-        self.change(move |connection| {
+        self.change_that_begins(move |connection| {
             Box::pin(revoke::revoke(
                 connection,
                 organization,

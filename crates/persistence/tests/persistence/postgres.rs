@@ -11,6 +11,7 @@ mod poolers;
 mod proxy;
 mod retention;
 mod revoking_thousands;
+mod round_trips;
 mod schema;
 mod searches;
 mod tls;

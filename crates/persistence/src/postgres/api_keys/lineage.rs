@@ -20,6 +20,7 @@ use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::limit;
 use crate::lineage::{InLine, upwards};
+use crate::postgres::prepared_once::PreparedOnce;
 use crate::postgres::schema::api_keys;
 
 pub(super) async fn valid_descendants(
@@ -60,7 +61,7 @@ const CLIMB: &str = "
 /// The type of its future is hidden, as of all that others are built of: the compiler looks at futures within futures
 /// again and again, and takes minutes for it.
 pub(in crate::postgres) fn valid_from<'a>(
-    connection: &'a mut AsyncPgConnection,
+    connection: &'a AsyncPgConnection,
     consumers: &'a [Uuid],
     roots: &'a [Uuid],
 ) -> BoxFuture<'a, QueryResult<Vec<Uuid>>> {
@@ -68,11 +69,11 @@ pub(in crate::postgres) fn valid_from<'a>(
 }
 
 async fn load_valid_from(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     consumers: &[Uuid],
     roots: &[Uuid],
 ) -> QueryResult<Vec<Uuid>> {
-    let found: Vec<FoundId> = diesel::sql_query(format!(
+    let query = diesel::sql_query(format!(
         "WITH RECURSIVE goals AS (
              SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE id = ANY($2) AND consumer_id = ANY($1)
          ), climb AS (
@@ -84,11 +85,11 @@ async fn load_valid_from(
              UNION ALL {CLIMB}
          )
          SELECT DISTINCT start AS id FROM climb WHERE id = ANY($2) ORDER BY start"
-    ))
-    .bind::<Array<SqlUuid>, _>(consumers)
-    .bind::<Array<SqlUuid>, _>(roots)
-    .load(connection)
-    .await?;
+    ));
+    let query = query
+        .bind::<Array<SqlUuid>, _>(consumers)
+        .bind::<Array<SqlUuid>, _>(roots);
+    let found: Vec<FoundId> = PreparedOnce(query).load(&mut connection).await?;
     Ok(found.into_iter().map(|row| row.id).collect())
 }
 

@@ -22,14 +22,22 @@ pub(super) async fn find(
     consumer: ConsumerId,
     id: ApiKeyId,
 ) -> Result<Option<ApiKey>, Abort<Infallible>> {
-    let row: Option<KeyRow> = api_keys::table
+    let row = find_row(connection, consumer, id).await?;
+    Ok(row.map(ApiKey::try_from).transpose()?)
+}
+
+pub(super) async fn find_row(
+    mut connection: &AsyncPgConnection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+) -> QueryResult<Option<KeyRow>> {
+    api_keys::table
         .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
         .filter(api_keys::id.eq(id.as_uuid()))
         .select(KeyRow::as_select())
-        .get_result(connection)
+        .get_result(&mut connection)
         .await
-        .optional()?;
-    Ok(row.map(ApiKey::try_from).transpose()?)
+        .optional()
 }
 
 pub(super) async fn find_many(

@@ -39,6 +39,13 @@ pub(in crate::postgres) struct KeyRow {
     can_manage_keys: bool,
 }
 
+impl KeyRow {
+    /// Not revoked, whatever else the row says.
+    pub(super) const fn is_valid(&self) -> bool {
+        self.revoked_at.is_none()
+    }
+}
+
 impl TryFrom<KeyRow> for ApiKey {
     type Error = StorageError;
 
@@ -107,8 +114,9 @@ fn last_use(stored: &StoredRow, row: &KeyRow) -> Result<Option<LastUse>, Storage
 }
 
 /// A valid key to be stored.
+// What is absent is told so: a statement with `DEFAULT` in its place would be prepared each time.
 #[derive(Insertable)]
-#[diesel(table_name = api_keys)]
+#[diesel(table_name = api_keys, treat_none_as_default_value = false)]
 pub(super) struct NewKeyRow<'a> {
     id: Uuid,
     consumer_id: Uuid,

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use futures_util::future::BoxFuture;
+use futures_util::future::{try_join, try_join3};
 use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
@@ -15,8 +15,10 @@ use uuid::Uuid;
 
 use super::selection::{Selected, consumers_of, valid_of};
 use crate::abort::Abort;
-use crate::postgres::api_keys::revoke::revoke_locked;
+use crate::limit;
+use crate::postgres::api_keys::revoke::revoke_valid;
 use crate::postgres::authority::lock_authority;
+use crate::postgres::change::begin;
 use crate::postgres::schema::{api_keys, memberships};
 
 pub(super) async fn revoke(
@@ -28,60 +30,103 @@ pub(super) async fn revoke(
     note: Option<RevocationNote>,
     act: Act,
 ) -> Result<Vec<ApiKeyId>, Abort<RevokeKeysError>> {
-    if !lock_authority(connection, organization, act.actor).await? {
+    let at_once: &AsyncPgConnection = connection;
+    let ((), may_administer, consumers) = try_join3(
+        begin(at_once),
+        lock_authority(at_once, organization, act.actor),
+        consumers_of(at_once, organization, &selection),
+    )
+    .await?;
+    if !may_administer {
         return Err(Abort::Refused(RevokeKeysError::NotAllowed));
     }
-    // Of these consumers, no key is born while it is found out which are selected.
-    let consumers = consumers_of(connection, organization, &selection).await?;
-    lock_consumers(connection, &consumers).await?;
-    let selected = Selected::new(connection, organization, selection).await?;
+    // No child is born to any of the keys, and no other revocation comes between, until this one is committed: that takes the
+    // lock of the consumer. Of these consumers, no key is born either while it is found out which are selected.
+    let ((), (selected, mut first)) = try_join(
+        lock_consumers(at_once, &consumers),
+        select(at_once, organization, selection, at_most),
+    )
+    .await?;
+    let mut locked: BTreeSet<Uuid> = consumers.into_iter().collect();
     let mut revoked = Vec::new();
     loop {
-        let left = i64::from(at_most.get()).saturating_sub_unsigned(revoked.len() as u64);
-        let first: Vec<(Uuid, Uuid)> = api_keys::table
-            .filter(valid_of(organization, &selected))
-            .order(api_keys::id)
-            .limit(left)
-            .select((api_keys::id, api_keys::consumer_id))
-            .load(connection)
-            .await?;
-        let are_all = left > i64::try_from(first.len()).unwrap_or(i64::MAX);
+        let are_all = first.len() < left(at_most, &revoked);
         let (keys, consumers): (Vec<Uuid>, BTreeSet<Uuid>) = first.into_iter().unzip();
-        let consumers: Vec<Uuid> = consumers.into_iter().collect();
-        // No child is born to any of these keys, and no other revocation comes between, until this one is committed: that
-        // takes the lock of the consumer.
-        lock_consumers(connection, &consumers).await?;
-        let valid: Vec<Uuid> = api_keys::table
-            .filter(api_keys::id.eq_any(&keys))
-            .filter(api_keys::revoked_at.is_null())
-            .order(api_keys::id)
-            .select(api_keys::id)
-            .for_no_key_update()
-            .load(connection)
-            .await?;
-        // Somebody else may have revoked some before the lock: then others take their place.
-        let is_portion = are_all || valid.len() == keys.len();
-        revoked.extend(revoke_locked(connection, valid, reason, note.as_ref(), &act).await?);
+        let found = keys.len();
+        let valid = if consumers.is_subset(&locked) {
+            keys
+        } else {
+            // Somebody else may have revoked some before the lock: then others take their place.
+            let of_keys: Vec<Uuid> = consumers.iter().copied().collect();
+            let ((), valid) =
+                try_join(lock_consumers(at_once, &of_keys), still_valid(at_once, &keys)).await?;
+            locked.extend(consumers);
+            valid
+        };
+        let is_portion = are_all || valid.len() == found;
+        if !valid.is_empty() {
+            revoked.extend(revoke_valid(at_once, valid, reason, note.as_ref(), &act).await?);
+        }
         if is_portion {
             return Ok(revoked);
         }
+        first = first_of(at_once, organization, &selected, left(at_most, &revoked)).await?;
     }
 }
 
-fn lock_consumers<'a>(
-    connection: &'a mut AsyncPgConnection,
-    consumers: &'a [Uuid],
-) -> BoxFuture<'a, QueryResult<()>> {
-    Box::pin(load_locked(connection, consumers))
+/// How many more keys belong to the portion.
+fn left(at_most: NonZeroU32, revoked: &[ApiKeyId]) -> usize {
+    (at_most.get() as usize).saturating_sub(revoked.len())
 }
 
-async fn load_locked(connection: &mut AsyncPgConnection, consumers: &[Uuid]) -> QueryResult<()> {
-    memberships::table
-        .filter(memberships::id.eq_any(consumers))
-        .order(memberships::id)
-        .select(memberships::id)
-        .for_no_key_update()
-        .load::<Uuid>(connection)
-        .await?;
+/// What is selected, and the first keys of it.
+async fn select(
+    connection: &AsyncPgConnection,
+    organization: OrganizationId,
+    selection: KeySelection,
+    at_most: NonZeroU32,
+) -> QueryResult<(Selected, Vec<(Uuid, Uuid)>)> {
+    let selected = Selected::new(connection, organization, selection).await?;
+    let first = first_of(connection, organization, &selected, left(at_most, &[])).await?;
+    Ok((selected, first))
+}
+
+/// The first valid keys that are selected, each with its consumer.
+async fn first_of(
+    mut connection: &AsyncPgConnection,
+    organization: OrganizationId,
+    selected: &Selected,
+    at_most: usize,
+) -> QueryResult<Vec<(Uuid, Uuid)>> {
+    api_keys::table
+        .filter(valid_of(organization, selected))
+        .order(api_keys::id)
+        .limit(limit::at_most(at_most))
+        .select((api_keys::id, api_keys::consumer_id))
+        .load(&mut connection)
+        .await
+}
+
+async fn still_valid(mut connection: &AsyncPgConnection, keys: &[Uuid]) -> QueryResult<Vec<Uuid>> {
+    api_keys::table
+        .filter(api_keys::id.eq_any(keys))
+        .filter(api_keys::revoked_at.is_null())
+        .order(api_keys::id)
+        .select(api_keys::id)
+        .load(&mut connection)
+        .await
+}
+
+/// Nothing to wait for, where there are none.
+async fn lock_consumers(mut connection: &AsyncPgConnection, consumers: &[Uuid]) -> QueryResult<()> {
+    if !consumers.is_empty() {
+        memberships::table
+            .filter(memberships::id.eq_any(consumers))
+            .order(memberships::id)
+            .select(memberships::id)
+            .for_no_key_update()
+            .load::<Uuid>(&mut connection)
+            .await?;
+    }
     Ok(())
 }

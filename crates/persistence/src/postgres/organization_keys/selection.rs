@@ -32,7 +32,7 @@ pub(super) enum Selected {
 
 impl Selected {
     pub(super) fn new(
-        connection: &mut AsyncPgConnection,
+        connection: &AsyncPgConnection,
         organization: OrganizationId,
         selection: KeySelection,
     ) -> BoxFuture<'_, QueryResult<Self>> {
@@ -40,7 +40,7 @@ impl Selected {
     }
 
     async fn find(
-        connection: &mut AsyncPgConnection,
+        connection: &AsyncPgConnection,
         organization: OrganizationId,
         selection: KeySelection,
     ) -> QueryResult<Self> {
@@ -75,7 +75,7 @@ impl Selected {
 
 /// The valid ones of these keys and of what came from them.
 pub(super) async fn valid_with_descendants(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     organization: OrganizationId,
     ids: &[ApiKeyId],
 ) -> QueryResult<Vec<Uuid>> {
@@ -86,7 +86,7 @@ pub(super) async fn valid_with_descendants(
 
 /// Whose new keys a selection may come to have: none are born that were created before a moment that is settled.
 pub(super) async fn consumers_of(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     organization: OrganizationId,
     selection: &KeySelection,
 ) -> QueryResult<Vec<Uuid>> {
@@ -98,7 +98,7 @@ pub(super) async fn consumers_of(
 }
 
 fn consumers_of_keys<'a>(
-    connection: &'a mut AsyncPgConnection,
+    connection: &'a AsyncPgConnection,
     organization: OrganizationId,
     keys: &'a [ApiKeyId],
 ) -> BoxFuture<'a, QueryResult<Vec<Uuid>>> {
@@ -106,7 +106,7 @@ fn consumers_of_keys<'a>(
 }
 
 async fn load_consumers_of_keys(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     organization: OrganizationId,
     keys: &[ApiKeyId],
 ) -> QueryResult<Vec<Uuid>> {
@@ -116,7 +116,7 @@ async fn load_consumers_of_keys(
         .filter(api_keys::id.eq_any(ids))
         .select(api_keys::consumer_id)
         .distinct()
-        .load(connection)
+        .load(&mut connection)
         .await
 }
 

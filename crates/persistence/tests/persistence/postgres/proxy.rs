@@ -1,7 +1,9 @@
-//! Stands between the store and the server: it can speak TLS for a server that does not, and fall silent.
+//! Stands between the store and the server: it can speak TLS for a server that does not, fall silent, and count how often
+//! the server is asked.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,7 +20,15 @@ pub(crate) struct Proxy {
     silent_before: watch::Sender<u32>,
     connections: watch::Receiver<u32>,
     tls_connections: watch::Receiver<u32>,
+    round_trips: Arc<RoundTrips>,
     database_url: String,
+}
+
+/// How often something was sent to the server since it had answered.
+#[derive(Default)]
+struct RoundTrips {
+    count: AtomicU32,
+    is_asked: AtomicBool,
 }
 
 impl Proxy {
@@ -31,6 +41,8 @@ impl Proxy {
         let (count, tls_connections) = watch::channel(0);
         let acceptor = tls.map(|config| TlsAcceptor::from(Arc::new(config)));
         let server = host_and_port(database_url).to_owned();
+        let round_trips = Arc::new(RoundTrips::default());
+        let counted = Arc::clone(&round_trips);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let (server, acceptor) = (server.clone(), acceptor.clone());
@@ -39,6 +51,7 @@ impl Proxy {
                 let line = Line {
                     number,
                     silent_before: is_silent_before.clone(),
+                    round_trips: Arc::clone(&counted),
                 };
                 let count = count.clone();
                 tokio::spawn(async move {
@@ -52,6 +65,7 @@ impl Proxy {
             silent_before,
             connections,
             tls_connections,
+            round_trips,
             database_url: database_url.to_owned(),
         }
     }
@@ -79,6 +93,11 @@ impl Proxy {
         self.silent_before.send_replace(newcomers_from);
     }
 
+    /// How often a client had to wait for the server, so far. Of one client: several would share their waiting.
+    pub(crate) fn round_trips(&self) -> u32 {
+        self.round_trips.count.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn tls_connections(&self) -> u32 {
         *self.tls_connections.borrow()
     }
@@ -89,6 +108,14 @@ impl Proxy {
 struct Line {
     number: u32,
     silent_before: watch::Receiver<u32>,
+    round_trips: Arc<RoundTrips>,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy)]
+enum From {
+    Client,
+    Server,
 }
 
 impl Line {
@@ -96,6 +123,17 @@ impl Line {
         let number = self.number;
         let spoken = self.silent_before.wait_for(|first| number >= *first).await;
         spoken.map(|_| ())
+    }
+
+    fn note(&self, from: From) {
+        let RoundTrips { count, is_asked } = &*self.round_trips;
+        match from {
+            From::Client if !is_asked.swap(true, Ordering::SeqCst) => {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+            From::Client => {}
+            From::Server => is_asked.store(false, Ordering::SeqCst),
+        }
     }
 }
 
@@ -136,22 +174,25 @@ async fn pass_both(
     let (from_client, to_client) = split(client);
     let (from_server, to_server) = split(server);
     tokio::select! {
-        ended = pass(from_client, to_server, line.clone()) => ended,
-        ended = pass(from_server, to_client, line) => ended,
+        ended = pass(From::Client, from_client, to_server, line.clone()) => ended,
+        ended = pass(From::Server, from_server, to_client, line) => ended,
     }
 }
 
 async fn pass(
+    speaker: From,
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     mut line: Line,
 ) -> std::io::Result<()> {
-    let mut buffer = [0; 4096];
+    // What is sent at once is read at once.
+    let mut buffer = vec![0; 64 * 1024];
     loop {
         let length = from.read(&mut buffer).await?;
         if line.may_speak().await.is_err() || length == 0 {
             return Ok(());
         }
+        line.note(speaker);
         to.write_all(&buffer[..length]).await?;
         to.flush().await?;
     }

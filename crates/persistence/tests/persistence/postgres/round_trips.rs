@@ -1,0 +1,176 @@
+//! How often a change waits for the server. Far from it, that is what a change takes: at 50 ms each way, ten round trips are a
+//! second.
+
+use std::num::NonZeroU32;
+
+use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, RevocationReason};
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::keys::FormNonce;
+use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys};
+use keyward_domain::token::TokenDigest;
+use keyward_persistence::postgres::PostgresStore;
+
+use crate::postgres::fixture::{AMPLE, AddKey, Fixture, patient, store};
+use crate::postgres::proxy::Proxy;
+
+/// A store on one connection, and how often it asked the server.
+struct Far {
+    fixture: Fixture,
+    proxy: Proxy,
+    store: PostgresStore,
+}
+
+impl Far {
+    async fn new() -> Self {
+        let fixture = Fixture::new().await;
+        let proxy = Proxy::before(fixture.database.url(), None).await;
+        let mut config = patient(&proxy.url("127.0.0.1"));
+        config.max_connections = 1;
+        Self {
+            store: store(config),
+            fixture,
+            proxy,
+        }
+    }
+
+    /// The round trips of something, once the connection is there and knows the statements.
+    async fn round_trips(&self, mut change: impl AsyncFnMut()) -> u32 {
+        change().await;
+        let before = self.proxy.round_trips();
+        change().await;
+        self.proxy.round_trips() - before
+    }
+
+    async fn key(&self, name: &str) -> ApiKey {
+        let new = self.fixture.new_key(name, None);
+        let key = new.key.clone();
+        self.fixture.add(new).await.expect("a key");
+        key
+    }
+
+    async fn revoke(&self, id: ApiKeyId, descendants: DescendantKeys, actor: Option<ApiKeyId>) -> usize {
+        let act = match actor {
+            Some(key) => self.fixture.make.act(Actor::ApiKey(key)),
+            None => self.fixture.act(),
+        };
+        let (consumer, any) = (self.fixture.holder().consumer().id, KeyPrecondition::AnyVersion);
+        let reason = RevocationReason::Holder;
+        let revoked = ApiKeys::revoke(&self.store, consumer, id, reason, descendants, any, act).await;
+        revoked.expect("a revocation").len()
+    }
+
+    async fn revoke_as_owner(&self, selection: KeySelection) -> usize {
+        let (organization, reason) = (self.fixture.owner.organization.id, RevocationReason::Owner);
+        let act = self.fixture.act();
+        let revoked = OrganizationKeyStore::revoke(
+            &self.store,
+            organization,
+            selection,
+            NonZeroU32::MAX,
+            reason,
+            None,
+            act,
+        );
+        revoked.await.expect("a revocation").len()
+    }
+}
+
+#[tokio::test]
+async fn creating_and_editing_keys_takes_three_round_trips() {
+    let far = Far::new().await;
+    let fixture = &far.fixture;
+    let parent = fixture.key.key.id;
+    let created = async || {
+        let nonce = FormNonce::generate(&*fixture.make.random);
+        let new = fixture.new_key("console", Some(nonce));
+        far.store.add_key(new, fixture.act()).await.expect("a key");
+    };
+    assert_eq!(far.round_trips(created).await, 3);
+    let created_with_a_key = async || {
+        let new = fixture.new_child(parent, "child");
+        let act = fixture.make.act(Actor::ApiKey(parent));
+        far.store.add_key(new, act).await.expect("a key");
+    };
+    assert_eq!(far.round_trips(created_with_a_key).await, 3);
+    let mut name = "a name".to_owned();
+    let edited = async || {
+        name.push('!');
+        let edit = KeyEdit {
+            name: Some(KeyName::parse(&name).expect("a name")),
+            ..KeyEdit::default()
+        };
+        let event = fixture.act().event(Action::EditApiKey, Subject::ApiKey(parent));
+        let (consumer, any) = (fixture.holder().consumer().id, KeyPrecondition::AnyVersion);
+        let edited = ApiKeys::edit(&far.store, consumer, parent, edit, any, AMPLE.changes, event);
+        assert_eq!(edited.await.expect("an edit").name.as_str(), name);
+    };
+    assert_eq!(far.round_trips(edited).await, 3);
+}
+
+#[tokio::test]
+async fn revoking_a_key_takes_three_round_trips() {
+    let far = Far::new().await;
+    let in_person = async || {
+        let key = far.key("plain").await;
+        assert_eq!(far.revoke(key.id, DescendantKeys::Keep, None).await, 1);
+    };
+    assert_eq!(far.round_trips(in_person).await, 3);
+    let by_itself = async || {
+        let key = far.key("itself").await;
+        assert_eq!(far.revoke(key.id, DescendantKeys::Keep, Some(key.id)).await, 1);
+    };
+    assert_eq!(far.round_trips(by_itself).await, 3);
+    // And a look at whether there is anything to revoke.
+    let with_descendants = async || {
+        let key = far.key("parent").await;
+        far.fixture
+            .add(far.fixture.new_child(key.id, "child"))
+            .await
+            .expect("a child");
+        assert_eq!(far.revoke(key.id, DescendantKeys::Revoke, None).await, 2);
+    };
+    assert_eq!(far.round_trips(with_descendants).await, 4);
+    let unknown = async || {
+        let key = far.fixture.new_key("never added", None).key;
+        let (consumer, any) = (far.fixture.holder().consumer().id, KeyPrecondition::AnyVersion);
+        let (reason, act) = (RevocationReason::Holder, far.fixture.act());
+        let below = DescendantKeys::Revoke;
+        let refused = ApiKeys::revoke(&far.store, consumer, key.id, reason, below, any, act).await;
+        assert!(refused.is_err(), "{refused:?}");
+    };
+    assert_eq!(far.round_trips(unknown).await, 1);
+}
+
+#[tokio::test]
+async fn owners_revoke_keys_in_four_round_trips() {
+    let far = Far::new().await;
+    let one = async || {
+        let ids = vec![far.key("one").await.id];
+        let descendants = DescendantKeys::Keep;
+        assert_eq!(
+            far.revoke_as_owner(KeySelection::Keys { ids, descendants }).await,
+            1
+        );
+    };
+    assert_eq!(far.round_trips(one).await, 4);
+    let all_of_a_person = async || {
+        for name in ["one", "another", "a third"] {
+            far.key(name).await;
+        }
+        let consumer = far.fixture.owner.membership.id;
+        assert!(far.revoke_as_owner(KeySelection::OfConsumer(consumer)).await >= 3);
+    };
+    assert_eq!(far.round_trips(all_of_a_person).await, 4);
+}
+
+#[tokio::test]
+async fn verifying_a_key_takes_one_round_trip() {
+    let far = Far::new().await;
+    let verified = async || {
+        let found = Credentials::find(&far.store, &TokenDigest::from_bytes([7; 32])).await;
+        assert_eq!(found.expect("an answer"), None);
+    };
+    assert_eq!(far.round_trips(verified).await, 1);
+}
