@@ -1,6 +1,6 @@
 //! Which keys came from which, beyond SQL.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
@@ -38,11 +38,70 @@ pub(crate) fn upwards(mut line: Vec<InLine>) -> Vec<InLine> {
     line
 }
 
+/// A step of climbs from keys to what they came from: to which key, and from which; from none where a climb starts.
+///
+/// Climbs that meet go on as one, so there is one step from each key.
+pub(crate) type Step = (Option<Uuid>, Uuid);
+
+/// Where the climbs started that come by one of the roots, by rising identifier.
+pub(crate) fn starts_below(steps: &[Step], roots: &[Uuid]) -> Vec<Uuid> {
+    let above: HashMap<Uuid, Uuid> = steps
+        .iter()
+        .filter_map(|(from, to)| from.map(|from| (from, *to)))
+        .collect();
+    // What is known: whether a root is above the key, or is the key.
+    let mut known: HashMap<Uuid, bool> = roots.iter().map(|root| (*root, true)).collect();
+    let mut starts: Vec<Uuid> = steps
+        .iter()
+        .filter(|(from, _)| from.is_none())
+        .map(|(_, start)| *start)
+        .filter(|start| is_below(*start, &above, &mut known))
+        .collect();
+    starts.sort_unstable();
+    starts
+}
+
+fn is_below(start: Uuid, above: &HashMap<Uuid, Uuid>, known: &mut HashMap<Uuid, bool>) -> bool {
+    let mut passed = vec![start];
+    let mut at = start;
+    let is_below = loop {
+        match (known.get(&at), above.get(&at)) {
+            (Some(is_below), _) => break *is_below,
+            (None, Some(next)) => {
+                passed.push(*next);
+                at = *next;
+            }
+            (None, None) => break false,
+        }
+    };
+    known.extend(passed.into_iter().map(|key| (key, is_below)));
+    is_below
+}
+
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
 
-    use super::shown_of_family;
+    use super::{shown_of_family, starts_below};
+
+    #[test]
+    fn starts_are_below_a_root_if_their_steps_lead_to_it() {
+        let [root, between, one, other, elsewhere, top, alone] = [1, 2, 3, 4, 5, 6, 7].map(Uuid::from_u128);
+        let steps = [
+            (None, other),
+            (None, one),
+            (None, elsewhere),
+            (None, alone),
+            (None, root),
+            (Some(one), between),
+            (Some(other), between),
+            (Some(between), root),
+            (Some(elsewhere), top),
+        ];
+        assert_eq!(starts_below(&steps, &[root]), [root, one, other]);
+        assert_eq!(starts_below(&steps, &[root, top]), [root, one, other, elsewhere]);
+        assert!(starts_below(&steps, &[]).is_empty());
+    }
 
     #[test]
     fn a_family_is_shown_by_rank_and_each_key_once() {

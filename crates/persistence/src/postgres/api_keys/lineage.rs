@@ -8,7 +8,7 @@ use std::convert::Infallible;
 
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryableByName, SelectableHelper};
-use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Nullable, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
 use keyward_domain::api_key::ApiKey;
@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::limit;
-use crate::lineage::{InLine, upwards};
+use crate::lineage::{InLine, Step, starts_below, upwards};
 use crate::postgres::prepared_once::PreparedOnce;
 use crate::postgres::schema::api_keys;
 
@@ -42,17 +42,23 @@ pub(super) async fn valid_descendants(
     Ok(keys?)
 }
 
-/// One climb for each key and depth to look for: to the key of that depth which it came from. The step is the longer one of
-/// two that does not lead past it, and no step leads to another consumer's key.
+/// A climb from each key where one starts, past all depths to look at (`goals`) that are above it, each step as far as it can
+/// go without leading past the next of them. No step leads to another consumer's key. Where climbs meet, they go on as one.
 ///
 /// `LIMIT 1` also makes PostgreSQL look both up, whatever it believes to know about the table: where it expects many, it
 /// would read all keys at every step.
 const CLIMB: &str = "
-    SELECT climb.start, climb.goal, above.* FROM climb CROSS JOIN LATERAL (
+    SELECT climb.id, above.*, next.goal
+    FROM climb CROSS JOIN LATERAL (
+        SELECT CASE WHEN climb.tree_depth > climb.goal THEN climb.goal ELSE (
+            SELECT max(goals.tree_depth) FROM goals
+            WHERE goals.consumer_id = climb.consumer_id AND goals.tree_depth < climb.tree_depth
+        ) END AS goal
+    ) AS next CROSS JOIN LATERAL (
         SELECT id, coalesce(adopted_by_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id
         FROM api_keys
         WHERE id IN (climb.skip_key_id, climb.next_above) AND consumer_id = climb.consumer_id
-            AND tree_depth >= climb.goal AND tree_depth < climb.tree_depth
+            AND tree_depth >= next.goal AND tree_depth < climb.tree_depth
         ORDER BY tree_depth LIMIT 1
     ) AS above";
 
@@ -65,32 +71,49 @@ pub(in crate::postgres) fn valid_from<'a>(
     consumers: &'a [Uuid],
     roots: &'a [Uuid],
 ) -> BoxFuture<'a, QueryResult<Vec<Uuid>>> {
-    Box::pin(load_valid_from(connection, consumers, roots))
+    Box::pin(async move {
+        let steps = steps_to(connection, consumers, roots).await?;
+        Ok(starts_below(&steps, roots))
+    })
 }
 
-async fn load_valid_from(
+/// The steps from all valid keys of these consumers up to these roots, each climb to the first that it meets. There are few
+/// for each key, however many are dead and however many roots there are.
+async fn steps_to(
     mut connection: &AsyncPgConnection,
     consumers: &[Uuid],
     roots: &[Uuid],
-) -> QueryResult<Vec<Uuid>> {
+) -> QueryResult<Vec<Step>> {
+    // Where each climb starts, the first goal is the deepest one that is no deeper than the key.
     let query = diesel::sql_query(format!(
-        "WITH RECURSIVE goals AS (
-             SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE id = ANY($2) AND consumer_id = ANY($1)
+        "WITH RECURSIVE roots AS (
+             SELECT id, consumer_id, tree_depth FROM api_keys WHERE id = ANY($1) AND consumer_id = ANY($2)
+         ), goals AS (
+             SELECT DISTINCT consumer_id, tree_depth FROM roots
+         ), starts AS (
+             SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above, key.skip_key_id,
+                 key.tree_depth, key.consumer_id, NULL::integer AS goal
+             FROM (SELECT DISTINCT consumer_id FROM goals) AS consumers
+                 JOIN api_keys key ON key.consumer_id = consumers.consumer_id AND key.revoked_at IS NULL
+             UNION ALL
+             SELECT NULL, NULL, NULL, tree_depth, consumer_id, tree_depth FROM goals
          ), climb AS (
-             SELECT key.id AS start, goals.tree_depth AS goal, key.id,
-                 coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above,
-                 key.skip_key_id, key.tree_depth, key.consumer_id
-             FROM goals JOIN api_keys key ON key.consumer_id = goals.consumer_id AND key.revoked_at IS NULL
-                 AND key.tree_depth >= goals.tree_depth
-             UNION ALL {CLIMB}
+             SELECT NULL::uuid AS below, id, next_above, skip_key_id, tree_depth, consumer_id, goal
+             FROM (
+                 SELECT id, next_above, skip_key_id, tree_depth, consumer_id,
+                     max(goal) OVER (PARTITION BY consumer_id ORDER BY tree_depth) AS goal
+                 FROM starts
+             ) AS aimed
+             WHERE id IS NOT NULL AND goal IS NOT NULL
+             UNION {CLIMB} WHERE climb.id NOT IN (SELECT id FROM roots)
          )
-         SELECT DISTINCT start AS id FROM climb WHERE id = ANY($2) ORDER BY start"
+         SELECT below, id FROM climb"
     ));
     let query = query
-        .bind::<Array<SqlUuid>, _>(consumers)
-        .bind::<Array<SqlUuid>, _>(roots);
-    let found: Vec<FoundId> = PreparedOnce(query).load(&mut connection).await?;
-    Ok(found.into_iter().map(|row| row.id).collect())
+        .bind::<Array<SqlUuid>, _>(roots)
+        .bind::<Array<SqlUuid>, _>(consumers);
+    let found: Vec<FoundStep> = PreparedOnce(query).load(&mut connection).await?;
+    Ok(found.into_iter().map(|row| (row.below, row.id)).collect())
 }
 
 /// How many keys of the line that ends with this one are valid.
@@ -101,17 +124,15 @@ pub(super) async fn valid_in_line(
 ) -> QueryResult<i64> {
     let counted: Counted = diesel::sql_query(format!(
         "WITH RECURSIVE goals AS (
-             SELECT DISTINCT tree_depth FROM api_keys WHERE consumer_id = $1 AND revoked_at IS NULL
+             SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE consumer_id = $1 AND revoked_at IS NULL
          ), climb AS (
-             SELECT key.id AS start, goals.tree_depth AS goal, key.id,
-                 coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above,
-                 key.skip_key_id, key.tree_depth, key.consumer_id
-             FROM api_keys key JOIN goals ON goals.tree_depth <= key.tree_depth
-             WHERE key.id = $2 AND key.consumer_id = $1
-             UNION ALL {CLIMB}
+             SELECT NULL::uuid AS below, id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above,
+                 skip_key_id, tree_depth, consumer_id, tree_depth AS goal
+             FROM api_keys WHERE id = $2 AND consumer_id = $1
+             UNION {CLIMB}
          )
          SELECT count(*) AS count FROM api_keys WHERE consumer_id = $1 AND revoked_at IS NULL
-             AND id IN (SELECT id FROM climb WHERE tree_depth = goal)"
+             AND id IN (SELECT id FROM climb)"
     ))
     .bind::<SqlUuid, _>(consumer.as_uuid())
     .bind::<SqlUuid, _>(id.as_uuid())
@@ -201,6 +222,14 @@ pub(in crate::postgres) async fn some_below(
     .load(connection)
     .await?;
     Ok(found.into_iter().map(|row| row.id).collect())
+}
+
+#[derive(QueryableByName)]
+struct FoundStep {
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    below: Option<Uuid>,
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
 }
 
 #[derive(QueryableByName)]

@@ -10,7 +10,7 @@ use diesel::QueryResult;
 use diesel::prelude::{
     ExpressionMethods, QueryDsl, QueryableByName, RunQueryDsl, SelectableHelper, SqliteConnection,
 };
-use diesel::sql_types::{BigInt, Binary, Text};
+use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::StorageError;
@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::limit;
-use crate::lineage::{InLine, upwards};
+use crate::lineage::{InLine, Step, starts_below, upwards};
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::organization_keys::selection::{as_json, listed};
 use crate::sqlite::schema::api_keys;
@@ -42,17 +42,27 @@ pub(super) fn valid_descendants(
     Ok(keys?)
 }
 
-/// One climb for each key and depth to look for: to the key of that depth which it came from. The step is the longer one of
-/// two that does not lead past it, and no step leads to another consumer's key.
-const CLIMB: &str = "
-    SELECT climb.start, climb.goal, above.id, coalesce(above.adopted_by_key_id, above.created_by_key_id),
-        above.skip_key_id, above.tree_depth, above.consumer_id
-    FROM climb CROSS JOIN api_keys above ON above.id = (
-        SELECT step.id FROM api_keys step
-        WHERE step.id IN (climb.skip_key_id, climb.next_above) AND +step.consumer_id = climb.consumer_id
-            AND step.tree_depth >= climb.goal AND step.tree_depth < climb.tree_depth
-        ORDER BY step.tree_depth LIMIT 1
-    )";
+/// The deepest of the depths to look at (`goals`) that are above a key of a climb, or as deep.
+const NEXT_GOAL: &str = "
+    CASE WHEN climb.tree_depth > climb.goal THEN climb.goal ELSE (
+        SELECT max(goals.tree_depth) FROM goals
+        WHERE +goals.consumer_id = climb.consumer_id AND goals.tree_depth < climb.tree_depth
+    ) END";
+
+/// A climb from each key where one starts, past all goals that are above it, each step as far as it can go without leading
+/// past the next of them. No step leads to another consumer's key. Where climbs meet, they go on as one.
+fn climb() -> String {
+    format!(
+        "SELECT climb.id, above.id, coalesce(above.adopted_by_key_id, above.created_by_key_id), above.skip_key_id,
+             above.tree_depth, above.consumer_id, {NEXT_GOAL}
+         FROM climb CROSS JOIN api_keys above ON above.id = (
+             SELECT step.id FROM api_keys step
+             WHERE step.id IN (climb.skip_key_id, climb.next_above) AND +step.consumer_id = climb.consumer_id
+                 AND step.tree_depth >= {NEXT_GOAL} AND step.tree_depth < climb.tree_depth
+             ORDER BY step.tree_depth LIMIT 1
+         )"
+    )
+}
 
 /// The valid ones among these keys of these consumers and what came from them, by rising identifier.
 pub(in crate::sqlite) fn valid_from(
@@ -60,26 +70,51 @@ pub(in crate::sqlite) fn valid_from(
     consumers: &[StoredId],
     roots: &[Uuid],
 ) -> QueryResult<Vec<Uuid>> {
-    let found: Vec<FoundId> = diesel::sql_query(format!(
+    let steps = steps_to(connection, consumers, roots)?;
+    Ok(starts_below(&steps, roots))
+}
+
+/// The steps from all valid keys of these consumers up to these roots, each climb to the first that it meets. There are few
+/// for each key, however many are dead and however many roots there are.
+fn steps_to(
+    connection: &mut SqliteConnection,
+    consumers: &[StoredId],
+    roots: &[Uuid],
+) -> QueryResult<Vec<Step>> {
+    let climb = climb();
+    // Where each climb starts, the first goal is the deepest one that is no deeper than the key.
+    let found: Vec<FoundStep> = diesel::sql_query(format!(
         "WITH RECURSIVE roots (id) AS MATERIALIZED (
              SELECT unhex(value) FROM json_each(?)
          ), goals AS MATERIALIZED (
              SELECT DISTINCT root.consumer_id, root.tree_depth FROM roots CROSS JOIN api_keys root ON root.id = roots.id
              WHERE +root.consumer_id IN (SELECT unhex(value) FROM json_each(?))
-         ), climb (start, goal, id, next_above, skip_key_id, tree_depth, consumer_id) AS (
-             SELECT key.id, goals.tree_depth, key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id),
-                 key.skip_key_id, key.tree_depth, key.consumer_id
-             FROM goals CROSS JOIN api_keys key ON key.consumer_id = goals.consumer_id AND key.revoked_at IS NULL
-                 AND key.tree_depth >= goals.tree_depth
+         ), consumers AS MATERIALIZED (
+             SELECT DISTINCT consumer_id FROM goals
+         ), starts (id, next_above, skip_key_id, tree_depth, consumer_id, goal) AS MATERIALIZED (
+             SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id), key.skip_key_id, key.tree_depth,
+                 key.consumer_id, NULL
+             FROM consumers CROSS JOIN api_keys key ON key.consumer_id = consumers.consumer_id
+                 AND key.revoked_at IS NULL
              WHERE still_awaited(key.id)
-             UNION ALL {CLIMB}
+             UNION ALL
+             SELECT NULL, NULL, NULL, tree_depth, consumer_id, tree_depth FROM goals
+         ), aimed AS MATERIALIZED (
+             SELECT id, next_above, skip_key_id, tree_depth, consumer_id,
+                 max(goal) OVER (PARTITION BY consumer_id ORDER BY tree_depth) AS goal
+             FROM starts
+         ), climb (below, id, next_above, skip_key_id, tree_depth, consumer_id, goal) AS (
+             SELECT NULL, id, next_above, skip_key_id, tree_depth, consumer_id, goal FROM aimed
+             WHERE id IS NOT NULL AND goal IS NOT NULL
+             UNION {climb} WHERE climb.id NOT IN (SELECT id FROM roots)
          )
-         SELECT DISTINCT start AS id FROM climb WHERE id IN (SELECT id FROM roots) ORDER BY start"
+         SELECT below, id FROM climb"
     ))
     .bind::<Text, _>(as_json(roots.iter().copied()))
     .bind::<Text, _>(as_json(consumers.iter().map(|consumer| consumer.0)))
     .load(connection)?;
-    Ok(found.into_iter().map(|row| row.id.0).collect())
+    let steps = found.into_iter();
+    Ok(steps.map(|row| (row.below.map(|id| id.0), row.id.0)).collect())
 }
 
 /// How many keys of the line that ends with this one are valid.
@@ -88,19 +123,18 @@ pub(super) fn valid_in_line(
     consumer: ConsumerId,
     id: ApiKeyId,
 ) -> QueryResult<i64> {
-    let consumer = StoredId(consumer.as_uuid());
+    let (consumer, climb) = (StoredId(consumer.as_uuid()), climb());
     let counted: Counted = diesel::sql_query(format!(
         "WITH RECURSIVE goals AS MATERIALIZED (
-             SELECT DISTINCT tree_depth FROM api_keys WHERE consumer_id = ? AND revoked_at IS NULL
-         ), climb (start, goal, id, next_above, skip_key_id, tree_depth, consumer_id) AS (
-             SELECT key.id, goals.tree_depth, key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id),
-                 key.skip_key_id, key.tree_depth, key.consumer_id
-             FROM api_keys key CROSS JOIN goals ON goals.tree_depth <= key.tree_depth
-             WHERE key.id = ? AND +key.consumer_id = ?
-             UNION ALL {CLIMB}
+             SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE consumer_id = ? AND revoked_at IS NULL
+         ), climb (below, id, next_above, skip_key_id, tree_depth, consumer_id, goal) AS (
+             SELECT NULL, id, coalesce(adopted_by_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id,
+                 tree_depth
+             FROM api_keys WHERE id = ? AND +consumer_id = ?
+             UNION {climb}
          )
          SELECT count(*) AS count FROM api_keys
-         WHERE id IN (SELECT id FROM climb WHERE tree_depth = goal) AND +consumer_id = ? AND revoked_at IS NULL"
+         WHERE id IN (SELECT id FROM climb) AND +consumer_id = ? AND revoked_at IS NULL"
     ))
     .bind::<Binary, _>(consumer)
     .bind::<Binary, _>(StoredId(id.as_uuid()))
@@ -195,6 +229,14 @@ pub(in crate::sqlite) fn some_below(
 }
 
 #[derive(QueryableByName)]
+struct FoundStep {
+    #[diesel(sql_type = Nullable<Binary>)]
+    below: Option<StoredId>,
+    #[diesel(sql_type = Binary)]
+    id: StoredId,
+}
+
+#[derive(QueryableByName)]
 struct FoundInLine {
     #[diesel(sql_type = Binary)]
     id: StoredId,
@@ -212,4 +254,54 @@ struct FoundId {
 struct Counted {
     #[diesel(sql_type = BigInt)]
     count: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::connection::SimpleConnection;
+    use uuid::Uuid;
+
+    use super::{starts_below, steps_to};
+    use crate::abort::Abort;
+    use crate::sqlite::columns::StoredId;
+    use crate::sqlite::scene::scene;
+    use crate::sqlite::temporary_directory::TemporaryDirectory;
+
+    const DEAD: u128 = 3_000;
+    const VALID: usize = 50;
+
+    /// A line of dead keys, and valid ones that were made with the last of them.
+    fn line() -> String {
+        format!(
+            "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                 created_at, revoked_at, revoked_by_kind, revoked_reason)
+             SELECT unhex(printf('%032x', number)), zeroblob(16), randomblob(32), 'kwp_…cccc', 'dead', '', 'dead',
+                 unhex(printf('%032x', number - 1)), 0, 0, 'administrator', 'administrator'
+             FROM (WITH RECURSIVE series (number) AS (
+                 SELECT 1 UNION ALL SELECT number + 1 FROM series WHERE number < {DEAD}
+             ) SELECT number FROM series) ORDER BY number;
+             INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
+                 created_at)
+             SELECT randomblob(16), zeroblob(16), randomblob(32), 'kwp_…dddd', 'valid', '', 'valid',
+                 unhex(printf('%032x', {DEAD})), 0
+             FROM api_keys WHERE revoked_at IS NOT NULL LIMIT {VALID}"
+        )
+    }
+
+    #[tokio::test]
+    async fn keys_below_many_roots_climb_once() {
+        let directory = TemporaryDirectory::new();
+        let store = scene(&directory).await;
+        let roots: Vec<Uuid> = (1..=100).map(|number| Uuid::from_u128(number * 29)).collect();
+        let found = store.change(move |connection| {
+            connection.batch_execute(&line())?;
+            let steps = steps_to(connection, &[StoredId(Uuid::nil())], &roots)?;
+            let below = starts_below(&steps, &roots);
+            Ok::<_, Abort<keyward_domain::ports::StorageError>>((steps.len(), below.len()))
+        });
+        let (steps, below) = found.await.unwrap();
+        assert_eq!(below, VALID);
+        // One climb, a step of each key to where it begins, and where each starts.
+        assert!(steps < 2 * VALID + 40, "{steps} steps");
+    }
 }

@@ -16,6 +16,7 @@ use crate::database::Database;
 on_both!(
     a_line_of_thousands_of_dead_keys_is_not_gone_through,
     any_key_of_a_line_is_reached_in_few_steps,
+    many_keys_below_many_dead_ones_are_revoked_in_one_climb,
     a_tree_without_valid_keys_is_revoked_without_the_lock,
 );
 
@@ -124,6 +125,40 @@ async fn a_line_of_thousands_of_dead_keys_is_not_gone_through(database: Database
     if scene.database.is_postgres() {
         let read = scene.database.rows_read("api_keys").await - before;
         assert!(read < DEAD / 2, "{read} rows were read");
+    }
+}
+
+async fn many_keys_below_many_dead_ones_are_revoked_in_one_climb(database: Database) {
+    const ROOTS: usize = 100;
+    let scene = Scene::new(database).await;
+    add_dead_line(&scene, scene.child, DEAD).await;
+    revive(&scene, id(DEAD)).await;
+    let mut valid = vec![id(DEAD)];
+    for _ in 0..20 {
+        valid.push(scene.issue_with(id(DEAD)).await);
+    }
+    let before = if scene.database.is_postgres() {
+        scene.database.rows_read("api_keys").await
+    } else {
+        0
+    };
+    let selection = KeySelection::Keys {
+        ids: (1..=ROOTS).map(|number| id(number * DEAD / ROOTS - 1)).collect(),
+        descendants: DescendantKeys::Revoke,
+    };
+    let owners: &dyn OrganizationKeyStore = &*scene.database.store;
+    let act = scene.make.act_of(&scene.ada.as_holder());
+    let (organization, reason) = (scene.ada.organization.id, RevocationReason::Owner);
+    let revoked = owners
+        .revoke(organization, selection, NonZeroU32::MAX, reason, None, act)
+        .await;
+    assert_eq!(revoked.expect("revoked keys").len(), valid.len());
+
+    // The steps that SQLite takes are counted in `sqlite/api_keys/lineage.rs` of the sources.
+    if scene.database.is_postgres() {
+        let read = scene.database.rows_read("api_keys").await - before;
+        let few = 20 * (ROOTS + valid.len());
+        assert!(read < few, "{read} rows were read");
     }
 }
 
