@@ -16,6 +16,36 @@ async fn a_trial_change_adds_no_row() {
 }
 
 #[tokio::test]
+async fn a_trial_change_asks_for_a_mebibyte_where_the_tables_are() {
+    let fixture = Fixture::new().await;
+    let name = fixture.database.name();
+    // A session's figures are there when it has ended.
+    let asked_for = async |limit: &str| -> i64 {
+        fixture
+            .execute(&format!("ALTER DATABASE {name} SET temp_file_limit = '{limit}'"))
+            .await;
+        let before = temporary_bytes(&fixture).await;
+        let store = store(patient(fixture.database.url()));
+        store.try_change().await.expect("changes work");
+        temporary_bytes(&fixture).await - before
+    };
+    let asked = asked_for("-1").await;
+    assert!(asked >= 1024 * 1024, "{asked} bytes");
+    // Who limits temporary files to less has not taken changes away.
+    assert_eq!(asked_for("0").await, 0);
+}
+
+/// What all sessions that Keyward had here wrote to temporary files.
+async fn temporary_bytes(fixture: &Fixture) -> i64 {
+    let client = &fixture.client;
+    let end = "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity
+               WHERE datname = current_database() AND application_name = 'keyward'";
+    client.execute(end, &[]).await.expect("their end");
+    let bytes = "SELECT temp_bytes FROM pg_stat_database WHERE datname = current_database()";
+    client.query_one(bytes, &[]).await.expect("a count").get(0)
+}
+
+#[tokio::test]
 async fn a_database_that_may_only_be_read_refuses_a_trial_change() {
     let fixture = Fixture::new().await;
     let name = fixture.database.name();
