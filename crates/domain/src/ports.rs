@@ -4,6 +4,7 @@
 //! implementation.
 
 mod api_keys;
+mod audit_feed;
 mod audit_log;
 mod credentials;
 mod last_uses;
@@ -15,6 +16,7 @@ pub use api_keys::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, KeyLimits, NewApiKey,
     RevokeKeyError, StatusFilter, search_term,
 };
+pub use audit_feed::{AuditFeed, AuditLogId, FeedPage, FeedPosition, InvalidFeedPosition, ReadFeedError};
 pub use audit_log::{AuditFilter, AuditLog, AuditPosition};
 pub use credentials::Credentials;
 pub use last_uses::{KeyUse, LastUses};
@@ -24,6 +26,6 @@ pub use storage_error::StorageError;
 
 #[cfg(feature = "testing")]
 pub use {
-    api_keys::MockApiKeys, audit_log::MockAuditLog, credentials::MockCredentials, last_uses::MockLastUses,
-    memberships::MockMemberships, reachable_projects::MockReachableProjects,
+    api_keys::MockApiKeys, audit_feed::MockAuditFeed, audit_log::MockAuditLog, credentials::MockCredentials,
+    last_uses::MockLastUses, memberships::MockMemberships, reachable_projects::MockReachableProjects,
 };

@@ -32,6 +32,7 @@ mod abort;
 mod actor;
 mod browser_key;
 mod ended_sessions;
+mod feed;
 mod limit;
 mod lineage;
 mod live_member;

@@ -41,7 +41,8 @@ use writing::Unfinished;
 /// A migrated database that can be moved.
 #[async_trait]
 pub trait Transfer: Send + Sync {
-    /// Gives every row, table by table, in the order of their primary keys, as they were at one moment. Ends early, as if
+    /// Gives every row, table by table, in the order of their primary keys, and audit events in the order of their commits,
+    /// as they were at one moment. Ends early, as if
     /// all were well, when nobody wants more.
     ///
     /// # Errors

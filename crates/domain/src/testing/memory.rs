@@ -3,6 +3,7 @@
 mod accounts;
 mod api_keys;
 mod arrange;
+mod audit_feed;
 mod audit_log;
 mod authority;
 mod credentials;
@@ -69,6 +70,7 @@ struct State {
     setup_link: Option<(SetupDigest, DateTime<Utc>)>,
     browser_key: Option<BrowserKey>,
     events: Vec<AuditEvent>,
+    numbers: audit_feed::Numbers,
     clock_believed_at: Option<DateTime<Utc>>,
 }
 
@@ -196,6 +198,9 @@ impl State {
         let is_taken = |event: &AuditEvent| self.events.iter().any(|written| written.id == event.id);
         if events.iter().any(is_taken) {
             return Err(StorageError::Defect("two events share an identifier".into()));
+        }
+        for event in &events {
+            self.numbers.give(event.id);
         }
         self.events.extend(events);
         Ok(())

@@ -1,5 +1,6 @@
 //! What happened: only ever added to, until [retention](super::retention) removes what is old enough.
 
+mod feed;
 mod search;
 
 use std::net::IpAddr;

@@ -38,6 +38,7 @@ pub const MIGRATIONS_KEY: &str = concat!(
     include_str!("../../migrations/postgres/2026-11-22-130100_retention_clock/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-140000_change_rate/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-143000_refused_attempts/up.sql"),
+    include_str!("../../migrations/postgres/2026-11-22-150000_audit_feed/up.sql"),
 );
 
 /// Only one process migrates a database at a time; this is what it locks. (ASCII: `keyward`.)

@@ -44,6 +44,15 @@ diesel::table! {
         request_id -> Nullable<Text>,
         object_kind -> Nullable<Text>,
         object_id -> Nullable<Uuid>,
+        position -> Int8,
+    }
+}
+
+diesel::table! {
+    audit_feed (only_row) {
+        only_row -> Bool,
+        log_id -> Text,
+        removed_through -> Int8,
     }
 }
 
@@ -174,6 +183,7 @@ diesel::joinable!(sessions -> users (user_id));
 diesel::allow_tables_to_appear_in_same_query!(
     api_keys,
     audit_events,
+    audit_feed,
     installation,
     invitations,
     memberships,

@@ -68,6 +68,16 @@ impl PostgresStore {
     }
 }
 
+/// What the rows of a table are sent in the order of: what receives audit events numbers them anew in their order.
+macro_rules! sent_by {
+    (audit_events) => {
+        schema::audit_events::position
+    };
+    ($table:ident) => {
+        schema::$table::table.primary_key()
+    };
+}
+
 macro_rules! define {
     ($($table:ident: $Record:ident,)*) => {
         /// One statement for each table, whose rows the server sends as they are taken.
@@ -75,7 +85,7 @@ macro_rules! define {
             $(
                 let stored = schema::$table::table
                     .select($Record::postgres_columns())
-                    .order(schema::$table::table.primary_key())
+                    .order(sent_by!($table))
                     .load_stream(connection)
                     .await?;
                 let mut batches = stored.map_ok(Row::$table).try_chunks(BATCH);

@@ -53,6 +53,21 @@ diesel::table! {
 }
 
 diesel::table! {
+    audit_feed (only_row) {
+        only_row -> BigInt,
+        log_id -> Text,
+        removed_through -> BigInt,
+    }
+}
+
+diesel::table! {
+    audit_positions (position) {
+        position -> BigInt,
+        event_id -> Binary,
+    }
+}
+
+diesel::table! {
     installation (only_row) {
         only_row -> BigInt,
         set_up_at -> Nullable<BigInt>,
@@ -180,6 +195,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     api_keys,
     audit_events,
     audit_events_removal,
+    audit_feed,
+    audit_positions,
     installation,
     invitations,
     memberships,

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use diesel::connection::{DefaultLoadingMode, SimpleConnection};
 use diesel::dsl::exists;
 use diesel::prelude::{
-    ExpressionMethods, QueryDsl, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection, Table,
+    ExpressionMethods, JoinOnDsl, QueryDsl, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection,
+    Table,
 };
 use diesel::sql_types::Text;
 use keyward_domain::ports::StorageError;
@@ -46,14 +47,29 @@ impl Transfer for SqliteStore {
     }
 }
 
+/// The rows of a table in the order in which they are sent: what receives audit events numbers them anew in theirs.
+macro_rules! in_order {
+    (audit_events) => {
+        schema::audit_positions::table
+            .inner_join(
+                schema::audit_events::table
+                    .on(schema::audit_events::id.eq(schema::audit_positions::event_id)),
+            )
+            .order(schema::audit_positions::position)
+            .select(schema::audit_events::all_columns)
+    };
+    ($table:ident) => {
+        schema::$table::table.order(schema::$table::table.primary_key())
+    };
+}
+
 macro_rules! define {
     ($($table:ident: $Record:ident,)*) => {
         /// One transaction: it sees what was committed before its first statement. Closing the connection ends it.
         fn send(connection: &mut SqliteConnection, rows: &RowSender) -> Result<(), Abort<Infallible>> {
             connection.batch_execute("BEGIN")?;
             $(
-                let mut stored = schema::$table::table
-                    .order(schema::$table::table.primary_key())
+                let mut stored = in_order!($table)
                     .load_iter::<_, DefaultLoadingMode>(connection)?
                     // Asked once more after the end, SQLite would begin again.
                     .fuse();

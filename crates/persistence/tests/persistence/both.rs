@@ -1,6 +1,7 @@
 //! What both databases do alike: each scenario is told once, and played on PostgreSQL and on SQLite.
 
 mod audit_failure;
+mod audit_feed;
 mod changes;
 mod clock;
 mod corrupt_rows;

@@ -12,7 +12,9 @@ use diesel::sql_types::Text;
 use keyward_domain::administration::ports::{
     InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
 };
-use keyward_domain::ports::{ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
+use keyward_domain::ports::{
+    ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects,
+};
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
     AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
@@ -46,6 +48,7 @@ macro_rules! on_both {
 pub(crate) trait Store:
     AccountStore
     + ApiKeys
+    + AuditFeed
     + AuditLog
     + Credentials
     + InstallationStore

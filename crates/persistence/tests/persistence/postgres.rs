@@ -1,6 +1,7 @@
 //! The store against a real PostgreSQL.
 
 mod addresses;
+mod audit_feed;
 mod conformance;
 mod crowds;
 mod faults;

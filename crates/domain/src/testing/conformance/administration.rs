@@ -1,6 +1,7 @@
 //! What the ports of running an organization promise.
 
 pub(super) mod accept_invitation_cases;
+pub(super) mod audit_feed_cases;
 pub(super) mod change_project_cases;
 pub(super) mod change_role_cases;
 pub(super) mod concurrent_member_cases;

@@ -12,7 +12,7 @@ use crate::administration::ports::{
 use crate::id::MembershipId;
 use crate::membership::Membership;
 use crate::organization::Organization;
-use crate::ports::{ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
+use crate::ports::{ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
 use crate::retention::ports::RetentionStore;
 use crate::sign_in::ports::{
     AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
@@ -96,6 +96,8 @@ pub struct Stores {
     pub last_uses: Arc<dyn LastUses>,
     /// Keys, as owners see them.
     pub organization_keys: Arc<dyn OrganizationKeyStore>,
+    /// The audit log in the order of commits.
+    pub audit_feed: Arc<dyn AuditFeed>,
     /// What removes what is over.
     pub retention: Arc<dyn RetentionStore>,
 }
@@ -124,6 +126,7 @@ impl Stores {
             + LastUses
             + OrganizationKeyStore
             + RetentionStore
+            + AuditFeed
             + 'static,
     {
         Self {
@@ -142,6 +145,7 @@ impl Stores {
             names: Arc::clone(&store) as _,
             last_uses: Arc::clone(&store) as _,
             organization_keys: Arc::clone(&store) as _,
+            audit_feed: Arc::clone(&store) as _,
             retention: store,
         }
     }

@@ -450,6 +450,14 @@ super::suite_macros::suite! { $
             of_many_keys_at_stake_the_first_by_name_are_shown
             of_selected_keys_and_of_what_came_from_them_the_first_by_name_are_shown_apart
         }
+        audit_feed_cases {
+            events_of_every_log_are_read_in_the_order_of_their_commits
+            reading_on_misses_and_repeats_no_event
+            positions_outlive_their_events_and_numbers_are_not_used_again
+            positions_that_the_log_never_gave_are_refused
+            positions_are_found_by_their_event_after_a_move
+            a_reader_misses_no_event_of_many_concurrent_writers
+        }
         revoke_many_cases {
             revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_each
             every_selection_revokes_its_valid_keys_and_no_others

@@ -98,6 +98,9 @@ impl RetentionStore for MemoryStore {
         if !removed.is_empty() {
             state.write(event.into_iter().collect())?;
             state.events.retain(|event| !removed.contains(&event.id));
+            for event in &removed {
+                state.numbers.remove(*event);
+            }
         }
         Ok(count(removed.len()))
     }

@@ -387,6 +387,33 @@ async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() 
 }
 
 #[tokio::test]
+async fn events_of_the_version_before_are_numbered_by_their_moment() {
+    let fixture = Fixture::new().await;
+    take_back(&fixture, "2026-11-22-150000").await;
+    let event = "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
+                 SELECT gen_random_uuid(), now() - n % 17 * interval '1 minute', 'administrator',
+                        'setup_link.create', 'installation', 'success' FROM generate_series(1, 100) n";
+    fixture.execute(event).await;
+    fixture.store.migrate().await.expect("brought up to date");
+    let out_of_order =
+        "(SELECT position, row_number() OVER (ORDER BY occurred_at, id) AS expected FROM audit_events) x
+                        WHERE position <> expected";
+    assert_eq!(count(&fixture.client, out_of_order).await, 0);
+    let before = count(&fixture.client, "audit_events").await;
+    // The version before goes on beside it, and changes no event.
+    fixture.execute(event).await;
+    let after = format!("audit_events WHERE position > {before}");
+    assert_eq!(count(&fixture.client, &after).await, 100);
+    for refused in [
+        "UPDATE audit_events SET position = DEFAULT",
+        "DELETE FROM audit_events",
+    ] {
+        let outcome = fixture.client.batch_execute(refused).await;
+        outcome.expect_err("append-only");
+    }
+}
+
+#[tokio::test]
 async fn a_database_that_cannot_keep_every_name_is_refused_before_anything_is_made() {
     let database = empty_database().await;
     let client = connect(database.url()).await;

@@ -180,6 +180,22 @@ fn take_back(fixture: &Fixture, first: &str) {
 }
 
 #[tokio::test]
+async fn events_of_the_version_before_are_numbered_by_their_moment() {
+    let fixture = Fixture::new().await;
+    take_back(&fixture, "2026-11-22-150000");
+    fixture.directory.execute(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100)
+         INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
+         SELECT randomblob(16), n % 17, 'administrator', 'setup_link.create', 'installation', 'success' FROM numbers",
+    );
+    fixture.store.migrate().await.expect("brought up to date");
+    let events = fixture.directory.count("audit_events");
+    let in_order = "(SELECT position, row_number() OVER (ORDER BY occurred_at, id) AS expected
+                     FROM audit_positions JOIN audit_events ON id = event_id) WHERE position = expected";
+    assert_eq!(fixture.directory.count(in_order), events);
+}
+
+#[tokio::test]
 async fn keys_of_the_version_before_get_their_place_in_their_line() {
     let fixture = Fixture::new().await;
     let first = blob(fixture.key.key.id.as_uuid());

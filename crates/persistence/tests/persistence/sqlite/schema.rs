@@ -46,6 +46,47 @@ async fn audit_events_can_only_be_added() {
 }
 
 #[tokio::test]
+async fn numbers_of_audit_events_can_only_be_added() {
+    let fixture = Fixture::new().await;
+    let numbers = "SELECT position || quote(event_id) AS text FROM audit_positions ORDER BY 1";
+    let before = fixture.directory.texts(numbers);
+    assert_ne!(before, Vec::<String>::new());
+    for (statement, operation) in [
+        ("UPDATE audit_positions SET position = position + 1", "UPDATE"),
+        ("DELETE FROM audit_positions", "DELETE"),
+        (
+            "REPLACE INTO audit_positions SELECT * FROM audit_positions",
+            "REPLACE",
+        ),
+        (
+            "REPLACE INTO audit_positions VALUES (1, randomblob(16))",
+            "REPLACE",
+        ),
+    ] {
+        let expected = format!("audit_positions is append-only: {operation} is refused");
+        assert_eq!(refusal(&fixture, statement), expected, "{statement}");
+    }
+    assert_eq!(fixture.directory.texts(numbers), before);
+}
+
+#[tokio::test]
+async fn events_in_the_order_of_commits_are_found_by_their_numbers() {
+    let fixture = Fixture::new().await;
+    let joined = "FROM audit_positions INNER JOIN audit_events ON audit_events.id = audit_positions.event_id";
+    for question in [
+        format!("SELECT * {joined} WHERE position > 7 ORDER BY position LIMIT 1000"),
+        format!("SELECT audit_events.* {joined} ORDER BY position"),
+        "SELECT max(position) FROM audit_positions".to_owned(),
+        "SELECT position FROM audit_positions WHERE event_id = x'00'".to_owned(),
+    ] {
+        let plan = fixture.directory.plan(&question);
+        for wrong in ["TEMP B-TREE", "SCAN audit_events"] {
+            assert!(!plan.contains(wrong), "{question}\n{plan}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn identifiers_and_digests_have_their_length_and_type() {
     let fixture = Fixture::new().await;
     let table_of = |check: &str| {

@@ -35,15 +35,15 @@ fn members(object: &str) -> Vec<String> {
 }
 
 /// The tables of a database and the columns of each, in their order, but for what migrations say, for the looks at this
-/// machine's clock, and for the table that has a row only within a transaction.
+/// machine's clock, for the numbers of events, and for the table that has a row only within a transaction.
 async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
     let (tables, columns) = if database.is_postgres() {
         (
             "SELECT table_name::text AS text FROM information_schema.tables WHERE table_schema = 'public'",
             "SELECT column_name::text AS text FROM information_schema.columns
              WHERE table_schema = 'public' AND table_name = '{}'
-                -- The database makes it of the consumer, whatever comes in.
-                AND (table_name, column_name) <> ('api_keys', 'organization_id')
+                -- The database makes the one of the consumer, and numbers events in the order in which they come in.
+                AND (table_name, column_name) NOT IN (('api_keys', 'organization_id'), ('audit_events', 'position'))
              ORDER BY ordinal_position",
         )
     } else {
@@ -60,6 +60,8 @@ async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
                 | "schema_compatibility"
                 | "retention_clock"
                 | "audit_events_removal"
+                | "audit_feed"
+                | "audit_positions"
         ) {
             let columns = database.texts(&columns.replace("{}", &table)).await;
             found.insert(table, columns);

@@ -1,0 +1,200 @@
+//! What the audit log promises to whoever reads it in the order of commits.
+
+use chrono::TimeDelta;
+use futures_util::future::BoxFuture;
+
+use super::super::Stores;
+use super::scene::AdministrationScene;
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::id::OrganizationId;
+use crate::page::PageSize;
+use crate::ports::{AuditLogId, FeedPage, FeedPosition, ReadFeedError};
+
+/// More than any case removes at once.
+const ALL: u32 = 1_000;
+const WRITERS: usize = 16;
+const EVENTS_OF_EACH: usize = 20;
+
+pub async fn events_of_every_log_are_read_in_the_order_of_their_commits(stores: Stores) {
+    let (scene, ada) = AdministrationScene::with_owner(stores).await;
+    let begun = last_position(&scene).await;
+    let mut recorded = Vec::new();
+    for organization in [Some(ada.organization.id), None, Some(scene.id())] {
+        recorded.push(record(&scene, organization).await);
+        // The moment that an event tells does not matter.
+        scene.make.clock.advance(TimeDelta::days(-1));
+    }
+    let page = read(&scene, begun, PageSize::DEFAULT).await;
+    assert_eq!(events(&page), recorded);
+    let numbers: Vec<u64> = page.entries.iter().map(|(position, _)| position.number).collect();
+    assert!(
+        numbers.is_sorted_by(|earlier, later| earlier < later),
+        "{numbers:?}"
+    );
+    for (position, event) in &page.entries {
+        assert_eq!(position.event, event.id);
+        assert_eq!(position.log, page.entries[0].0.log);
+    }
+    assert_eq!(
+        last_position(&scene).await,
+        page.entries.last().map(|last| last.0)
+    );
+}
+
+pub async fn reading_on_misses_and_repeats_no_event(stores: Stores) {
+    let (scene, _) = AdministrationScene::with_owner(stores).await;
+    for _ in 0..7 {
+        record(&scene, None).await;
+    }
+    let all = read(&scene, None, PageSize::EXPORT).await.entries;
+    assert!(all.len() >= 7);
+    for size in [1, 2, 3, 7, 100] {
+        let size = PageSize::new(size).expect("a page size");
+        let mut found = Vec::new();
+        loop {
+            let after = found.last().map(|(position, _)| *position);
+            let page = read(&scene, after, size).await;
+            assert_eq!(page.after, after.map_or(0, |after| after.number));
+            if page.entries.is_empty() {
+                break;
+            }
+            assert!(page.entries.len() <= size.items());
+            found.extend(page.entries);
+        }
+        assert_eq!(found, all);
+    }
+}
+
+pub async fn positions_outlive_their_events_and_numbers_are_not_used_again(stores: Stores) {
+    let (scene, _) = AdministrationScene::with_owner(stores).await;
+    let removed: Vec<FeedPosition> = {
+        record(&scene, None).await;
+        record(&scene, None).await;
+        let all = read(&scene, None, PageSize::EXPORT).await;
+        assert_eq!(all.removed_through, 0);
+        all.entries.into_iter().map(|(position, _)| position).collect()
+    };
+    let last = *removed.last().expect("an event");
+    let now = scene.later(TimeDelta::days(1));
+    let gone = scene.stores.retention.remove_audit_events(now, ALL, None).await;
+    assert!(gone.expect("events are removed") >= 2);
+    assert_eq!(last_position(&scene).await, None);
+
+    let young = record(&scene, None).await;
+    for position in removed {
+        let page = read(&scene, Some(position), PageSize::DEFAULT).await;
+        assert_eq!(events(&page), std::slice::from_ref(&young));
+        assert_eq!(page.after, position.number);
+        assert_eq!(page.removed_through, last.number);
+        assert!(page.entries[0].0.number > last.number);
+    }
+}
+
+pub async fn positions_that_the_log_never_gave_are_refused(stores: Stores) {
+    let (scene, _) = AdministrationScene::with_owner(stores).await;
+    record(&scene, None).await;
+    let known = last_position(&scene).await.expect("an event");
+    let unknown = scene.id();
+    for position in [
+        // Of a backup's log, which went on differently after it was restored.
+        FeedPosition {
+            event: unknown,
+            ..known
+        },
+        // Of a backup's log, which went further before.
+        FeedPosition {
+            event: unknown,
+            number: known.number + 100,
+            ..known
+        },
+        FeedPosition {
+            event: unknown,
+            number: 0,
+            log: AuditLogId(!known.log.0),
+        },
+    ] {
+        let refused = scene
+            .stores
+            .audit_feed
+            .events_after(Some(position), PageSize::ONE)
+            .await;
+        assert!(
+            matches!(&refused, Err(ReadFeedError::UnknownPosition(said)) if *said == position),
+            "{refused:?}"
+        );
+    }
+}
+
+pub async fn positions_are_found_by_their_event_after_a_move(stores: Stores) {
+    let (scene, _) = AdministrationScene::with_owner(stores).await;
+    record(&scene, None).await;
+    let known = last_position(&scene).await.expect("an event");
+    let later = record(&scene, None).await;
+    let elsewhere = FeedPosition {
+        number: known.number + 1_000,
+        log: AuditLogId(!known.log.0),
+        ..known
+    };
+    let page = read(&scene, Some(elsewhere), PageSize::DEFAULT).await;
+    assert_eq!(events(&page), [later]);
+    assert_eq!(page.after, known.number);
+}
+
+pub async fn a_reader_misses_no_event_of_many_concurrent_writers(stores: Stores) {
+    let (scene, ada) = AdministrationScene::with_owner(stores).await;
+    let begun = last_position(&scene).await;
+    let writers = (0..WRITERS).map(|number| {
+        let (scene, organization) = (scene.clone(), ada.organization.id);
+        let task: BoxFuture<'static, Vec<AuditEvent>> = Box::pin(async move {
+            let mut recorded = Vec::new();
+            for _ in 0..EVENTS_OF_EACH {
+                recorded.push(record(&scene, (number % 2 == 0).then_some(organization)).await);
+            }
+            recorded
+        });
+        task
+    });
+    let reader = {
+        let scene = scene.clone();
+        let task: BoxFuture<'static, Vec<AuditEvent>> = Box::pin(async move {
+            let (mut found, mut after) = (Vec::new(), begun);
+            while found.len() < WRITERS * EVENTS_OF_EACH {
+                let page = read(&scene, after, PageSize::EXPORT).await;
+                after = page.entries.last().map_or(after, |last| Some(last.0));
+                found.extend(page.entries.into_iter().map(|(_, event)| event));
+            }
+            found
+        });
+        task
+    };
+    let mut found = scene.in_parallel(writers.chain([reader])).await;
+    let read = found.pop().expect("what was read");
+    // Each writer's events in their order, and nothing else.
+    for recorded in found {
+        let theirs: Vec<&AuditEvent> = read.iter().filter(|event| recorded.contains(event)).collect();
+        assert_eq!(theirs, recorded.iter().collect::<Vec<_>>());
+    }
+    assert_eq!(read.len(), WRITERS * EVENTS_OF_EACH);
+}
+
+async fn record(scene: &AdministrationScene, organization: Option<OrganizationId>) -> AuditEvent {
+    let act = scene.act_as(Actor::Anonymous, organization);
+    let event = act.refusal(Action::SignIn, Subject::Installation);
+    let recorded = scene.stores.keys.audit_log.record(event.clone()).await;
+    recorded.expect("an event is recorded");
+    event
+}
+
+async fn read(scene: &AdministrationScene, after: Option<FeedPosition>, at_most: PageSize) -> FeedPage {
+    let page = scene.stores.audit_feed.events_after(after, at_most).await;
+    page.expect("the log is read")
+}
+
+async fn last_position(scene: &AdministrationScene) -> Option<FeedPosition> {
+    let last = scene.stores.audit_feed.last_position().await;
+    last.expect("the store answers")
+}
+
+fn events(page: &FeedPage) -> Vec<AuditEvent> {
+    page.entries.iter().map(|(_, event)| event.clone()).collect()
+}

@@ -1,0 +1,90 @@
+//! The log in the order of commits. Changes come one after the other, so numbers become visible in their order.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::prelude::{
+    ExpressionMethods, JoinOnDsl, OptionalExtension, QueryDsl, RunQueryDsl, SelectableHelper,
+    SqliteConnection,
+};
+use keyward_domain::id::AuditEventId;
+use keyward_domain::page::PageSize;
+use keyward_domain::ports::{AuditFeed, FeedPage, FeedPosition, ReadFeedError, StorageError};
+
+use super::EventRow;
+use crate::abort::Abort;
+use crate::feed::{LogState, log_id, page};
+use crate::limit::at_most;
+use crate::sqlite::columns::StoredId;
+use crate::sqlite::schema::{audit_events, audit_feed, audit_positions};
+use crate::sqlite::store::SqliteStore;
+
+#[async_trait]
+impl AuditFeed for SqliteStore {
+    async fn events_after(
+        &self,
+        after: Option<FeedPosition>,
+        at_most: PageSize,
+    ) -> Result<FeedPage, ReadFeedError> {
+        self.read(move |connection| events_after(connection, after, at_most))
+            .await?
+    }
+
+    async fn last_position(&self) -> Result<Option<FeedPosition>, StorageError> {
+        self.read(last_position).await
+    }
+}
+
+fn events_after(
+    connection: &mut SqliteConnection,
+    after: Option<FeedPosition>,
+    size: PageSize,
+) -> Result<Result<FeedPage, ReadFeedError>, Abort<Infallible>> {
+    let log = look(connection, after)?;
+    let number = match log.number_of(after) {
+        Ok(number) => number,
+        Err(unknown) => return Ok(Err(unknown)),
+    };
+    let rows: Vec<(i64, EventRow)> = audit_positions::table
+        .inner_join(audit_events::table.on(audit_events::id.eq(audit_positions::event_id)))
+        .filter(audit_positions::position.gt(number))
+        .order(audit_positions::position)
+        .limit(at_most(size.items()))
+        .select((audit_positions::position, EventRow::as_select()))
+        .load(connection)?;
+    let events = rows.into_iter().map(|(number, row)| (number, row.try_into()));
+    Ok(Ok(page(&log, number, events)?))
+}
+
+fn last_position(connection: &mut SqliteConnection) -> Result<Option<FeedPosition>, Abort<Infallible>> {
+    let log = look(connection, None)?;
+    let rows: Vec<(i64, StoredId)> = audit_positions::table
+        .order(audit_positions::position.desc())
+        .limit(1)
+        .select((audit_positions::position, audit_positions::event_id))
+        .load(connection)?;
+    let last = rows.into_iter().next();
+    Ok(last.map(|(number, id)| log.position(number, AuditEventId::from_uuid(id.0))))
+}
+
+fn look(
+    connection: &mut SqliteConnection,
+    after: Option<FeedPosition>,
+) -> Result<LogState, Abort<Infallible>> {
+    let (stored_log_id, removed_through): (String, i64) = audit_feed::table
+        .select((audit_feed::log_id, audit_feed::removed_through))
+        .get_result(connection)?;
+    let found = match after {
+        None => None,
+        Some(position) => audit_positions::table
+            .filter(audit_positions::event_id.eq(StoredId(position.event.as_uuid())))
+            .select(audit_positions::position)
+            .get_result(connection)
+            .optional()?,
+    };
+    Ok(LogState {
+        log: log_id(&stored_log_id)?,
+        removed_through,
+        found,
+    })
+}

@@ -1,0 +1,170 @@
+//! The log in the order of commits, while transactions commit in another order than that in which they took their numbers.
+
+use keyward_domain::id::AuditEventId;
+use keyward_domain::page::PageSize;
+use keyward_domain::ports::{AuditFeed, FeedPosition};
+use tokio_postgres::Client;
+
+use crate::postgres::fixture::{Fixture, connect, patient, store};
+
+const WRITERS: usize = 8;
+const ROUNDS: usize = 12;
+
+async fn run(client: &Client, statements: &str) {
+    client.batch_execute(statements).await.expect(statements);
+}
+
+/// Writes an event in the transaction that is open, and says which.
+async fn write(client: &Client) -> AuditEventId {
+    let row = client
+        .query_one(
+            "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
+             VALUES (gen_random_uuid(), now(), 'anonymous', 'session.sign_in', 'installation', 'refused')
+             RETURNING id::text",
+            &[],
+        )
+        .await
+        .expect("an event");
+    row.get::<_, &str>(0).parse().expect("an identifier")
+}
+
+/// Whoever reads on from where it stands.
+struct Reader {
+    fixture: Fixture,
+    after: Option<FeedPosition>,
+}
+
+impl Reader {
+    async fn new() -> Self {
+        let fixture = Fixture::new().await;
+        let after = fixture.store.last_position().await.expect("an answer");
+        assert!(after.is_some(), "what the installation began with");
+        Self { fixture, after }
+    }
+
+    async fn read(&mut self) -> Vec<AuditEventId> {
+        let page = self
+            .fixture
+            .store
+            .events_after(self.after, PageSize::EXPORT)
+            .await;
+        let entries = page.expect("a page").entries;
+        self.after = entries.last().map_or(self.after, |last| Some(last.0));
+        entries.into_iter().map(|(position, _)| position.event).collect()
+    }
+
+    async fn connect(&self) -> Client {
+        connect(self.fixture.database.url()).await
+    }
+
+    /// Each of the writers takes a number, and they commit in another order; after each, somebody reads.
+    async fn read_while_many_commit(&mut self) -> (Vec<AuditEventId>, Vec<AuditEventId>) {
+        let (mut written, mut read) = (Vec::new(), Vec::new());
+        let mut writers = Vec::new();
+        for _ in 0..WRITERS {
+            writers.push(self.connect().await);
+        }
+        for round in 0..ROUNDS {
+            for writer in &writers {
+                run(writer, "BEGIN").await;
+                written.push(write(writer).await);
+            }
+            // Every step that is odd meets each of the eight once.
+            let step = 2 * round + 1;
+            for turn in 0..WRITERS {
+                let writer = &writers[(turn * step + round) % WRITERS];
+                // Some take a second number when others have taken theirs.
+                if turn % 3 == 0 {
+                    written.push(write(writer).await);
+                }
+                run(writer, "COMMIT").await;
+                read.extend(self.read().await);
+            }
+        }
+        (written, read)
+    }
+}
+
+#[tokio::test]
+async fn events_that_commit_out_of_order_are_read_in_the_order_of_their_numbers() {
+    let mut reader = Reader::new().await;
+    let (written, read) = reader.read_while_many_commit().await;
+    assert_eq!(read, written);
+}
+
+/// What the test above proves: it fails where transactions do not announce their numbers.
+#[tokio::test]
+async fn readers_miss_events_if_transactions_do_not_announce_their_numbers() {
+    let mut reader = Reader::new().await;
+    reader
+        .fixture
+        .execute("ALTER TABLE audit_events DISABLE TRIGGER audit_events_announced")
+        .await;
+    let (written, read) = reader.read_while_many_commit().await;
+    assert!(read.len() < written.len(), "{} of {}", read.len(), written.len());
+}
+
+#[tokio::test]
+async fn event_waits_for_those_with_lower_numbers_that_are_not_committed() {
+    let mut reader = Reader::new().await;
+    let (slow, quick) = (reader.connect().await, reader.connect().await);
+    run(&slow, "BEGIN; SAVEPOINT first").await;
+    write(&slow).await;
+    run(&slow, "ROLLBACK TO first").await;
+    let lower = write(&slow).await;
+    let higher = write(&quick).await;
+
+    assert_eq!(reader.read().await, []);
+    assert_eq!(
+        reader.fixture.store.last_position().await.expect("an answer"),
+        reader.after
+    );
+    run(&slow, "COMMIT").await;
+    assert_eq!(reader.read().await, [lower, higher]);
+    assert_eq!(reader.read().await, []);
+}
+
+#[tokio::test]
+async fn transactions_that_end_without_their_events_keep_nothing_back() {
+    let mut reader = Reader::new().await;
+    let (given_up, killed, quick) = (
+        reader.connect().await,
+        reader.connect().await,
+        reader.connect().await,
+    );
+    for writer in [&given_up, &killed] {
+        run(writer, "BEGIN").await;
+        write(writer).await;
+    }
+    let event = write(&quick).await;
+    assert_eq!(reader.read().await, []);
+    run(&given_up, "ROLLBACK").await;
+    let end = "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity
+               WHERE datname = current_database() AND state = 'idle in transaction'";
+    run(&quick, end).await;
+    assert_eq!(reader.read().await, [event]);
+}
+
+/// A long transaction that writes no events, and one of another database, are in nobody's way.
+#[tokio::test]
+async fn transactions_that_write_no_events_keep_nothing_back() {
+    let mut reader = Reader::new().await;
+    let elsewhere = Reader::new().await;
+    let (here, other) = (reader.connect().await, elsewhere.connect().await);
+    run(&here, "BEGIN; UPDATE users SET display_name = 'Ada'").await;
+    run(&other, "BEGIN").await;
+    write(&other).await;
+    let event = write(&reader.fixture.client).await;
+    assert_eq!(reader.read().await, [event]);
+}
+
+#[tokio::test]
+async fn readers_that_begin_at_any_time_find_the_same_order() {
+    let mut reader = Reader::new().await;
+    let begun = reader.after;
+    let (_, read) = reader.read_while_many_commit().await;
+    let later = store(patient(reader.fixture.database.url()));
+    let page = later.events_after(begun, PageSize::EXPORT).await.expect("a page");
+    let found: Vec<AuditEventId> = page.entries.iter().map(|(position, _)| position.event).collect();
+    assert_eq!(found, read);
+}
