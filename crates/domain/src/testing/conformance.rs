@@ -38,15 +38,19 @@
 #![expect(missing_docs, reason = "a case is named for the promise it checks")]
 
 mod administration;
+mod cases;
 mod keys;
+mod pages;
 mod parallel;
 mod retention;
 mod scene;
 mod sign_in;
 mod stores;
-mod suite;
-mod suite_macros;
 
+pub use administration::administration_cases;
+pub use cases::Case;
+pub use keys::key_cases;
 pub use parallel::Spawn;
+pub use retention::retention_cases;
+pub use sign_in::sign_in_cases;
 pub use stores::{Arrange, KeyStores, Stores};
-pub use suite::{administration_cases, key_cases, retention_cases, sign_in_cases};

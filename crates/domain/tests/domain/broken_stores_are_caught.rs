@@ -1,259 +1,349 @@
-//! The conformance suite can fail: each faulty store breaks the case that is there for its fault.
+//! The conformance suite can fail: a store with a fault breaks the cases that are there for it, and few others.
 
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
 use keyward_domain::audit::Action;
-use keyward_domain::testing::conformance::{KeyStores, Stores, key_cases, sign_in_cases};
+use keyward_domain::testing::conformance::{
+    Case, Stores, administration_cases, key_cases, retention_cases, sign_in_cases,
+};
 
-use crate::broken_store::{BrokenStore, Fault};
+use crate::broken_store::{BrokenStore, Column, Fault, List};
 
-async fn assert_caught<Case>(fault: Fault, case: fn(KeyStores) -> Case)
-where
-    Case: Future<Output = ()> + Send + 'static,
-{
-    assert_panics(fault, case(BrokenStore::stores(fault).keys)).await;
-}
+/// A fault breaks no more cases than this that are not there for it: whoever reads which ones failed has to see what is
+/// wrong.
+const FEW: usize = 10;
 
-async fn assert_caught_by_sign_in<Case>(fault: Fault, case: fn(Stores) -> Case)
-where
-    Case: Future<Output = ()> + Send + 'static,
-{
-    assert_panics(fault, case(BrokenStore::stores(fault))).await;
-}
-
-async fn assert_panics(fault: Fault, case: impl Future<Output = ()> + Send + 'static) {
-    let outcome = tokio::spawn(case).await;
+/// Runs the whole suite: it fails where it is to, and says what is wrong.
+async fn assert_caught(fault: Fault, by: &[&str]) {
+    let failed = assert_fails(fault, by).await;
+    let others: Vec<_> = failed.into_iter().filter(|case| !by.contains(case)).collect();
     assert!(
-        outcome.is_err_and(|error| error.is_panic()),
-        "a store with the fault {fault:?} passes"
+        others.len() <= FEW,
+        "{fault:?} also breaks {} cases: {others:?}",
+        others.len()
     );
 }
 
+/// Runs the whole suite for a fault that many cases are bound to see, such as events that are forgotten.
+async fn assert_fails(fault: Fault, by: &[&str]) -> Vec<&'static str> {
+    let failed = failed(fault).await;
+    for case in by {
+        assert!(
+            failed.contains(case),
+            "a store with the fault {fault:?} passes {case}; it fails {failed:?}"
+        );
+    }
+    failed
+}
+
 // On the one thread of these tests, tasks meet at the same points in every run.
+async fn failed(fault: Fault) -> Vec<&'static str> {
+    [
+        failed_of(key_cases::all(), fault).await,
+        failed_of(sign_in_cases::all(), fault).await,
+        failed_of(administration_cases::all(), fault).await,
+        failed_of(retention_cases::all(), fault).await,
+    ]
+    .concat()
+}
+
+async fn failed_of<S>(cases: Vec<Case<S>>, fault: Fault) -> Vec<&'static str>
+where
+    S: From<Stores>,
+{
+    let mut failed = Vec::new();
+    for case in cases {
+        let stores = S::from(BrokenStore::stores(fault));
+        if AssertUnwindSafe(case.run(stores)).catch_unwind().await.is_err() {
+            failed.push(case.name());
+        }
+    }
+    failed
+}
+
+#[tokio::test]
+async fn a_store_without_a_fault_fails_nothing() {
+    assert_eq!(failed(Fault::None).await, [""; 0]);
+}
 
 #[tokio::test]
 async fn finding_another_consumers_key_is_caught() {
-    assert_caught(
-        Fault::FindsAnyConsumersKey,
-        key_cases::another_consumers_key_is_not_found,
-    )
-    .await;
-    assert_caught(
-        Fault::FindsAnyConsumersKey,
-        key_cases::a_key_of_the_same_users_other_membership_is_not_found,
-    )
-    .await;
-    assert_caught(
-        Fault::FindsAnyConsumersKey,
-        key_cases::of_many_keys_the_consumers_own_are_found_each_once,
-    )
-    .await;
+    let by = [
+        "another_consumers_key_is_not_found",
+        "a_key_of_the_same_users_other_membership_is_not_found",
+        "of_many_keys_the_consumers_own_are_found_each_once",
+    ];
+    assert_caught(Fault::FindsAnyConsumersKey, &by).await;
 }
 
 #[tokio::test]
 async fn revoking_another_consumers_key_is_caught() {
-    assert_caught(
-        Fault::RevokesAnyConsumersKey,
-        key_cases::another_consumers_key_cannot_be_revoked,
-    )
-    .await;
+    let by = ["another_consumers_key_cannot_be_revoked"];
+    assert_caught(Fault::RevokesAnyConsumersKey, &by).await;
 }
 
 #[tokio::test]
 async fn a_forgotten_event_is_caught() {
-    let forgets = Fault::ForgetsEventsOf;
-    assert_caught(
-        forgets(Action::CreateApiKey),
-        key_cases::adding_a_key_writes_its_event,
-    )
-    .await;
-    assert_caught(forgets(Action::EditApiKey), key_cases::an_edit_writes_its_event).await;
-    assert_caught(
-        forgets(Action::RevokeApiKey),
-        key_cases::each_revoked_key_has_its_own_event,
-    )
-    .await;
-    assert_caught_by_sign_in(
-        forgets(Action::SignIn),
-        sign_in_cases::starting_a_session_writes_its_event,
-    )
-    .await;
+    for (action, by) in [
+        (Action::CreateApiKey, "adding_a_key_writes_its_event"),
+        (Action::EditApiKey, "an_edit_writes_its_event"),
+        (Action::RevokeApiKey, "each_revoked_key_has_its_own_event"),
+        (Action::SignIn, "starting_a_session_writes_its_event"),
+    ] {
+        assert_fails(Fault::ForgetsEventsOf(action), &[by]).await;
+    }
 }
 
 #[tokio::test]
 async fn an_event_too_many_is_caught() {
-    assert_caught(
-        Fault::TellsOfEditsThatChangeNothing,
-        key_cases::an_edit_that_changes_nothing_writes_no_event,
-    )
-    .await;
+    let by = ["an_edit_that_changes_nothing_writes_no_event"];
+    assert_caught(Fault::TellsOfEditsThatChangeNothing, &by).await;
 }
 
 #[tokio::test]
 async fn a_limit_that_is_not_checked_in_the_transaction_is_caught() {
-    assert_caught(
-        Fault::CountsKeysBeforeTheTransaction,
-        key_cases::of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added,
-    )
-    .await;
+    let by = ["of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added"];
+    assert_caught(Fault::CountsKeysBeforeTheTransaction, &by).await;
 }
 
 #[tokio::test]
 async fn the_wrong_order_of_checks_is_caught() {
-    assert_caught(
-        Fault::ChecksTheLimitFirst,
-        key_cases::a_repeated_form_is_told_before_the_limit,
-    )
-    .await;
-    assert_caught(
-        Fault::ChecksTheLimitFirst,
-        key_cases::a_gone_holder_is_told_before_the_limit,
-    )
-    .await;
+    let by = [
+        "a_repeated_form_is_told_before_the_limit",
+        "a_gone_holder_is_told_before_the_limit",
+    ];
+    assert_caught(Fault::ChecksTheLimitFirst, &by).await;
 }
 
 #[tokio::test]
 async fn a_rate_that_edits_evade_is_caught() {
-    let fault = Fault::CountsNoEdits;
-    assert_caught(fault, key_cases::an_edit_that_changes_nothing_counts).await;
-    assert_caught(fault, key_cases::creating_and_editing_keys_count_for_one_consumer).await;
+    let by = [
+        "an_edit_that_changes_nothing_counts",
+        "creating_and_editing_keys_count_for_one_consumer",
+    ];
+    assert_caught(Fault::CountsNoEdits, &by).await;
 }
 
 #[tokio::test]
 async fn a_rate_that_is_not_checked_in_the_transaction_is_caught() {
-    assert_caught(
-        Fault::ReadsTheRateBeforeTheTransaction,
-        key_cases::concurrent_changes_let_exactly_the_burst_through,
-    )
-    .await;
+    let by = ["concurrent_changes_let_exactly_the_burst_through"];
+    assert_caught(Fault::ReadsTheRateBeforeTheTransaction, &by).await;
 }
 
 #[tokio::test]
 async fn an_edit_that_undoes_another_is_caught() {
-    assert_caught(
-        Fault::WritesBackTheWholeKey,
-        key_cases::concurrent_edits_keep_each_others_fields,
-    )
-    .await;
+    let by = ["concurrent_edits_keep_each_others_fields"];
+    assert_caught(Fault::WritesBackTheWholeKey, &by).await;
 }
 
 #[tokio::test]
 async fn a_revoked_key_that_acts_is_caught() {
-    assert_caught(
-        Fault::LetsRevokedKeysAct,
-        key_cases::a_key_that_was_revoked_edits_no_other,
-    )
-    .await;
-    assert_caught(
-        Fault::LetsRevokedKeysAct,
-        key_cases::a_key_that_was_revoked_revokes_no_other,
-    )
-    .await;
+    let by = [
+        "a_key_that_was_revoked_edits_no_other",
+        "a_key_that_was_revoked_revokes_no_other",
+        "a_key_changes_nothing_once_its_concurrent_revocation_is_answered",
+        "a_key_revokes_no_key_once_its_concurrent_revocation_is_answered",
+    ];
+    assert_caught(Fault::LetsRevokedKeysAct, &by).await;
 }
 
 #[tokio::test]
 async fn a_key_that_manages_keys_without_the_right_is_caught() {
-    let fault = Fault::LetsEveryKeyManageKeys;
-    assert_caught(fault, key_cases::a_key_that_may_not_manage_keys_creates_none).await;
-    assert_caught(fault, key_cases::a_key_that_may_not_manage_keys_edits_only_itself).await;
-    assert_caught(
-        fault,
-        key_cases::a_key_that_may_not_manage_keys_revokes_only_itself,
-    )
-    .await;
+    let by = [
+        "a_key_that_may_not_manage_keys_creates_none",
+        "a_key_that_may_not_manage_keys_edits_only_itself",
+        "a_key_that_may_not_manage_keys_revokes_only_itself",
+    ];
+    assert_caught(Fault::LetsEveryKeyManageKeys, &by).await;
 }
 
 #[tokio::test]
 async fn a_key_that_acts_after_its_concurrent_revocation_is_caught() {
-    assert_caught(
-        Fault::ChecksWhoActsBeforeTheTransaction,
-        key_cases::a_key_changes_nothing_once_its_concurrent_revocation_is_answered,
-    )
-    .await;
+    for (fault, by) in [
+        (
+            Fault::ChecksWhoAddsBeforeTheTransaction,
+            "a_key_adds_no_key_once_its_concurrent_revocation_is_answered",
+        ),
+        (
+            Fault::ChecksWhoEditsBeforeTheTransaction,
+            "a_key_changes_nothing_once_its_concurrent_revocation_is_answered",
+        ),
+        (
+            Fault::ChecksWhoRevokesBeforeTheTransaction,
+            "a_key_revokes_no_key_once_its_concurrent_revocation_is_answered",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn an_owner_who_acts_after_their_concurrent_end_is_caught() {
+    for (fault, by) in [
+        (
+            Fault::ChecksOwnersWhoRevokeBeforeTheTransaction,
+            "an_owner_revokes_no_key_once_their_end_is_answered",
+        ),
+        (
+            Fault::ChecksOwnersWhoAddProjectsBeforeTheTransaction,
+            "an_owner_adds_no_project_once_their_end_is_answered",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
 }
 
 #[tokio::test]
 async fn a_revocation_that_misses_a_new_child_is_caught() {
-    assert_caught(
-        Fault::LooksForDescendantsBeforeTheTransaction,
-        key_cases::no_child_outlives_a_concurrent_revocation_with_descendants,
-    )
-    .await;
+    let by = ["no_child_outlives_a_concurrent_revocation_with_descendants"];
+    assert_caught(Fault::LooksForDescendantsBeforeTheTransaction, &by).await;
+}
+
+#[tokio::test]
+async fn a_revocation_of_the_wrong_generations_is_caught() {
+    for (fault, by) in [
+        (
+            Fault::KeepsGreatGrandchildren,
+            "a_long_line_of_descendants_is_revoked_to_its_end",
+        ),
+        (
+            Fault::OwnersRevokeGrandchildrenUnasked,
+            "descendants_survive_owners_unless_selected",
+        ),
+        (
+            Fault::OwnersKeepGreatGrandchildren,
+            "a_long_line_is_revoked_to_its_end_by_an_owner",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+    let by = ["every_generation_survives_unless_asked_for"];
+    assert_fails(Fault::RevokesGrandchildrenUnasked, &by).await;
 }
 
 #[tokio::test]
 async fn a_store_that_takes_every_version_is_caught() {
-    let fault = Fault::TakesEveryVersion;
-    assert_caught(
-        fault,
-        key_cases::of_two_edits_of_one_version_the_second_is_refused,
-    )
-    .await;
-    assert_caught(fault, key_cases::an_edit_may_name_several_versions_or_none).await;
-    assert_caught(fault, key_cases::a_revocation_of_another_version_revokes_nothing).await;
-    assert_caught(
-        fault,
-        key_cases::a_repeated_revocation_succeeds_whatever_the_version,
-    )
-    .await;
+    let by = [
+        "of_two_edits_of_one_version_the_second_is_refused",
+        "an_edit_may_name_several_versions_or_none",
+        "a_revocation_of_another_version_revokes_nothing",
+        "a_repeated_revocation_succeeds_whatever_the_version",
+    ];
+    assert_caught(Fault::TakesEveryVersion, &by).await;
 }
 
 #[tokio::test]
 async fn versions_that_are_compared_before_the_transaction_are_caught() {
-    let fault = Fault::ComparesVersionsBeforeTheTransaction;
-    assert_caught(
-        fault,
-        key_cases::of_many_concurrent_edits_of_one_version_one_happens,
-    )
-    .await;
-    assert_caught(
-        fault,
-        key_cases::an_edit_and_a_revocation_of_one_version_do_not_both_happen,
-    )
-    .await;
-    // A key that is revoked already needs none.
-    assert_caught(
-        fault,
-        key_cases::a_repeated_revocation_succeeds_whatever_the_version,
-    )
-    .await;
-    assert_caught(
-        fault,
-        key_cases::who_acts_and_the_keys_state_are_told_before_its_version,
-    )
-    .await;
+    let by = [
+        "of_many_concurrent_edits_of_one_version_one_happens",
+        "an_edit_and_a_revocation_of_one_version_do_not_both_happen",
+        // A key that is revoked already needs none.
+        "a_repeated_revocation_succeeds_whatever_the_version",
+        "who_acts_and_the_keys_state_are_told_before_its_version",
+    ];
+    assert_caught(Fault::ComparesVersionsBeforeTheTransaction, &by).await;
 }
 
 #[tokio::test]
 async fn a_wildcard_in_a_search_is_caught() {
-    assert_caught(
-        Fault::TakesPercentSignsForWildcards,
-        key_cases::wildcards_and_quotes_in_a_search_are_literal,
-    )
-    .await;
+    let by = ["wildcards_and_quotes_in_a_search_are_literal"];
+    assert_caught(Fault::TakesPercentSignsForWildcards, &by).await;
 }
 
 #[tokio::test]
 async fn credentials_answered_from_memory_are_caught() {
-    assert_caught(
-        Fault::RemembersCredentials,
-        key_cases::credentials_tell_at_once_when_their_membership_has_ended,
-    )
-    .await;
+    let by = ["credentials_tell_at_once_when_their_membership_has_ended"];
+    assert_caught(Fault::RemembersCredentials, &by).await;
+}
+
+#[tokio::test]
+async fn a_digest_that_is_compared_in_part_is_caught() {
+    let by = ["a_credential_is_found_by_every_byte_of_its_digest"];
+    for bytes in [4, 8, 31] {
+        assert_caught(Fault::ComparesDigestsByTheirFirst(bytes), &by).await;
+    }
 }
 
 #[tokio::test]
 async fn a_throttle_that_is_not_atomic_is_caught() {
-    assert_caught_by_sign_in(
-        Fault::ReadsTheThrottleBeforeTheTransaction,
-        sign_in_cases::concurrent_attempts_pass_no_more_often_than_one_after_the_other,
-    )
-    .await;
+    let by = ["concurrent_attempts_pass_no_more_often_than_one_after_the_other"];
+    assert_caught(Fault::ReadsTheThrottleBeforeTheTransaction, &by).await;
 }
 
 #[tokio::test]
 async fn a_throttle_that_takes_before_it_refuses_is_caught() {
-    assert_caught_by_sign_in(
-        Fault::TakesFromTheBucketsBeforeAFullOne,
-        sign_in_cases::an_attempt_is_taken_from_all_buckets_or_from_none,
-    )
-    .await;
+    let by = ["an_attempt_is_taken_from_all_buckets_or_from_none"];
+    assert_caught(Fault::TakesFromTheBucketsBeforeAFullOne, &by).await;
+}
+
+#[tokio::test]
+async fn a_list_that_is_cut_at_a_hundred_is_caught() {
+    for (list, by) in [
+        (List::Keys, "a_list_of_keys_goes_on_beyond_a_hundred"),
+        (List::Events, "the_log_goes_on_beyond_a_hundred_events"),
+        (List::Members, "a_list_of_members_goes_on_beyond_a_hundred"),
+        (List::Projects, "a_list_of_projects_goes_on_beyond_a_hundred"),
+        (
+            List::ProjectMembers,
+            "a_list_of_project_members_goes_on_beyond_a_hundred",
+        ),
+        (
+            List::Invitations,
+            "a_list_of_invitations_goes_on_beyond_a_hundred",
+        ),
+        (
+            List::OrganizationKeys,
+            "a_list_of_an_organizations_keys_goes_on_beyond_a_hundred",
+        ),
+    ] {
+        assert_caught(Fault::CutsPagesAt100(list), &[by]).await;
+    }
+}
+
+/// Without an end of its own, a case would ask for the same page for ever.
+#[tokio::test]
+async fn pages_that_never_lead_on_are_caught() {
+    for (list, by) in [
+        (List::Keys, "pages_of_every_size_add_up_to_the_whole_list"),
+        (List::Events, "pages_of_events_add_up_to_the_whole_log"),
+        (List::Members, "pages_of_members_add_up_to_the_whole_list"),
+        (List::Projects, "pages_of_projects_add_up_to_the_whole_list"),
+        (
+            List::ProjectMembers,
+            "pages_of_project_members_add_up_to_the_whole_list",
+        ),
+        (
+            List::Invitations,
+            "pages_of_pending_invitations_add_up_to_the_whole_list",
+        ),
+        (
+            List::OrganizationKeys,
+            "the_keys_of_all_members_are_listed_newest_first_over_pages",
+        ),
+    ] {
+        assert_fails(Fault::NeverLeadsOn(list), &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_column_that_is_misread_is_caught() {
+    let (key, revocation) = (
+        "a_key_reads_back_as_it_was_added",
+        "a_revocation_keeps_its_moment_actor_and_reason",
+    );
+    let event = "every_kind_of_event_reads_back_as_it_was_recorded";
+    for (column, by) in [
+        (Column::KeyDescription, key),
+        (Column::KeyCreatedAt, key),
+        (Column::KeyCanManageKeys, "a_key_keeps_whether_it_may_manage_keys"),
+        (Column::KeyRevokedAt, revocation),
+        (Column::KeyRevokedBy, revocation),
+        (Column::KeyRevocationReason, revocation),
+    ] {
+        assert_caught(Fault::Misreads(column), &[by]).await;
+    }
+    for column in [Column::EventOutcome, Column::EventObject] {
+        assert_fails(Fault::Misreads(column), &[event]).await;
+    }
 }

@@ -1,8 +1,10 @@
 //! What the cases begin with: organizations, members and their keys.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::future::BoxFuture;
 
 use super::KeyStores;
+use super::pages::{all_pages, size_of};
 use crate::api_key::{ApiKey, KeyPrecondition, Origin, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
@@ -11,8 +13,8 @@ use crate::id::{ApiKeyId, NewId, OrganizationId};
 use crate::keys::FormNonce;
 use crate::membership::{Member, Role};
 use crate::organization::Organization;
-use crate::page::{PageRequest, PageSize};
-use crate::ports::{AddKeyError, AuditFilter, AuditPosition, DescendantKeys, KeyLimit, KeyLimits, NewApiKey};
+use crate::page::PageSize;
+use crate::ports::{AddKeyError, AuditFilter, DescendantKeys, KeyLimit, KeyLimits, NewApiKey};
 use crate::rate::Rate;
 use crate::testing::Builder;
 use crate::user::User;
@@ -183,14 +185,34 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         self.keys().api_keys.add(new.clone(), within(limit), act).await
     }
 
-    /// Adds a key as it is given.
+    /// Adds a key as it is given, and reads it back: whether it comes back so is the matter of cases of their own, and
+    /// all others ask only whether it stays as it is.
     pub(super) async fn store(&self, member: &Member, new: &NewApiKey) -> ApiKey {
-        self.try_add(member, new, AMPLE).await.expect("the key is added")
+        let added = self.try_add(member, new, AMPLE).await;
+        self.stored(&added.expect("the key is added")).await
     }
 
     /// Adds a key that the member creates in the console.
     pub(super) async fn add_key(&self, member: &Member, name: &str) -> ApiKey {
         self.store(member, &self.new_key(member, name)).await
+    }
+
+    /// Adds so many keys, of these members by turns, all at once. Gives their identifiers, the newest first.
+    pub(super) async fn add_keys(&self, members: &[Member], count: usize) -> Vec<ApiKeyId>
+    where
+        S: Clone + Send + Sync + 'static,
+    {
+        let turns = members.iter().cycle().take(count).enumerate();
+        let additions = turns.map(|(number, member)| {
+            let new = self.new_key(member, &format!("key {number}"));
+            let (scene, member) = (self.clone(), member.clone());
+            let task: BoxFuture<'static, ApiKeyId> =
+                Box::pin(async move { scene.store(&member, &new).await.id });
+            task
+        });
+        let mut added = self.in_parallel(additions).await;
+        added.sort_unstable_by(|one, other| other.cmp(one));
+        added
     }
 
     /// Adds a key that may not manage keys.
@@ -203,6 +225,17 @@ impl<S: AsRef<KeyStores>> Scene<S> {
     /// Adds a key that another key creates through the API.
     pub(super) async fn add_child(&self, member: &Member, parent: &ApiKey, name: &str) -> ApiKey {
         self.store(member, &self.new_child(member, parent.id, name)).await
+    }
+
+    /// Adds a line of keys, each created by the one before it.
+    pub(super) async fn add_line(&self, member: &Member, length: usize) -> Vec<ApiKey> {
+        let mut line = vec![self.add_key(member, "first").await];
+        while let Some(last) = line.last()
+            && line.len() < length
+        {
+            line.push(self.add_child(member, last, "next").await);
+        }
+        line
     }
 
     pub(super) fn nonce(&self) -> FormNonce {
@@ -251,25 +284,11 @@ impl<S: AsRef<KeyStores>> Scene<S> {
 
     /// Every event of an organization, or of none, newest first.
     pub(super) async fn events(&self, organization: Option<OrganizationId>) -> Vec<AuditEvent> {
-        let mut events = Vec::new();
-        let mut after: Option<AuditPosition> = None;
-        loop {
-            let request = PageRequest {
-                size: PageSize::new(PageSize::MAX).expect("a page size"),
-                after,
-            };
-            let page = self
-                .keys()
-                .audit_log
-                .list(organization, AuditFilter::default(), request)
-                .await
-                .expect("the audit log answers");
-            events.extend(page.items);
-            after = page.next;
-            if after.is_none() {
-                return events;
-            }
-        }
+        let log = &self.keys().audit_log;
+        all_pages(size_of(PageSize::MAX), |page| {
+            log.list(organization, AuditFilter::default(), page)
+        })
+        .await
     }
 
     /// The events of the organization that tell of this action on this subject.

@@ -151,6 +151,12 @@ impl Stores {
     }
 }
 
+impl From<Stores> for KeyStores {
+    fn from(stores: Stores) -> Self {
+        stores.keys
+    }
+}
+
 impl AsRef<KeyStores> for Stores {
     fn as_ref(&self) -> &KeyStores {
         &self.keys

@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 
 use super::super::Stores;
+use super::super::pages::{all_pages, size_of};
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
 use super::scene::{AdministrationScene, as_user};
@@ -11,7 +12,7 @@ use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
 use crate::invitation::{Invitation, InvitationToken};
 use crate::membership::Role;
-use crate::page::{PageRequest, PageSize};
+use crate::page::PageSize;
 use crate::sign_in::ports::OpenInvitation;
 
 pub async fn an_invitation_reads_back_as_it_was_added(stores: Stores) {
@@ -250,19 +251,6 @@ async fn revocations(scene: &AdministrationScene, new: &NewInvitation) -> usize 
 
 /// The pending invitations of an organization, over all pages of that size.
 async fn pending(scene: &AdministrationScene, organization: OrganizationId, size: u16) -> Vec<Invitation> {
-    let mut invitations = Vec::new();
-    let mut after = None;
-    loop {
-        let request = PageRequest {
-            size: PageSize::new(size).expect("a page size"),
-            after,
-        };
-        let page = scene.stores.invitations.pending(organization, request).await;
-        let page = page.expect("the store answers");
-        invitations.extend(page.items);
-        after = page.next;
-        if after.is_none() {
-            return invitations;
-        }
-    }
+    let invitations = &scene.stores.invitations;
+    all_pages(size_of(size), |page| invitations.pending(organization, page)).await
 }

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use chrono::{DateTime, Utc};
 
 use super::super::Stores;
+use super::super::pages::{all_pages, size_of};
 use super::super::scene::Scene;
 use crate::administration::ports::{
     HeldKey, KeySelection, OrganizationKeyFilter, RevokeKeysError, SettledMoment,
@@ -14,7 +15,7 @@ use crate::audit::{Act, Actor};
 use crate::id::{ApiKeyId, OrganizationId};
 use crate::membership::{Member, Role};
 use crate::organization::Organization;
-use crate::page::{PageRequest, PageSize};
+use crate::page::PageSize;
 use crate::ports::DescendantKeys;
 
 /// A store of everything, and what makes its content.
@@ -47,23 +48,11 @@ impl KeyScene {
         filter: &OrganizationKeyFilter,
         size: u16,
     ) -> Vec<HeldKey> {
-        let mut keys = Vec::new();
-        let mut after = None;
-        loop {
-            let request = PageRequest {
-                size: PageSize::new(size).expect("a page size"),
-                after,
-            };
-            let store = &self.stores.organization_keys;
-            let page = store.list(organization, filter.clone(), request).await;
-            let page = page.expect("the store answers");
-            assert!(page.items.len() <= usize::from(size), "no page is over its size");
-            keys.extend(page.items);
-            after = page.next;
-            if after.is_none() {
-                return keys;
-            }
-        }
+        let store = &self.stores.organization_keys;
+        all_pages(size_of(size), |page| {
+            store.list(organization, filter.clone(), page)
+        })
+        .await
     }
 
     /// The names of the keys that pass the filter, newest first.

@@ -3,14 +3,15 @@
 use chrono::TimeDelta;
 
 use super::super::Stores;
+use super::super::pages::{all_pages, size_of};
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
 use super::scene::{AdministrationScene, as_user};
 use crate::administration::ports::{AddProjectError, ProjectFilter, ProjectOverview, ProjectStatus};
 use crate::audit::{Action, Actor, Subject};
-use crate::id::{OrganizationId, ProjectId};
+use crate::id::OrganizationId;
 use crate::membership::Member;
-use crate::page::{PageRequest, PageSize};
+use crate::page::PageSize;
 use crate::project::Project;
 
 pub async fn a_project_reads_back_as_it_was_added(stores: Stores) {
@@ -194,20 +195,9 @@ async fn listed(
     search: Option<&str>,
     size: u16,
 ) -> Vec<ProjectOverview> {
-    let mut projects = Vec::new();
-    let mut after: Option<ProjectId> = None;
-    loop {
-        let request = PageRequest {
-            size: PageSize::new(size).expect("a page size"),
-            after,
-        };
-        let filter = ProjectFilter::new(status, search);
-        let page = scene.stores.projects.list(organization, filter, request).await;
-        let page = page.expect("the store answers");
-        projects.extend(page.items);
-        after = page.next;
-        if after.is_none() {
-            return projects;
-        }
-    }
+    let store = &scene.stores.projects;
+    all_pages(size_of(size), |page| {
+        store.list(organization, ProjectFilter::new(status, search), page)
+    })
+    .await
 }

@@ -3,6 +3,7 @@
 use futures_util::future::BoxFuture;
 
 use super::super::Stores;
+use super::super::pages::{all_pages, size_of};
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
 use super::scene::{AdministrationScene, CROWD, as_user};
@@ -10,7 +11,7 @@ use crate::administration::ports::{ChangeProjectMembersError, ProjectMember};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::MembershipId;
 use crate::membership::{Member, Role};
-use crate::page::{PageRequest, PageSize};
+use crate::page::PageSize;
 use crate::project::Project;
 
 pub async fn a_member_who_is_added_is_in_the_project_and_told(stores: Stores) {
@@ -395,24 +396,11 @@ async fn change_with(
 }
 
 async fn members(scene: &AdministrationScene, project: &Project, size: u16) -> Vec<ProjectMember> {
-    let mut members = Vec::new();
-    let mut after = None;
-    loop {
-        let request = PageRequest {
-            size: PageSize::new(size).expect("a page size"),
-            after,
-        };
-        let projects = &scene.stores.projects;
-        let page = projects
-            .members(project.organization_id, project.id, request)
-            .await;
-        let page = page.expect("the store answers");
-        members.extend(page.items);
-        after = page.next;
-        if after.is_none() {
-            return members;
-        }
-    }
+    let projects = &scene.stores.projects;
+    all_pages(size_of(size), |page| {
+        projects.members(project.organization_id, project.id, page)
+    })
+    .await
 }
 
 async fn ids(scene: &AdministrationScene, project: &Project) -> Vec<MembershipId> {

@@ -165,10 +165,11 @@ pub async fn every_portion_asks_anew_whether_who_acts_still_may(stores: Stores) 
 
 /// Nobody is passed over because somebody else's revocation came between.
 pub async fn portions_that_many_revoke_at_once_leave_no_key(stores: Stores) {
+    const KEYS: usize = 24;
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut keys = Vec::new();
-    for number in 0..24 {
+    for number in 0..KEYS {
         keys.push(scene.add_key(&bob, &format!("key {number}")).await);
     }
     let later = scene.later(TimeDelta::seconds(1));
@@ -177,13 +178,14 @@ pub async fn portions_that_many_revoke_at_once_leave_no_key(stores: Stores) {
     for _ in 0..3 {
         let (scene, ada) = (scene.clone(), ada.clone());
         tasks.push(Box::pin(async move {
-            loop {
+            for _ in 0..KEYS {
                 let act = scene.act(&ada);
                 let revoked = scene.revoke_some(&ada, issued_before(later), at_most, act).await;
                 if revoked.expect("revoked").len() < 4 {
                     return;
                 }
             }
+            panic!("there is no end of keys that are valid");
         }));
     }
     for key in keys.iter().step_by(3) {

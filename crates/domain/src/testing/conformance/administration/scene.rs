@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use super::super::Stores;
+use super::super::pages::{all_pages, size_of};
 use super::super::scene::Scene;
 use crate::administration::ports::{
     AddInvitationError, ChangeProjectError, ChangeProjectMembersError, ChangeRoleError, EndMembershipError,
@@ -13,7 +14,7 @@ use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::invitation::{Invitation, InvitationToken, Invitee};
 use crate::membership::{Member, Membership, Role};
 use crate::organization::Organization;
-use crate::page::{PageRequest, PageSize};
+use crate::page::PageSize;
 use crate::project::{Project, ProjectName};
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
@@ -86,23 +87,11 @@ impl AdministrationScene {
         search: Option<&str>,
         size: u16,
     ) -> Vec<MemberOverview> {
-        let mut members = Vec::new();
-        let mut after = None;
-        loop {
-            let request = PageRequest {
-                size: PageSize::new(size).expect("a page size"),
-                after,
-            };
-            let filter = MemberFilter::new(search);
-            let page = self.stores.members.list(organization, filter, request).await;
-            let page = page.expect("the store answers");
-            assert!(page.items.len() <= usize::from(size), "no page is over its size");
-            members.extend(page.items);
-            after = page.next;
-            if after.is_none() {
-                return members;
-            }
-        }
+        let store = &self.stores.members;
+        all_pages(size_of(size), |page| {
+            store.list(organization, MemberFilter::new(search), page)
+        })
+        .await
     }
 
     /// Who is a live member of the organization, and as what: by rising identifier of the membership.
@@ -194,22 +183,8 @@ impl AdministrationScene {
 
     /// The projects that a member's keys reach, over all pages of that size.
     pub(super) async fn reached(&self, member: &Member, size: u16) -> Vec<Project> {
-        let mut projects = Vec::new();
-        let mut after = None;
-        loop {
-            let request = PageRequest {
-                size: PageSize::new(size).expect("a page size"),
-                after,
-            };
-            let reachable = &self.stores.reachable_projects;
-            let page = reachable.list(member.membership.id, request).await;
-            let page = page.expect("the store answers");
-            projects.extend(page.items);
-            after = page.next;
-            if after.is_none() {
-                return projects;
-            }
-        }
+        let reachable = &self.stores.reachable_projects;
+        all_pages(size_of(size), |page| reachable.list(member.membership.id, page)).await
     }
 
     /// An invitation that no store knows yet.

@@ -3,10 +3,11 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::KeyStores;
+use super::super::pages::{all_pages, size_of};
 use super::super::scene::Scene;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
-use crate::page::{PageRequest, PageSize};
+use crate::page::PageSize;
 use crate::ports::AuditFilter;
 
 pub async fn a_filter_by_actor_finds_what_they_did(stores: KeyStores) {
@@ -347,22 +348,7 @@ impl Log {
         filter: AuditFilter,
         size: u16,
     ) -> Vec<AuditEvent> {
-        let mut found = Vec::new();
-        let mut after = None;
-        loop {
-            let request = PageRequest {
-                size: PageSize::new(size).expect("a page size"),
-                after,
-            };
-            let log = &self.scene.stores.audit_log;
-            let page = log.list(organization, filter.clone(), request).await;
-            let page = page.expect("the audit log answers");
-            assert!(page.items.len() <= usize::from(size), "no page is over its size");
-            found.extend(page.items);
-            after = page.next;
-            if after.is_none() {
-                return found;
-            }
-        }
+        let log = &self.scene.stores.audit_log;
+        all_pages(size_of(size), |page| log.list(organization, filter.clone(), page)).await
     }
 }

@@ -1,8 +1,10 @@
 //! What [`AuditLog`](crate::ports::AuditLog) promises.
 
 use chrono::TimeDelta;
+use futures_util::future::BoxFuture;
 
 use super::super::KeyStores;
+use super::super::pages::{MORE_THAN_A_HUNDRED, all_pages, size_of};
 use super::super::scene::Scene;
 use crate::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use crate::id::OrganizationId;
@@ -119,13 +121,39 @@ pub async fn pages_of_events_add_up_to_the_whole_log(stores: KeyStores) {
             let page = page_of(&scene, organization, size, after).await;
             assert!(page.items.len() <= usize::from(size), "no page is over its size");
             seen.extend(page.items);
+            let last = seen.last().map(AuditPosition::from);
+            assert!(
+                page.next.is_none() || page.next == last,
+                "a page goes on after its last item"
+            );
+            assert!(page.next.is_none() || page.next != after, "each page leads on");
+            assert!(seen.len() <= recorded.len(), "no event is shown twice");
             after = page.next;
             if after.is_none() {
                 break;
             }
-            assert_eq!(after, seen.last().map(AuditPosition::from));
         }
         assert_eq!(seen, recorded, "pages of {size}");
+    }
+}
+
+pub async fn the_log_goes_on_beyond_a_hundred_events(stores: KeyStores) {
+    let scene = Scene::new(stores);
+    let act = scene.act_as(Actor::Anonymous, None);
+    let events = || act.refusal(Action::SignIn, Subject::Installation);
+    let mut recorded: Vec<AuditEvent> = std::iter::repeat_with(events).take(MORE_THAN_A_HUNDRED).collect();
+    let recording = recorded.clone().into_iter().map(|event| {
+        let scene = scene.clone();
+        let task: BoxFuture<'static, ()> = Box::pin(async move { record(&scene, &event).await });
+        task
+    });
+    scene.in_parallel(recording).await;
+    recorded.reverse();
+
+    let log = &scene.stores.audit_log;
+    for size in [size_of(PageSize::MAX), PageSize::EXPORT] {
+        let listed = all_pages(size, |page| log.list(None, AuditFilter::default(), page)).await;
+        assert_eq!(listed, recorded, "pages of {}", size.items());
     }
 }
 

@@ -3,10 +3,9 @@
 use futures_util::future::BoxFuture;
 
 use super::super::KeyStores;
-use super::super::scene::{AMPLE, MANY_CHANGES, Scene};
-use crate::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition};
-use crate::audit::{Action, Actor, Subject};
-use crate::ports::{AddKeyError, DescendantKeys, EditKeyError, KeyLimit, NewApiKey};
+use super::super::scene::{AMPLE, Scene};
+use crate::audit::Action;
+use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
 
 /// Enough to fill every gap between a check and the change it is for.
 const CROWD: usize = 64;
@@ -118,55 +117,6 @@ pub async fn no_child_outlives_a_concurrent_revocation_with_descendants(stores: 
             .expect("the store answers");
         assert_eq!(survivors, [], "after the revocation no child is valid");
         assert!(!scene.stored(&parent).await.is_valid());
-    }
-}
-
-pub async fn a_key_changes_nothing_once_its_concurrent_revocation_is_answered(stores: KeyStores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
-    for round in 0..8 {
-        let acting = scene.add_key(&ada, &format!("acting {round}")).await;
-        let key = scene.add_key(&ada, &format!("key {round}")).await;
-        let mut tasks: Vec<BoxFuture<'static, Option<ApiKey>>> = Vec::new();
-        for number in 0..16 {
-            let (scene, ada, acting, key) = (scene.clone(), ada.clone(), acting.id, key.id);
-            tasks.push(Box::pin(async move {
-                let act = scene.act_as(Actor::ApiKey(acting), Some(ada.organization.id));
-                let event = act.event(Action::EditApiKey, Subject::ApiKey(key));
-                let edit = KeyEdit {
-                    name: Some(KeyName::parse(&format!("name {number}")).expect("a name")),
-                    description: None,
-                };
-                let edited = scene
-                    .stores
-                    .api_keys
-                    .edit(
-                        ada.membership.id,
-                        key,
-                        edit,
-                        KeyPrecondition::AnyVersion,
-                        MANY_CHANGES,
-                        event,
-                    )
-                    .await;
-                assert!(
-                    matches!(edited, Ok(_) | Err(EditKeyError::HolderGone)),
-                    "{edited:?}"
-                );
-                None
-            }));
-        }
-        let (revoker, ada_too, target) = (scene.clone(), ada.clone(), key.clone());
-        tasks.insert(
-            8,
-            Box::pin(async move {
-                revoker.revoke(&ada_too, &acting, DescendantKeys::Keep).await;
-                Some(revoker.stored(&target).await)
-            }),
-        );
-        let answers = scene.in_parallel(tasks).await;
-        let when_answered: Vec<ApiKey> = answers.into_iter().flatten().collect();
-
-        assert_eq!(when_answered, [scene.stored(&key).await]);
     }
 }
 

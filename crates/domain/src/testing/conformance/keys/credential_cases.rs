@@ -32,6 +32,32 @@ pub async fn an_unknown_digest_has_no_credential(stores: KeyStores) {
     assert_eq!(find(&scene, &unknown).await, None);
 }
 
+pub async fn a_credential_is_found_by_every_byte_of_its_digest(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let first = scene.new_key(&ada, "first");
+    scene.store(&ada, &first).await;
+    let mut similar = first.digest;
+    for byte in 0..first.digest.as_bytes().len() {
+        let mut bytes = *first.digest.as_bytes();
+        bytes[byte] ^= 1;
+        similar = TokenDigest::from_bytes(bytes);
+        assert!(
+            find(&scene, &similar).await.is_none(),
+            "byte {byte} is another one"
+        );
+    }
+    let second = NewApiKey {
+        digest: similar,
+        ..scene.new_key(&ada, "second")
+    };
+    scene.store(&ada, &second).await;
+
+    for new in [&first, &second] {
+        let found = find(&scene, &new.digest).await.expect("a known digest");
+        assert_eq!(found.api_key.id, new.key.id);
+    }
+}
+
 pub async fn a_credential_tells_when_its_key_was_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");

@@ -1,6 +1,7 @@
 //! What [`ApiKeys::list`](crate::ports::ApiKeys::list) promises about pages and states.
 
 use super::super::KeyStores;
+use super::super::pages::{MORE_THAN_A_HUNDRED, all_pages, size_of};
 use super::super::scene::Scene;
 use crate::api_key::ApiKey;
 use crate::id::{ApiKeyId, ConsumerId};
@@ -52,8 +53,25 @@ pub async fn pages_of_every_size_add_up_to_the_whole_list(stores: KeyStores) {
                 "only the last page may be short"
             );
             assert_eq!(after, seen.last().copied(), "a page goes on after its last item");
+            assert!(seen.len() <= added.len(), "no key is shown twice");
         }
         assert_eq!(seen, added, "pages of {size}");
+    }
+}
+
+pub async fn a_list_of_keys_goes_on_beyond_a_hundred(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let added = scene
+        .add_keys(std::slice::from_ref(&ada), MORE_THAN_A_HUNDRED)
+        .await;
+    let store = &scene.stores.api_keys;
+    for size in [size_of(PageSize::MAX), PageSize::EXPORT] {
+        let listed = all_pages(size, |page| {
+            store.list(ada.membership.id, KeyFilter::default(), page)
+        })
+        .await;
+        let listed: Vec<ApiKeyId> = listed.iter().map(|key| key.id).collect();
+        assert_eq!(listed, added, "pages of {}", size.items());
     }
 }
 

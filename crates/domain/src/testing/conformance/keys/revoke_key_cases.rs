@@ -152,6 +152,38 @@ pub async fn descendants_survive_unless_asked_for(stores: KeyStores) {
     assert_eq!(scene.stored(&child).await, child);
 }
 
+pub async fn every_generation_survives_unless_asked_for(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let line = scene.add_line(&ada, 5).await;
+    let mut survivors = line.as_slice();
+    for _ in 0..2 {
+        let (revoked, descendants) = survivors.split_first().expect("there are five");
+        assert_eq!(
+            scene.revoke(&ada, revoked, DescendantKeys::Keep).await,
+            [revoked.id]
+        );
+        for (generation, key) in descendants.iter().enumerate() {
+            assert!(
+                scene.stored(key).await.is_valid(),
+                "generation {}",
+                generation + 1
+            );
+        }
+        survivors = descendants;
+    }
+}
+
+pub async fn a_long_line_of_descendants_is_revoked_to_its_end(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let line = scene.add_line(&ada, ApiKey::MAX_LINE as usize).await;
+    let revoked = scene.revoke(&ada, &line[0], DescendantKeys::Revoke).await;
+
+    assert_same(revoked, &line);
+    for (generation, key) in line.iter().enumerate() {
+        assert!(!scene.stored(key).await.is_valid(), "generation {generation}");
+    }
+}
+
 pub async fn all_generations_are_revoked_if_asked_for(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;

@@ -1,6 +1,7 @@
 //! What [`ApiKeys::list`](crate::ports::ApiKeys::list) promises about searching.
 
 use super::super::KeyStores;
+use super::super::pages::{all_pages, size_of};
 use super::super::scene::{AMPLE, MANY_CHANGES, Scene};
 use crate::api_key::{KeyDescription, KeyEdit, KeyName, KeyPrecondition};
 use crate::audit::{Action, Subject};
@@ -151,26 +152,13 @@ pub async fn a_search_goes_on_over_pages(stores: KeyStores) {
             scene.try_add(&ada, &new, AMPLE).await.expect("the key is added");
         }
     }
-    let mut names = Vec::new();
-    let mut after = None;
-    loop {
-        let request = PageRequest {
-            size: PageSize::new(2).expect("a page size"),
-            after,
-        };
+    let store = &scene.stores.api_keys;
+    let found = all_pages(size_of(2), |page| {
         let filter = KeyFilter::new(StatusFilter::Valid, Some("odd"));
-        let page = scene
-            .stores
-            .api_keys
-            .list(ada.membership.id, filter, request)
-            .await
-            .expect("the store answers");
-        names.extend(page.items.into_iter().map(|key| key.name.as_str().to_owned()));
-        after = page.next;
-        if after.is_none() {
-            break;
-        }
-    }
+        store.list(ada.membership.id, filter, page)
+    })
+    .await;
+    let names: Vec<&str> = found.iter().map(|key| key.name.as_str()).collect();
 
     assert_eq!(names, ["odd 2", "odd 1", "odd 0"]);
 }

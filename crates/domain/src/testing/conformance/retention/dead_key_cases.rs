@@ -149,6 +149,7 @@ pub async fn keys_that_are_removed_many_times_at_once_are_counted_once(stores: S
         let at_once: u32 = scene.in_parallel((0..16).map(removal)).await.into_iter().sum();
         assert!(at_once > 0, "somebody gets on");
         removed += at_once;
+        assert!(removed <= DEAD, "no key is removed twice");
     }
 
     assert_eq!(removed, DEAD);

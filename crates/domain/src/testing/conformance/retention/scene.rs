@@ -33,17 +33,6 @@ impl RetentionScene {
         self.revoke(member, key, DescendantKeys::Keep).await;
     }
 
-    /// Adds a line of keys, each created by the one before it.
-    pub(super) async fn add_line(&self, member: &Member, length: usize) -> Vec<ApiKey> {
-        let mut line = vec![self.add_key(member, "first").await];
-        while let Some(last) = line.last()
-            && line.len() < length
-        {
-            line.push(self.add_child(member, last, "next").await);
-        }
-        line
-    }
-
     /// Of these keys, those that are stored.
     pub(super) async fn kept(&self, keys: &[ApiKey]) -> Vec<ApiKey> {
         let mut kept = Vec::new();

@@ -1,0 +1,48 @@
+//! How far down [`OrganizationKeyStore`](crate::administration::ports::OrganizationKeyStore) revokes.
+
+use super::super::Stores;
+use super::key_scene::{KeyScene, only, with_descendants};
+use crate::api_key::ApiKey;
+use crate::id::ApiKeyId;
+
+pub async fn descendants_survive_owners_unless_selected(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let line = scene.add_line(&ada, 5).await;
+    let mut survivors = line.as_slice();
+    for _ in 0..2 {
+        let (selected, descendants) = survivors.split_first().expect("there are five");
+        let revoked = scene.revoke_many(&ada, only(&[selected]), scene.act(&ada)).await;
+        assert_eq!(revoked.expect("revoked"), [selected.id]);
+        for (generation, key) in descendants.iter().enumerate() {
+            assert!(
+                scene.stored(key).await.is_valid(),
+                "generation {}",
+                generation + 1
+            );
+        }
+        survivors = descendants;
+    }
+}
+
+pub async fn a_long_line_is_revoked_to_its_end_by_an_owner(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let line = scene.add_line(&ada, ApiKey::MAX_LINE as usize).await;
+    let selection = with_descendants(&[&line[0]]);
+    let at_stake = scene
+        .stores
+        .organization_keys
+        .at_stake(ada.organization.id, selection.clone())
+        .await;
+    let at_stake = at_stake.expect("the store answers");
+    assert_eq!(
+        [at_stake.selected.keys, at_stake.descendants.keys],
+        [1, ApiKey::MAX_LINE - 1]
+    );
+    let revoked = scene.revoke_many(&ada, selection, scene.act(&ada)).await;
+
+    let ids: Vec<ApiKeyId> = line.iter().map(|key| key.id).collect();
+    assert_eq!(revoked.expect("revoked"), ids);
+    for (generation, key) in line.iter().enumerate() {
+        assert!(!scene.stored(key).await.is_valid(), "generation {generation}");
+    }
+}

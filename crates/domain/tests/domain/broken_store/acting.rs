@@ -1,0 +1,62 @@
+//! Checks of who acts that come too early, in a transaction of their own.
+
+use keyward_domain::audit::{Actor, AuditEvent};
+use keyward_domain::holder::KeyReach;
+use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
+use keyward_domain::membership::Role;
+use keyward_domain::ports::{Credentials, Memberships, StorageError};
+
+use super::{BrokenStore, lock, pause};
+
+impl BrokenStore {
+    /// What whoever acts through this key reaches by what is on record now: nothing once it was revoked or its membership
+    /// has ended. Others go on before the caller does.
+    pub(super) async fn reach_beforehand(
+        &self,
+        consumer: ConsumerId,
+        key: ApiKeyId,
+    ) -> Result<Option<KeyReach>, StorageError> {
+        let Some(digest) = lock(&self.digests).get(&key).copied() else {
+            return Ok(None);
+        };
+        let found = Credentials::find(&self.sound, &digest).await?;
+        pause().await;
+        Ok(found
+            .filter(|credential| credential.is_accepted() && credential.consumer.id == consumer)
+            .map(|credential| KeyReach::of_key(key, credential.api_key.can_manage_keys)))
+    }
+
+    /// Who the sound store is told acts, once it is known that they are an owner now; nobody else is told of otherwise.
+    pub(super) async fn owner_beforehand(
+        &self,
+        organization: OrganizationId,
+        actor: Actor,
+    ) -> Result<Actor, StorageError> {
+        let Actor::User(user) = actor else {
+            return Ok(actor);
+        };
+        let memberships = self.sound.list_live(user).await?;
+        pause().await;
+        let is_owner = memberships
+            .iter()
+            .any(|member| member.organization.id == organization && member.membership.role == Role::Owner);
+        Ok(if is_owner {
+            Actor::Administrator
+        } else {
+            Actor::Anonymous
+        })
+    }
+
+    /// The event as the sound store is to write it, by whom it may; who really acts is kept.
+    pub(super) fn in_the_name_of(&self, actor: Actor, event: AuditEvent) -> AuditEvent {
+        if actor != event.actor {
+            lock(&self.authors).insert(event.id, event.actor);
+        }
+        AuditEvent { actor, ..event }
+    }
+
+    /// Keeps who really revoked keys.
+    pub(super) fn were_revoked_by(&self, actor: Actor, keys: &[ApiKeyId]) {
+        lock(&self.revokers).extend(keys.iter().map(|key| (*key, actor)));
+    }
+}

@@ -1,0 +1,283 @@
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, Origin, RevocationReason};
+use keyward_domain::audit::{Act, Actor, AuditEvent};
+use keyward_domain::holder::KeyReach;
+use keyward_domain::id::{ApiKeyId, ConsumerId, UserId};
+use keyward_domain::page::{Page, PageRequest, PageSize};
+use keyward_domain::ports::{
+    AddKeyError, ApiKeys, AuditLog, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, KeyLimits, NewApiKey,
+    RevokeKeyError, StatusFilter, StorageError,
+};
+use keyward_domain::rate::{Rate, Throttled};
+
+use super::{BrokenStore, Fault, List, lock, pause};
+
+/// More changes than any case makes.
+const UNLIMITED: Rate = Rate::new(100_000, TimeDelta::milliseconds(1));
+
+#[async_trait]
+impl ApiKeys for BrokenStore {
+    async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
+        let mut new = new;
+        let consumer = new.key.consumer_id;
+        if self.fault == Fault::LetsEveryKeyManageKeys && !new.key.can_manage_keys {
+            lock(&self.restricted).insert(new.key.id);
+            new.key.can_manage_keys = true;
+        }
+        lock(&self.consumers).insert(new.key.id, consumer);
+        lock(&self.digests).insert(new.key.id, new.digest);
+        if matches!(
+            self.fault,
+            Fault::CountsKeysBeforeTheTransaction | Fault::ChecksTheLimitFirst
+        ) && self.count_valid(consumer).await? >= limits.valid.0 as usize
+        {
+            return Err(AddKeyError::LimitReached);
+        }
+        if self.fault == Fault::CountsKeysBeforeTheTransaction {
+            pause().await;
+            let valid = KeyLimit(u32::MAX);
+            return self.sound.add(new, KeyLimits { valid, ..limits }, act).await;
+        }
+        if self.fault == Fault::ChecksWhoAddsBeforeTheTransaction
+            && let Some(parent) = new.key.parent()
+        {
+            return self.add_below(parent, new, limits, act).await;
+        }
+        let changes = self
+            .rate(consumer, limits.changes, act.at)
+            .await
+            .map_err(AddKeyError::Throttled)?;
+        let limits = KeyLimits { changes, ..limits };
+        Ok(self.as_told(self.sound.add(new, limits, act).await?))
+    }
+
+    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
+        let consumer = self.owner(consumer, id, Fault::FindsAnyConsumersKey);
+        let found = ApiKeys::find(&self.sound, consumer, id).await?;
+        Ok(found.map(|key| self.as_read(key)))
+    }
+
+    async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
+        let owner = |id: &ApiKeyId| self.owner(consumer, *id, Fault::FindsAnyConsumersKey);
+        let consumer = ids.first().map_or(consumer, owner);
+        let found = ApiKeys::find_many(&self.sound, consumer, ids).await?;
+        Ok(found.into_iter().map(|key| self.as_read(key)).collect())
+    }
+
+    async fn list(
+        &self,
+        consumer: ConsumerId,
+        filter: KeyFilter,
+        page: PageRequest<ApiKeyId>,
+    ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
+        let filter = match filter.term() {
+            Some(term) if self.fault == Fault::TakesPercentSignsForWildcards => {
+                KeyFilter::new(filter.status(), Some(&term.replace('%', "")))
+            }
+            Some(_) | None => filter,
+        };
+        let ask = |page| ApiKeys::list(&self.sound, consumer, filter, page);
+        let Page { items, next } = self.page(List::Keys, page, ask).await?;
+        let items = items.into_iter().map(|key| self.as_read(key)).collect();
+        Ok(Page { items, next })
+    }
+
+    async fn valid_descendants(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+    ) -> Result<Vec<ApiKey>, StorageError> {
+        let mut found = self.sound.valid_descendants(consumer, id).await?;
+        let parents = lock(&self.parents).clone();
+        for (child, parent) in parents {
+            let is_below = parent == id || found.iter().any(|key| key.id == parent);
+            if is_below && let Some(key) = ApiKeys::find(&self.sound, consumer, child).await? {
+                found.push(key);
+            }
+        }
+        found.sort_by_key(|key| std::cmp::Reverse(key.id));
+        Ok(found.into_iter().map(|key| self.as_read(key)).collect())
+    }
+
+    async fn edit(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        edit: KeyEdit,
+        precondition: KeyPrecondition,
+        changes: Rate,
+        event: AuditEvent,
+    ) -> Result<ApiKey, EditKeyError> {
+        let early = self.fault == Fault::ChecksWhoEditsBeforeTheTransaction;
+        let actor = self.actor(early, consumer, id, event.actor).await?;
+        let event = self.in_the_name_of(actor.ok_or(EditKeyError::HolderGone)?, event);
+        let before = ApiKeys::find(&self.sound, consumer, id).await?;
+        let edit = match &before {
+            Some(before) if self.fault == Fault::WritesBackTheWholeKey => {
+                pause().await;
+                KeyEdit {
+                    name: Some(edit.name.unwrap_or_else(|| before.name.clone())),
+                    description: Some(edit.description.unwrap_or_else(|| before.description.clone())),
+                }
+            }
+            Some(_) | None => edit,
+        };
+        let precondition = self
+            .precondition(consumer, id, precondition)
+            .await?
+            .ok_or(EditKeyError::PreconditionFailed)?;
+        let changes = match self.fault {
+            Fault::CountsNoEdits => UNLIMITED,
+            _ => self
+                .rate(consumer, changes, event.at)
+                .await
+                .map_err(EditKeyError::Throttled)?,
+        };
+        let edited = self
+            .sound
+            .edit(consumer, id, edit, precondition, changes, event.clone());
+        let after = edited.await?;
+        if self.fault == Fault::TellsOfEditsThatChangeNothing && before.as_ref() == Some(&after) {
+            AuditLog::record(&self.sound, event).await?;
+        }
+        Ok(self.as_told(after))
+    }
+
+    async fn revoke(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        reason: RevocationReason,
+        descendants: DescendantKeys,
+        precondition: KeyPrecondition,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        let (mut act, who) = (act.clone(), act.actor);
+        let early = self.fault == Fault::ChecksWhoRevokesBeforeTheTransaction;
+        let actor = self.actor(early, consumer, id, who).await?;
+        act.actor = actor.ok_or(RevokeKeyError::HolderGone)?;
+        let consumer = self.owner(consumer, id, Fault::RevokesAnyConsumersKey);
+        let revoked = if let Some(targets) = self.targets(consumer, id, descendants).await? {
+            pause().await;
+            self.revoke_one_by_one(consumer, targets, reason, &act).await?
+        } else {
+            let precondition = self
+                .precondition(consumer, id, precondition)
+                .await?
+                .ok_or(RevokeKeyError::PreconditionFailed)?;
+            let revoked = self
+                .sound
+                .revoke(consumer, id, reason, descendants, precondition, act);
+            revoked.await?
+        };
+        self.were_revoked_by(who, &revoked);
+        Ok(revoked)
+    }
+}
+
+impl BrokenStore {
+    /// Whose key it really is, where the fault is not to ask.
+    fn owner(&self, given: ConsumerId, id: ApiKeyId, negligent: Fault) -> ConsumerId {
+        if self.fault == negligent {
+            lock(&self.consumers).get(&id).copied().unwrap_or(given)
+        } else {
+            given
+        }
+    }
+
+    /// Who the sound store is told acts on the key: not the key that does, where the fault is to let it, or to have decided
+    /// by then.
+    async fn actor(
+        &self,
+        early: bool,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        actor: Actor,
+    ) -> Result<Option<Actor>, StorageError> {
+        let Some(key) = actor.api_key() else {
+            return Ok(Some(actor));
+        };
+        if self.fault == Fault::LetsRevokedKeysAct {
+            return Ok(Some(Actor::Administrator));
+        }
+        if !early {
+            return Ok(Some(actor));
+        }
+        let reach = self.reach_beforehand(consumer, key).await?;
+        Ok(reach.map(|reach| {
+            if reach.includes(id) {
+                Actor::Administrator
+            } else {
+                actor
+            }
+        }))
+    }
+
+    /// Adds a key below one that was valid before the transaction, whether it still is or not.
+    async fn add_below(
+        &self,
+        parent: ApiKeyId,
+        new: NewApiKey,
+        limits: KeyLimits,
+        act: Act,
+    ) -> Result<ApiKey, AddKeyError> {
+        let consumer = new.key.consumer_id;
+        match self.reach_beforehand(consumer, parent).await? {
+            None => return Err(AddKeyError::HolderGone),
+            Some(KeyReach::Only(_)) => return Err(AddKeyError::MayNotManageKeys),
+            Some(KeyReach::All) => {}
+        }
+        match self.sound.add(new.clone(), limits, act.clone()).await {
+            Err(AddKeyError::HolderGone) => {
+                let mut new = new;
+                lock(&self.parents).insert(new.key.id, parent);
+                new.key.origin = Origin::Console(UserId::from_uuid(parent.as_uuid()));
+                Ok(self.as_told(self.sound.add(new, limits, act).await?))
+            }
+            answer => answer,
+        }
+    }
+
+    /// The rate that the sound store is told, where the fault is to have decided by then.
+    async fn rate(&self, consumer: ConsumerId, rate: Rate, at: DateTime<Utc>) -> Result<Rate, Throttled> {
+        if self.fault != Fault::ReadsTheRateBeforeTheTransaction {
+            return Ok(rate);
+        }
+        let empty_at = lock(&self.changes).get(&consumer).copied();
+        pause().await;
+        let empty_at = rate.take(empty_at, at)?;
+        lock(&self.changes).insert(consumer, empty_at);
+        Ok(UNLIMITED)
+    }
+
+    /// What the sound store is told of versions: nothing, where the fault is to compare them too early or never.
+    async fn precondition(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        given: KeyPrecondition,
+    ) -> Result<Option<KeyPrecondition>, StorageError> {
+        match self.fault {
+            Fault::TakesEveryVersion => Ok(Some(KeyPrecondition::AnyVersion)),
+            Fault::ComparesVersionsBeforeTheTransaction => {
+                let key = ApiKeys::find(&self.sound, consumer, id).await?;
+                pause().await;
+                Ok(key
+                    .is_none_or(|key| given.is_met_by(&key))
+                    .then_some(KeyPrecondition::AnyVersion))
+            }
+            _ => Ok(Some(given)),
+        }
+    }
+
+    async fn count_valid(&self, consumer: ConsumerId) -> Result<usize, StorageError> {
+        let request = PageRequest {
+            size: PageSize::DEFAULT,
+            after: None,
+        };
+        let filter = KeyFilter::new(StatusFilter::Valid, None);
+        let page = ApiKeys::list(&self.sound, consumer, filter, request);
+        Ok(page.await?.items.len())
+    }
+}

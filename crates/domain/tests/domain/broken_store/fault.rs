@@ -1,0 +1,60 @@
+use keyward_domain::audit::Action;
+
+use super::Column;
+
+/// What is wrong with the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    FindsAnyConsumersKey,
+    RevokesAnyConsumersKey,
+    ForgetsEventsOf(Action),
+    TellsOfEditsThatChangeNothing,
+    CountsKeysBeforeTheTransaction,
+    ChecksTheLimitFirst,
+    CountsNoEdits,
+    ReadsTheRateBeforeTheTransaction,
+    WritesBackTheWholeKey,
+    LetsRevokedKeysAct,
+    LetsEveryKeyManageKeys,
+    /// A key that acts is checked in a transaction of its own.
+    ChecksWhoAddsBeforeTheTransaction,
+    ChecksWhoEditsBeforeTheTransaction,
+    ChecksWhoRevokesBeforeTheTransaction,
+    /// An owner who acts is checked in a transaction of its own.
+    ChecksOwnersWhoRevokeBeforeTheTransaction,
+    ChecksOwnersWhoAddProjectsBeforeTheTransaction,
+    LooksForDescendantsBeforeTheTransaction,
+    /// A key alone is to be revoked; what its children made goes, too.
+    RevokesGrandchildrenUnasked,
+    OwnersRevokeGrandchildrenUnasked,
+    /// A key is to be revoked with its descendants; only children and grandchildren go.
+    KeepsGreatGrandchildren,
+    OwnersKeepGreatGrandchildren,
+    TakesPercentSignsForWildcards,
+    TakesEveryVersion,
+    ComparesVersionsBeforeTheTransaction,
+    RemembersCredentials,
+    /// Two digests that begin with so many equal bytes are one.
+    ComparesDigestsByTheirFirst(usize),
+    ReadsTheThrottleBeforeTheTransaction,
+    TakesFromTheBucketsBeforeAFullOne,
+    /// More than a hundred items are asked for, a hundred are shown, and nothing says that there are more.
+    CutsPagesAt100(List),
+    /// Every page is the first.
+    NeverLeadsOn(List),
+    /// One column is not read as it was written.
+    Misreads(Column),
+}
+
+/// A list that comes page by page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Keys,
+    OrganizationKeys,
+    Events,
+    Members,
+    Projects,
+    ProjectMembers,
+    Invitations,
+}

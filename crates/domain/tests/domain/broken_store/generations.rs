@@ -1,0 +1,77 @@
+//! Revoking the keys of other generations than were asked for.
+
+use keyward_domain::api_key::{ApiKey, KeyPrecondition, RevocationReason};
+use keyward_domain::audit::Act;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::ports::{ApiKeys, DescendantKeys, RevokeKeyError, StorageError};
+
+use super::{BrokenStore, Fault};
+
+impl BrokenStore {
+    /// Which keys are revoked, where the fault is to look for them in a transaction of their own, or to see others.
+    pub(super) async fn targets(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        descendants: DescendantKeys,
+    ) -> Result<Option<Vec<ApiKeyId>>, StorageError> {
+        let generations = match (self.fault, descendants) {
+            (Fault::LooksForDescendantsBeforeTheTransaction, DescendantKeys::Revoke) => 1..usize::MAX,
+            (Fault::RevokesGrandchildrenUnasked, DescendantKeys::Keep) => 2..usize::MAX,
+            (Fault::KeepsGreatGrandchildren, DescendantKeys::Revoke) => 1..3,
+            _ => return Ok(None),
+        };
+        let mut targets = vec![id];
+        let mut are_others = self.fault == Fault::LooksForDescendantsBeforeTheTransaction;
+        for key in self.sound.valid_descendants(consumer, id).await? {
+            let meant = generations.contains(&self.generations_below(consumer, id, &key).await?);
+            // The faults about generations show only where there are others than one would expect.
+            are_others |= meant != (descendants == DescendantKeys::Revoke);
+            if meant {
+                targets.push(key.id);
+            }
+        }
+        Ok(are_others.then_some(targets))
+    }
+
+    async fn generations_below(
+        &self,
+        consumer: ConsumerId,
+        id: ApiKeyId,
+        key: &ApiKey,
+    ) -> Result<usize, StorageError> {
+        let mut generations = 0;
+        let mut above = key.next_above();
+        while let Some(parent) = above {
+            generations += 1;
+            if parent == id {
+                break;
+            }
+            let parent = ApiKeys::find(&self.sound, consumer, parent).await?;
+            above = parent.and_then(|parent| parent.next_above());
+        }
+        Ok(generations)
+    }
+
+    pub(super) async fn revoke_one_by_one(
+        &self,
+        consumer: ConsumerId,
+        targets: Vec<ApiKeyId>,
+        reason: RevocationReason,
+        act: &Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        let mut revoked = Vec::new();
+        for target in targets {
+            let one = self.sound.revoke(
+                consumer,
+                target,
+                reason,
+                DescendantKeys::Keep,
+                KeyPrecondition::AnyVersion,
+                act.clone(),
+            );
+            revoked.extend(one.await?);
+        }
+        Ok(revoked)
+    }
+}

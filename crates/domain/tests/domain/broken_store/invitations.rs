@@ -1,0 +1,55 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use keyward_domain::administration::ports::{
+    AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
+};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{InvitationId, OrganizationId, UserId};
+use keyward_domain::invitation::Invitation;
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+
+use super::{BrokenStore, List};
+
+#[async_trait]
+impl InvitationStore for BrokenStore {
+    async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
+        InvitationStore::add(&self.sound, new, event).await
+    }
+
+    async fn pending(
+        &self,
+        organization: OrganizationId,
+        page: PageRequest<InvitationId>,
+    ) -> Result<Page<Invitation, InvitationId>, StorageError> {
+        let ask = |page| self.sound.pending(organization, page);
+        self.page(List::Invitations, page, ask).await
+    }
+
+    async fn revoke(
+        &self,
+        organization: OrganizationId,
+        id: InvitationId,
+        event: AuditEvent,
+    ) -> Result<(), RevokeInvitationError> {
+        InvitationStore::revoke(&self.sound, organization, id, event).await
+    }
+
+    async fn count_open(
+        &self,
+        organization: OrganizationId,
+        inviter: UserId,
+        at: DateTime<Utc>,
+    ) -> Result<u64, StorageError> {
+        self.sound.count_open(organization, inviter, at).await
+    }
+
+    async fn count_open_by_others(
+        &self,
+        organization: OrganizationId,
+        user: UserId,
+        at: DateTime<Utc>,
+    ) -> Result<u64, StorageError> {
+        self.sound.count_open_by_others(organization, user, at).await
+    }
+}

@@ -1,0 +1,145 @@
+use std::num::NonZeroU32;
+
+use async_trait::async_trait;
+use keyward_domain::administration::ports::{
+    AtStake, FamilySize, HeldKey, KeyFamily, KeySelection, OrganizationKeyFilter, OrganizationKeyStore,
+    RevokeKeysError,
+};
+use keyward_domain::api_key::{RevocationNote, RevocationReason};
+use keyward_domain::audit::Act;
+use keyward_domain::id::{ApiKeyId, OrganizationId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::{DescendantKeys, StorageError};
+
+use super::{BrokenStore, Fault, List, lock};
+
+#[async_trait]
+impl OrganizationKeyStore for BrokenStore {
+    async fn list(
+        &self,
+        organization: OrganizationId,
+        filter: OrganizationKeyFilter,
+        page: PageRequest<ApiKeyId>,
+    ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
+        let ask = |page| OrganizationKeyStore::list(&self.sound, organization, filter, page);
+        let Page { items, next } = self.page(List::OrganizationKeys, page, ask).await?;
+        let items = items.into_iter().map(|key| self.held_as_told(key)).collect();
+        Ok(Page { items, next })
+    }
+
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+    ) -> Result<Option<HeldKey>, StorageError> {
+        let found = OrganizationKeyStore::find(&self.sound, organization, id).await?;
+        Ok(found.map(|key| self.held_as_told(key)))
+    }
+
+    async fn find_many(
+        &self,
+        organization: OrganizationId,
+        ids: &[ApiKeyId],
+    ) -> Result<Vec<HeldKey>, StorageError> {
+        let found = OrganizationKeyStore::find_many(&self.sound, organization, ids).await?;
+        Ok(found.into_iter().map(|key| self.held_as_told(key)).collect())
+    }
+
+    async fn family(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+        size: FamilySize,
+    ) -> Result<KeyFamily, StorageError> {
+        self.sound.family(organization, id, size).await
+    }
+
+    async fn at_stake(
+        &self,
+        organization: OrganizationId,
+        selection: KeySelection,
+    ) -> Result<AtStake, StorageError> {
+        self.sound.at_stake(organization, selection).await
+    }
+
+    async fn revoke(
+        &self,
+        organization: OrganizationId,
+        selection: KeySelection,
+        at_most: NonZeroU32,
+        reason: RevocationReason,
+        note: Option<RevocationNote>,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
+        let (mut act, who) = (act.clone(), act.actor);
+        if self.fault == Fault::ChecksOwnersWhoRevokeBeforeTheTransaction {
+            act.actor = self.owner_beforehand(organization, who).await?;
+        }
+        let selection = self.meant_by(organization, selection).await?;
+        let revoked =
+            OrganizationKeyStore::revoke(&self.sound, organization, selection, at_most, reason, note, act)
+                .await?;
+        self.were_revoked_by(who, &revoked);
+        Ok(revoked)
+    }
+}
+
+impl BrokenStore {
+    fn held_as_told(&self, key: HeldKey) -> HeldKey {
+        let mut key = key;
+        if let (Some(revocation), Some(by)) = (
+            key.revocation.as_mut(),
+            lock(&self.revokers).get(&key.id).copied(),
+        ) {
+            revocation.by = by;
+        }
+        key
+    }
+
+    /// Which keys the fault takes the selection for.
+    async fn meant_by(
+        &self,
+        organization: OrganizationId,
+        selection: KeySelection,
+    ) -> Result<KeySelection, StorageError> {
+        let (ids, generations) = match (self.fault, selection) {
+            (
+                Fault::OwnersRevokeGrandchildrenUnasked,
+                KeySelection::Keys {
+                    ids,
+                    descendants: DescendantKeys::Keep,
+                },
+            ) => (ids, 2..usize::MAX),
+            (
+                Fault::OwnersKeepGreatGrandchildren,
+                KeySelection::Keys {
+                    ids,
+                    descendants: DescendantKeys::Revoke,
+                },
+            ) => (ids, 1..3),
+            (_, selection) => return Ok(selection),
+        };
+        let everything = FamilySize {
+            ancestors: 100,
+            keys: u16::MAX,
+        };
+        let mut meant = ids.clone();
+        for id in ids {
+            let family = self.sound.family(organization, id, everything).await?;
+            let above = |id| {
+                let key = family.keys.iter().find(|key| key.id == id);
+                key.and_then(|key| key.next_above)
+            };
+            let is_meant = |key: &&HeldKey| {
+                let upwards = std::iter::successors(Some(key.id), |id| above(*id));
+                let generation = upwards.enumerate().find(|(_, above)| *above == id);
+                generation.is_some_and(|(generation, _)| generations.contains(&generation))
+            };
+            meant.extend(family.keys.iter().filter(is_meant).map(|key| key.id));
+        }
+        Ok(KeySelection::Keys {
+            ids: meant,
+            descendants: DescendantKeys::Keep,
+        })
+    }
+}
