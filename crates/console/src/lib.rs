@@ -44,7 +44,7 @@ use keyward_domain::ports::{Memberships, ReachableProjects};
 use keyward_domain::sign_in::{Joining, OwnAccount, Setup, SignIn};
 use poem::Endpoint;
 
-pub use pages::audit_log::json_lines::audit_json_lines;
+pub use pages::audit_log::json_lines::{audit_json_lines, followed_json_lines};
 pub use pages::error::error_page;
 pub use public_url::{InvalidPublicUrl, PublicUrl};
 

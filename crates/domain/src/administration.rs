@@ -4,6 +4,7 @@
 //! yields; and since a role can end between the click and the change, every store checks it again in the transaction.
 
 mod audit_export;
+mod audit_follower;
 mod audit_trail;
 mod events;
 mod invitations;
@@ -15,6 +16,7 @@ mod projects;
 
 pub use crate::authority::Authority;
 pub use audit_export::AuditExport;
+pub use audit_follower::{AuditFollower, FeedStart, FollowedEvents, FollowedLog};
 pub use audit_trail::{AuditPage, AuditTrail};
 pub use invitations::{InvitationDraft, Invitations, IssuedInvitation};
 pub use members::Members;

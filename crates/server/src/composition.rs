@@ -6,12 +6,13 @@ use chrono::{DateTime, TimeDelta, Utc};
 use keyward_console::{Console, PublicUrl};
 use keyward_domain::access::Authenticate;
 use keyward_domain::administration::{
-    AuditTrail, Invitations, Members, OrganizationKeys, Organizations, Projects,
+    AuditFollower, AuditTrail, FeedStart, FollowedLog, Invitations, Members, OrganizationKeys, Organizations,
+    Projects,
 };
 use keyward_domain::clock::Clock;
 use keyward_domain::id::{AuditEventId, IdGenerator};
 use keyward_domain::keys::PersonalKeys;
-use keyward_domain::ports::KeyLimits;
+use keyward_domain::ports::{AuditFilter, KeyLimits};
 use keyward_domain::random::Random;
 use keyward_domain::recent_uses::RecentUses;
 use keyward_domain::refused_uses::{RefusedUseReports, RefusedUses};
@@ -207,6 +208,16 @@ impl Composition {
     pub(crate) fn audit_trail(&self) -> AuditTrail {
         let (clock, ids) = self.clock_and_ids();
         AuditTrail::new(self.store.clone(), self.store.clone(), clock, ids)
+    }
+
+    /// What happened, in the order of commits.
+    pub(crate) fn audit_follower(
+        &self,
+        log: FollowedLog,
+        filter: AuditFilter,
+        start: FeedStart,
+    ) -> AuditFollower {
+        AuditFollower::new(self.store.clone(), self.audit_trail(), log, filter, start)
     }
 
     /// One's own account.

@@ -5,7 +5,7 @@ use keyward_domain::administration::ports::{
     InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
 };
 use keyward_domain::ports::{
-    ApiKeys, AuditLog, Credentials, LastUses, Memberships, ReachableProjects, StorageError,
+    ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects, StorageError,
 };
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
@@ -25,6 +25,7 @@ pub(crate) trait Store:
     + Credentials
     + Memberships
     + AuditLog
+    + AuditFeed
     + AccountStore
     + SessionStore
     + SignInThrottle

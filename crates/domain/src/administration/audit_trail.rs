@@ -104,7 +104,7 @@ impl AuditTrail {
         self.page(Some(holder.organization_id()), filter, first).await
     }
 
-    fn act(&self, actor: Actor, source: RequestSource) -> Act {
+    pub(super) fn act(&self, actor: Actor, source: RequestSource) -> Act {
         Act::new(&self.ids, self.clock.now(), actor, source)
     }
 
@@ -199,20 +199,28 @@ impl AuditTrail {
         let asked_for = [filter.actor.and_then(Actor::as_subject), filter.subject];
         let events = self.audit_log.list(organization, filter, page).await?;
         let told_of = events.items.iter().flat_map(told_of);
-        let subjects: HashSet<Subject> = told_of.chain(asked_for.into_iter().flatten()).collect();
-        let subjects: Vec<Subject> = subjects.into_iter().collect();
-        let (names, usernames) = match organization {
-            Some(organization) => (
-                self.names.find(organization, &subjects).await?,
-                self.names.usernames(organization, &subjects).await?,
-            ),
-            None => self.names_of_users(&subjects).await?,
-        };
+        let subjects = told_of.chain(asked_for.into_iter().flatten()).collect();
+        let (names, usernames) = self.names_of(organization, subjects).await?;
         Ok(AuditPage {
             events,
             names,
             usernames,
         })
+    }
+
+    pub(super) async fn names_of(
+        &self,
+        organization: Option<OrganizationId>,
+        subjects: HashSet<Subject>,
+    ) -> Result<(HashMap<Subject, String>, HashMap<Subject, Username>), StorageError> {
+        let subjects: Vec<Subject> = subjects.into_iter().collect();
+        match organization {
+            Some(organization) => Ok((
+                self.names.find(organization, &subjects).await?,
+                self.names.usernames(organization, &subjects).await?,
+            )),
+            None => self.names_of_users(&subjects).await,
+        }
     }
 
     /// Nobody but users is in what happens in no organization.
@@ -241,7 +249,7 @@ impl AuditTrail {
 }
 
 /// Who and what is in an event.
-fn told_of(event: &AuditEvent) -> impl Iterator<Item = Subject> {
+pub(super) fn told_of(event: &AuditEvent) -> impl Iterator<Item = Subject> {
     [event.actor.as_subject(), Some(event.subject), event.object]
         .into_iter()
         .flatten()

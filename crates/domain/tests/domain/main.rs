@@ -10,6 +10,7 @@ mod authenticating;
 mod broken_store;
 mod broken_stores_are_caught;
 mod console_sessions;
+mod following_the_audit_log;
 mod inviting;
 mod issuing_keys;
 mod joining;

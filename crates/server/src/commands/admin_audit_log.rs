@@ -1,6 +1,9 @@
 //! `keyward admin audit-log`: what happened, for programs and for whoever looks into an incident.
 
+mod follow;
+
 use keyward_console::audit_json_lines;
+use keyward_domain::administration::{AuditExport, FeedStart, FollowedLog};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::ports::AuditFilter;
 
@@ -11,12 +14,16 @@ use crate::options::AuditLogOptions;
 use crate::output;
 use crate::storage;
 
-/// Prints the events that the options name, the latest first. It never holds more than a page of them.
+/// Prints the events that the options name: the latest first, or in the order of commits if they ask for that. It never
+/// holds more than a page of them.
 pub(crate) async fn run(options: AuditLogOptions) -> Result<(), Failure> {
     let AuditLogOptions {
         organization,
         since,
         until,
+        follow,
+        after,
+        all,
         storage,
     } = options;
     if let (Some(since), Some(until)) = (since, until)
@@ -31,14 +38,33 @@ pub(crate) async fn run(options: AuditLogOptions) -> Result<(), Failure> {
         until,
         ..AuditFilter::default()
     };
-    let trail = composition.audit_trail();
-    let mut events = match organization {
-        Some(slug) => {
-            let authority = authority_over(&composition, &slug).await?;
-            trail.export(&authority, filter, RequestSource::default())
-        }
-        None => trail.export_of_installation(filter),
+    let authority = match organization {
+        Some(slug) => Some(authority_over(&composition, &slug).await?),
+        None => None,
     };
+    if follow || after.is_some() {
+        let log = match &authority {
+            Some(authority) => FollowedLog::of_organization(authority),
+            None if all => FollowedLog::ALL,
+            None => FollowedLog::INSTALLATION,
+        };
+        let start = after.unwrap_or(FeedStart::Beginning);
+        let follower = composition.audit_follower(log, filter, start);
+        return if follow {
+            follow::follow(follower).await
+        } else {
+            follow::print_to_the_end(follower).await
+        };
+    }
+    let trail = composition.audit_trail();
+    print(match &authority {
+        Some(authority) => trail.export(authority, filter, RequestSource::default()),
+        None => trail.export_of_installation(filter),
+    })
+    .await
+}
+
+async fn print(mut events: AuditExport) -> Result<(), Failure> {
     while let Some(page) = events.next().await? {
         match output::answer(&audit_json_lines(&page)?) {
             // Whoever reads has seen enough, as `head` has after ten lines.

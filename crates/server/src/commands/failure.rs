@@ -7,7 +7,7 @@ use keyward_domain::administration::WhyStopped;
 use keyward_domain::administration::ports::MomentNotSettled;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
-use keyward_domain::ports::StorageError;
+use keyward_domain::ports::{FeedPosition, StorageError};
 use keyward_domain::retention::InvalidRetentionPeriod;
 use keyward_domain::sign_in::password::{HashingError, WeakPassword};
 use keyward_domain::text::TextError;
@@ -99,6 +99,11 @@ pub(crate) enum Failure {
     },
     #[error("--until is not after --since, so no event can be between them")]
     UntilBeforeSince,
+    #[error(
+        "the audit log has no position {0}: the database was restored from an older backup, or it is another one. Give \
+         --after the position of an event that this database has, or `start` for all of its events"
+    )]
+    PositionUnknown(FeedPosition),
     /// Cannot happen: every event can be written as JSON.
     #[error("an event cannot be written")]
     EventUnwritable(#[from] serde_json::Error),

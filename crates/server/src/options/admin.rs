@@ -38,7 +38,7 @@ pub(crate) enum AdminCommand {
     Revoke(RevokeOptions),
     /// Replace a user's password and end all their sessions; their keys stay valid
     ResetPassword(ResetPasswordOptions),
-    /// Print what happened as JSON Lines, the latest first
+    /// Print what happened as JSON Lines, the latest first, or follow it
     ///
     /// By default what happened in no organization: who signed in and out, or tried to, which passwords were replaced, and
     /// when old events were removed. With --organization what happened in that one, which its owners see in the console,

@@ -1,13 +1,15 @@
 //! The options of `keyward admin audit-log`.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use clap::Args;
+use clap::{ArgGroup, Args};
+use keyward_domain::administration::FeedStart;
 use keyward_domain::organization::Slug;
 
 use super::StorageOptions;
 
 /// Which events.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("in_order").args(["follow", "after"]).multiple(true))]
 pub(crate) struct AuditLogOptions {
     /// Those of the organization with this slug, as in console addresses, instead of the installation's own
     #[arg(long, value_name = "SLUG", value_parser = Slug::parse)]
@@ -18,8 +20,33 @@ pub(crate) struct AuditLogOptions {
     /// Only those of this day (UTC) and earlier, or before this moment
     #[arg(long, value_name = "TIME", value_parser = until)]
     pub(crate) until: Option<DateTime<Utc>>,
+    /// Print in the order of commits, each event once, and go on with what is committed from then on
+    ///
+    /// It begins with the first event that is kept, or where --after says, and ends when it is asked to (SIGTERM, Ctrl-C) or
+    /// nobody reads any more. It waits for a database that is away.
+    #[arg(long, conflicts_with = "until")]
+    pub(crate) follow: bool,
+    /// Print in the order of commits, each event once, those after this position
+    ///
+    /// The `position` of a line that was printed, `start` for the first event that is kept, or `end` for what is committed
+    /// from now on.
+    #[arg(long, value_name = "POSITION", value_parser = after)]
+    pub(crate) after: Option<FeedStart>,
+    /// With --follow or --after: the installation's own events and those of all organizations
+    #[arg(long, conflicts_with = "organization", requires = "in_order")]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) storage: StorageOptions,
+}
+
+fn after(text: &str) -> Result<FeedStart, String> {
+    match text {
+        "start" => Ok(FeedStart::Beginning),
+        "end" => Ok(FeedStart::End),
+        _ => text.parse().map(FeedStart::After).map_err(|_| {
+            "expected the `position` of a line that was printed, or `start`, or `end`".to_owned()
+        }),
+    }
 }
 
 /// A day begins with its first moment.

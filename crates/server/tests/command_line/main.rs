@@ -16,6 +16,7 @@ mod data_directory;
 mod databases_that_let_nobody_in;
 mod demo;
 mod exposure;
+mod following;
 mod full_disk;
 mod help;
 mod keyward;

@@ -1,7 +1,9 @@
 //! The audit log as JSON Lines: one JSON text on each line, for programs.
 
+use std::collections::HashMap;
+
 use chrono::SecondsFormat;
-use keyward_domain::administration::AuditPage;
+use keyward_domain::administration::{AuditPage, FollowedEvents};
 use keyward_domain::audit::{Actor, AuditEvent, Subject};
 use keyward_domain::user::Username;
 use serde::Serialize;
@@ -23,6 +25,16 @@ struct Line<'a> {
     request_id: Option<&'a str>,
 }
 
+/// A line that says where to read on after it, and of which organization it tells.
+#[derive(Serialize)]
+struct FollowedLine<'a> {
+    position: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    organization: Option<Thing<'a>>,
+    #[serde(flatten)]
+    line: Line<'a>,
+}
+
 #[derive(Serialize)]
 struct Thing<'a> {
     kind: &'a str,
@@ -41,23 +53,58 @@ struct Thing<'a> {
 /// # Errors
 /// None: every event can be written so.
 pub fn audit_json_lines(page: &AuditPage) -> Result<String, serde_json::Error> {
+    let names = Named {
+        names: &page.names,
+        usernames: &page.usernames,
+    };
+    let events = page.events.items.iter();
+    json_lines(events.map(|event| Line::of(event, names)))
+}
+
+/// Likewise events in the order of commits, each with its position and its organization.
+///
+/// # Errors
+/// None: every event can be written so.
+pub fn followed_json_lines(followed: &FollowedEvents) -> Result<String, serde_json::Error> {
+    let names = Named {
+        names: &followed.names,
+        usernames: &followed.usernames,
+    };
+    let lines = followed.events.iter().map(|(position, event)| FollowedLine {
+        position: position.to_string(),
+        organization: event
+            .organization_id
+            .map(|id| Thing::of_kind("organization", Some(Subject::Organization(id)), names)),
+        line: Line::of(event, names),
+    });
+    json_lines(lines)
+}
+
+fn json_lines(values: impl Iterator<Item = impl Serialize>) -> Result<String, serde_json::Error> {
     let mut lines = String::new();
-    for event in &page.events.items {
-        lines.push_str(&serde_json::to_string(&Line::of(event, page))?);
+    for value in values {
+        lines.push_str(&serde_json::to_string(&value)?);
         lines.push('\n');
     }
     Ok(lines)
 }
 
+/// What the things in events are called.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    names: &'a HashMap<Subject, String>,
+    usernames: &'a HashMap<Subject, Username>,
+}
+
 impl<'a> Line<'a> {
-    fn of(event: &'a AuditEvent, page: &'a AuditPage) -> Self {
+    fn of(event: &'a AuditEvent, names: Named<'a>) -> Self {
         Self {
             id: event.id.to_string(),
             at: event.at.to_rfc3339_opts(SecondsFormat::Millis, true),
-            actor: Thing::acting(event.actor, page),
+            actor: Thing::acting(event.actor, names),
             action: event.action.as_str(),
-            subject: Thing::of(&event.subject, page),
-            object: event.object.as_ref().map(|object| Thing::of(object, page)),
+            subject: Thing::of(&event.subject, names),
+            object: event.object.as_ref().map(|object| Thing::of(object, names)),
             outcome: event.outcome.as_str(),
             source_address: event.source.address.map(|address| address.to_string()),
             request_id: event.source.request_id.as_deref(),
@@ -66,23 +113,23 @@ impl<'a> Line<'a> {
 }
 
 impl<'a> Thing<'a> {
-    fn of(subject: &'a Subject, page: &'a AuditPage) -> Self {
-        Self::of_kind(subject.kind(), Some(*subject), page)
+    fn of(subject: &'a Subject, named: Named<'a>) -> Self {
+        Self::of_kind(subject.kind(), Some(*subject), named)
     }
 
-    fn acting(actor: Actor, page: &'a AuditPage) -> Self {
-        Self::of_kind(actor.kind(), actor.as_subject(), page)
+    fn acting(actor: Actor, named: Named<'a>) -> Self {
+        Self::of_kind(actor.kind(), actor.as_subject(), named)
     }
 
-    fn of_kind(kind: &'a str, subject: Option<Subject>, page: &'a AuditPage) -> Self {
+    fn of_kind(kind: &'a str, subject: Option<Subject>, named: Named<'a>) -> Self {
         Self {
             kind,
             id: subject.and_then(Subject::id).map(|id| id.to_string()),
             name: subject
-                .and_then(|subject| page.names.get(&subject))
+                .and_then(|subject| named.names.get(&subject))
                 .map(String::as_str),
             username: subject
-                .and_then(|subject| page.usernames.get(&subject))
+                .and_then(|subject| named.usernames.get(&subject))
                 .map(Username::as_str),
         }
     }

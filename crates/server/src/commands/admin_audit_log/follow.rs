@@ -1,0 +1,113 @@
+//! The audit log in the order of commits, to its end or for as long as somebody reads.
+
+use std::future::pending;
+use std::io;
+use std::time::Duration;
+
+use keyward_console::followed_json_lines;
+use keyward_domain::administration::{AuditFollower, FollowedEvents};
+use keyward_domain::failure_sentence::sentence;
+use keyward_domain::ports::{ReadFeedError, StorageError};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+use tracing::{info, warn};
+
+use crate::commands::Failure;
+use crate::output::{self, OutputError};
+use crate::shutdown::ShutdownSignals;
+
+/// How long after the last event the log is asked again, and after an attempt the database.
+const BETWEEN_READS: Duration = Duration::from_secs(1);
+
+/// Prints events until the process is asked to end or nobody reads any more.
+pub(super) async fn follow(events: AuditFollower) -> Result<(), Failure> {
+    let mut signals = ShutdownSignals::listen().map_err(Failure::Process)?;
+    tokio::select! {
+        biased;
+        () = signals.next() => Ok(()),
+        () = reader_leaves() => Ok(()),
+        ended = print_for_ever(events) => ended,
+    }
+}
+
+/// Prints the events that there are.
+pub(super) async fn print_to_the_end(events: AuditFollower) -> Result<(), Failure> {
+    let mut events = events.to_the_end();
+    loop {
+        let followed = events.next().await.map_err(failure)?;
+        if !print(&followed).await? || !followed.has_more {
+            return Ok(());
+        }
+    }
+}
+
+/// A database that is away is waited for.
+async fn print_for_ever(mut events: AuditFollower) -> Result<(), Failure> {
+    let mut is_away = false;
+    loop {
+        match events.next().await {
+            Ok(followed) => {
+                if is_away {
+                    info!("the database answers again");
+                    is_away = false;
+                }
+                if !print(&followed).await? {
+                    return Ok(());
+                }
+                if !followed.has_more {
+                    sleep(BETWEEN_READS).await;
+                }
+            }
+            Err(ReadFeedError::Storage(error @ StorageError::Unavailable(_))) => {
+                if !is_away {
+                    warn!(cause = sentence(&error), "waiting for the database");
+                    is_away = true;
+                }
+                sleep(BETWEEN_READS).await;
+            }
+            Err(error) => return Err(failure(error)),
+        }
+    }
+}
+
+/// Whether there is still a reader. Writing blocks for as long as the reader lets it, and must not keep this process from
+/// ending when it is asked to.
+async fn print(followed: &FollowedEvents) -> Result<bool, Failure> {
+    if followed.were_some_removed {
+        warn!("events were removed for their age before they could be printed");
+    }
+    if followed.events.is_empty() {
+        return Ok(true);
+    }
+    let lines = followed_json_lines(followed)?;
+    let written = spawn_blocking(move || output::answer(&lines)).await;
+    match written.map_err(|error| OutputError::from(io::Error::other(error)))? {
+        Err(error) if error.is_for_want_of_a_reader() => Ok(false),
+        written => Ok(written.map(|()| true)?),
+    }
+}
+
+/// Waits until the other end of a pipe is closed, which a write would notice only at the next event. What is no pipe has
+/// no reader who could leave.
+async fn reader_leaves() {
+    #[expect(
+        deprecated,
+        reason = "what takes its place is `unsafe`, and standard output stays open as long as the process"
+    )]
+    let registered = AsyncFd::with_interest(io::stdout(), Interest::ERROR);
+    let Ok(output) = registered else {
+        return pending().await;
+    };
+    if output.ready(Interest::ERROR).await.is_err() {
+        pending().await
+    }
+}
+
+fn failure(error: ReadFeedError) -> Failure {
+    match error {
+        ReadFeedError::UnknownPosition(position) => Failure::PositionUnknown(position),
+        ReadFeedError::Storage(error) => error.into(),
+    }
+}

@@ -1,0 +1,297 @@
+//! The audit log in the order of commits, as programs follow it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use keyward_test_database::TestDatabase;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::browser::{cookie, create_key, sign_in};
+use crate::place::{Place, pipe};
+use crate::server::PATIENCE;
+use crate::setup::PASSWORD;
+
+/// A `keyward admin audit-log --follow` that runs, and what it prints.
+struct Following {
+    process: Child,
+    lines: Receiver<String>,
+    complaints: Receiver<String>,
+}
+
+impl Following {
+    fn start(place: &Place, options: &[&str]) -> Self {
+        let (mut following, output) = Self::start_unread(place, options);
+        following.lines = lines_of(output);
+        following
+    }
+
+    /// Likewise, and nobody reads what it prints.
+    fn start_unread(place: &Place, options: &[&str]) -> (Self, ChildStdout) {
+        let mut process = place
+            .keyward(&[&["admin", "audit-log", "--follow"], options].concat())
+            .into_command()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = process.stdout.take().unwrap();
+        let complaints = lines_of(process.stderr.take().unwrap());
+        let (_, lines) = channel();
+        let following = Self {
+            process,
+            lines,
+            complaints,
+        };
+        (following, output)
+    }
+
+    fn next(&self) -> Value {
+        let line = self.lines.recv_timeout(PATIENCE).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// Up to the first event with this action, that one included.
+    fn until(&self, action: &str) -> Vec<Value> {
+        let mut events = Vec::new();
+        while events
+            .last()
+            .is_none_or(|event: &Value| event["action"] != action)
+        {
+            events.push(self.next());
+        }
+        events
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
+    }
+
+    /// How it ended, and what it complained of.
+    fn ended(mut self) -> (Option<i32>, Vec<String>) {
+        let complaints = self.complaints.iter().collect();
+        (self.process.wait().unwrap().code(), complaints)
+    }
+}
+
+fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    lines
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+async fn places(test: &str) -> [Place; 2] {
+    let places = [Place::file(test), Place::server().await];
+    for place in &places {
+        place.bootstrap();
+    }
+    places
+}
+
+/// All events, in the order of commits.
+fn printed(place: &Place, options: &[&str]) -> Vec<Value> {
+    let lines = place
+        .keyward(&[&["admin", "audit-log"], options].concat())
+        .run()
+        .success();
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn position(event: &Value) -> &str {
+    event["position"].as_str().unwrap()
+}
+
+fn actions(events: &[Value]) -> Vec<&str> {
+    events
+        .iter()
+        .map(|event| event["action"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn killed_follower_goes_on_without_loss_or_repetition() {
+    for place in places("following").await {
+        let server = place.serve(&[]);
+        let first = Following::start(&place, &["--all"]);
+        let signed_in = sign_in(&server, "ada", PASSWORD);
+        let mut events = first.until("session.sign_in");
+        first.signal(Signal::KILL);
+        drop(first);
+
+        create_key(&server, cookie(&signed_in), "laptop");
+        let after = format!("--after={}", position(events.last().unwrap()));
+        let second = Following::start(&place, &["--all", &after]);
+        events.extend(second.until("api_key.create"));
+        create_key(&server, cookie(&signed_in), "phone");
+        events.extend(second.until("api_key.create"));
+
+        let all = printed(&place, &["--all", "--after=start"]);
+        assert_eq!(events, all[..events.len()]);
+        let told: Vec<&str> = actions(&events)
+            .into_iter()
+            .filter(|action| *action == "audit_log.export")
+            .collect();
+        assert_eq!(told.len(), 2, "each that follows is told in the log");
+    }
+}
+
+#[tokio::test]
+async fn each_log_is_followed_alone_or_with_all_others() {
+    for place in places("following-one").await {
+        let server = place.serve(&[]);
+        let signed_in = sign_in(&server, "ada", PASSWORD);
+        create_key(&server, cookie(&signed_in), "laptop");
+
+        let of_acme = Following::start(&place, &["--organization=acme-sons"]);
+        let events = of_acme.until("api_key.create");
+        assert!(
+            events
+                .iter()
+                .all(|event| event["organization"]["name"] == "Acme & Sons"),
+            "{events:?}"
+        );
+        assert_eq!(events.len(), 5, "{events:?}");
+
+        let of_installation = printed(&place, &["--after=start"]);
+        assert!(
+            of_installation
+                .iter()
+                .all(|event| event.get("organization").is_none())
+        );
+        assert_eq!(actions(&of_installation), ["session.sign_in"]);
+
+        let all = printed(&place, &["--after=start", "--all"]);
+        assert_eq!(all.len(), 8, "{all:?}");
+        let since = printed(&place, &["--after=start", "--all", "--since=2999-01-01"]);
+        assert_eq!(since, [] as [Value; 0]);
+        assert_eq!(printed(&place, &["--after=end", "--all"]), [] as [Value; 0]);
+    }
+}
+
+#[tokio::test]
+async fn follower_ends_when_asked_or_when_its_reader_leaves() {
+    for place in places("following-ends").await {
+        for signal in [Signal::TERM, Signal::INT] {
+            let following = Following::start(&place, &["--organization=acme-sons"]);
+            following.until("membership.create");
+            following.signal(signal);
+            assert_eq!(following.ended(), (Some(0), Vec::new()));
+        }
+        let (following, output) = Following::start_unread(&place, &["--organization=acme-sons"]);
+        let mut output = BufReader::new(output);
+        output.read_line(&mut String::new()).unwrap();
+        drop(output);
+        // Though nothing more happens there.
+        assert_eq!(following.ended(), (Some(0), Vec::new()));
+    }
+}
+
+async fn client(database: &TestDatabase) -> tokio_postgres::Client {
+    let connecting = tokio_postgres::connect(database.url(), tokio_postgres::NoTls);
+    let (client, connection) = connecting.await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+#[tokio::test]
+async fn follower_ends_when_asked_though_its_reader_stalls() {
+    let place = Place::server().await;
+    place.bootstrap();
+    let Place::Server(database) = &place else {
+        panic!("a server")
+    };
+    // More than a pipe holds.
+    let events = "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
+                  SELECT gen_random_uuid(), now(), 'anonymous', 'session.sign_in', 'installation', 'refused'
+                  FROM generate_series(1, 900)";
+    client(database).await.batch_execute(events).await.unwrap();
+    let (following, output) = Following::start_unread(&place, &[]);
+    let mut output = BufReader::new(output);
+    output.read_line(&mut String::new()).unwrap();
+    following.signal(Signal::TERM);
+    assert_eq!(following.ended(), (Some(0), Vec::new()));
+}
+
+#[tokio::test]
+async fn follower_waits_for_a_database_that_is_away_and_says_so_once() {
+    let place = Place::server().await;
+    place.bootstrap();
+    let Place::Server(database) = &place else {
+        panic!("a server")
+    };
+    let following = Following::start(&place, &["--all"]);
+    let before = following.until("audit_log.export");
+    database.refuse_connections().await.unwrap();
+    let complaint = following.complaints.recv_timeout(PATIENCE).unwrap();
+    assert!(complaint.contains("waiting for the database"), "{complaint}");
+    database.accept_connections().await.unwrap();
+    let reset = ["admin", "reset-password", "--username=ada", "--generate-password"];
+    place.keyward(&reset).run().success();
+    assert_eq!(
+        actions(&following.until("user.reset_password")),
+        ["user.reset_password"]
+    );
+    following.signal(Signal::TERM);
+    assert_eq!(following.ended(), (Some(0), Vec::new()));
+    assert_eq!(before.len(), 4, "{before:?}");
+}
+
+#[tokio::test]
+async fn position_goes_on_in_an_import_and_not_in_another_database() {
+    let [from, other] = places("following-moved").await;
+    let events = printed(&from, &["--after=start", "--all"]);
+    let (read, unread) = (position(&events[0]), position(&events[1]));
+    let to = Place::server().await;
+    pipe(&from, &to);
+    let after = format!("--after={read}");
+    let moved = printed(&to, &["--all", &after]);
+    assert_eq!(moved[0]["id"], events[1]["id"]);
+    assert_ne!(position(&moved[0]), unread, "another log");
+
+    let refused = other.keyward(&["admin", "audit-log", &after]).run();
+    assert_eq!(
+        refused.refusal(),
+        format!(
+            "the audit log has no position {read}: the database was restored from an older backup, or it is another one. \
+             Give --after the position of an event that this database has, or `start` for all of its events"
+        )
+    );
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused_before_anything_is_opened() {
+    let place = Place::file("following-nonsense");
+    for (options, complaint) in [
+        (
+            &["--after=7"][..],
+            "expected the `position` of a line that was printed, or `start`, or `end`",
+        ),
+        (&["--all"], "--follow"),
+        (
+            &["--follow", "--all", "--organization=acme"],
+            "cannot be used with",
+        ),
+        (&["--follow", "--until=2026-01-31"], "cannot be used with"),
+    ] {
+        let answer = place.keyward(&[&["admin", "audit-log"], options].concat()).run();
+        assert_eq!(answer.code, Some(2), "{answer:?}");
+        assert!(answer.errors.contains(complaint), "{answer:?}");
+    }
+}
