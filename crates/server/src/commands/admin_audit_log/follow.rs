@@ -101,7 +101,7 @@ async fn reader_leaves() {
         return pending().await;
     };
     if output.ready(Interest::ERROR).await.is_err() {
-        pending().await
+        pending::<()>().await;
     }
 }
 
