@@ -60,6 +60,7 @@ pub async fn reading_on_misses_and_repeats_no_event(stores: Stores) {
             }
             assert!(page.entries.len() <= size.items());
             found.extend(page.entries);
+            assert!(found.len() <= all.len(), "no event is read twice");
         }
         assert_eq!(found, all);
     }
