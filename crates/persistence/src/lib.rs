@@ -38,6 +38,7 @@ mod lineage;
 mod live_member;
 mod looked;
 mod names;
+mod narrowing;
 mod not_taken;
 pub mod postgres;
 mod progress;

@@ -28,6 +28,7 @@ mod connection_refused;
 mod credentials;
 mod database_url;
 mod errors;
+mod idle_days_of_keys;
 mod installation;
 mod invitations;
 mod last_uses;

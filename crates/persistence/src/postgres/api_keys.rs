@@ -9,6 +9,7 @@ mod add;
 mod edit;
 mod holder;
 pub(super) mod lineage;
+mod list;
 mod read;
 pub(super) mod revoke;
 pub(super) mod row;
@@ -52,7 +53,7 @@ impl ApiKeys for PostgresStore {
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
-        self.read(move |connection| Box::pin(read::list(connection, consumer, filter, page)))
+        self.read(move |connection| Box::pin(list::list(connection, consumer, filter, page)))
             .await
     }
 

@@ -38,6 +38,8 @@ pub const MIGRATIONS_KEY: &str = concat!(
     include_str!("../../migrations/postgres/2026-11-22-130100_retention_clock/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-140000_change_rate/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-143000_refused_attempts/up.sql"),
+    include_str!("../../migrations/postgres/2026-11-22-144000_idle_keys/up.sql"),
+    include_str!("../../migrations/postgres/2026-11-22-144500_key_search/up.sql"),
     include_str!("../../migrations/postgres/2026-11-22-150000_audit_feed/up.sql"),
 );
 
@@ -109,6 +111,9 @@ impl PostgresStore {
         };
         self.fill_in_search_texts().await.map_err(could_not_fill_in)?;
         self.fill_in_organizations_of_keys()
+            .await
+            .map_err(could_not_fill_in)?;
+        self.fill_in_idle_days_of_keys()
             .await
             .map_err(could_not_fill_in)?;
         Ok(migrated)

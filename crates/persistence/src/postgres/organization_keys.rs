@@ -1,9 +1,11 @@
 //! Keys, as an organization's owners see them. Every statement names the organization.
 
 mod family;
+mod list;
 mod read;
 mod revoke;
 mod selection;
+pub(super) mod sources;
 
 use std::num::NonZeroU32;
 
@@ -29,7 +31,7 @@ impl OrganizationKeyStore for PostgresStore {
         filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
-        self.read(move |connection| Box::pin(read::list(connection, organization, filter, page)))
+        self.read(move |connection| Box::pin(list::list(connection, organization, filter, page)))
             .await
     }
 

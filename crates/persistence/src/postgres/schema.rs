@@ -2,6 +2,14 @@
 //! and run it again.
 
 diesel::table! {
+    api_key_search (key_id) {
+        key_id -> Uuid,
+        organization_id -> Uuid,
+        search_text -> Text,
+    }
+}
+
+diesel::table! {
     api_keys (id) {
         id -> Uuid,
         consumer_id -> Uuid,
@@ -26,6 +34,7 @@ diesel::table! {
         tree_depth -> Int4,
         skip_key_id -> Nullable<Uuid>,
         can_manage_keys -> Bool,
+        idle_since_day -> Int4,
     }
 }
 
@@ -181,6 +190,7 @@ diesel::joinable!(projects -> organizations (organization_id));
 diesel::joinable!(sessions -> users (user_id));
 
 diesel::allow_tables_to_appear_in_same_query!(
+    api_key_search,
     api_keys,
     audit_events,
     audit_feed,

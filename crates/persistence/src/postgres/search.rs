@@ -1,6 +1,7 @@
 //! Searching in texts that the domain has folded.
 
 use diesel::sql_types::{Nullable, Text};
+use keyward_domain::id::OrganizationId;
 
 diesel::define_sql_function! {
     /// The first of the two that is there.
@@ -25,9 +26,52 @@ pub(super) fn containing(term: &str) -> Option<String> {
     Some(pattern)
 }
 
+/// The most grams that are asked for. A text that has so many of a term likely contains it, which is looked at then.
+const MOST_GRAMS: usize = 32;
+
+/// The `tsquery` of what `search_grams` makes of the organization's texts that contain the term. Some others may match.
+pub(super) fn grams(organization: OrganizationId, term: &str) -> String {
+    let organization = organization.as_uuid().to_string();
+    let prefix = organization.split_at(organization.len() - 6).1;
+    let gram = |characters: &[char]| {
+        let mut quoted = format!("'{prefix}");
+        for character in characters {
+            if matches!(character, '\'' | '\\') {
+                quoted.push(*character);
+            }
+            quoted.push(*character);
+        }
+        quoted.push('\'');
+        quoted
+    };
+    let characters: Vec<char> = term.chars().collect();
+    if characters.len() < 3 {
+        return format!("{}:*", gram(&characters));
+    }
+    let grams = characters.windows(3).take(MOST_GRAMS).map(gram);
+    grams.collect::<Vec<_>>().join(" & ")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::containing;
+    use keyward_domain::id::OrganizationId;
+    use uuid::Uuid;
+
+    use super::{containing, grams};
+
+    #[test]
+    fn a_term_is_asked_for_by_its_grams() {
+        let organization = OrganizationId::from_uuid(Uuid::from_u128(0x12_3456));
+        for (term, expected) in [
+            ("a", "'123456a':*"),
+            ("鍵ß", "'123456鍵ß':*"),
+            ("abcd", "'123456abc' & '123456bcd'"),
+            ("i'm", "'123456i''m'"),
+            ("a\\b", "'123456a\\\\b'"),
+        ] {
+            assert_eq!(grams(organization, term), expected);
+        }
+    }
 
     #[test]
     fn wildcards_in_a_term_stand_for_themselves() {

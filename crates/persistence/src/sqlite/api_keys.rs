@@ -7,6 +7,7 @@ mod add;
 mod edit;
 mod holder;
 pub(super) mod lineage;
+mod list;
 mod read;
 pub(super) mod revoke;
 pub(super) mod row;
@@ -58,7 +59,7 @@ impl ApiKeys for SqliteStore {
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
-        self.read(move |connection| read::list(connection, consumer, filter, page))
+        self.read(move |connection| list::list(connection, consumer, filter, page))
             .await
     }
 

@@ -1,9 +1,11 @@
 //! Keys, as an organization's owners see them. Every statement names the organization.
 
 mod family;
+mod list;
 mod read;
 mod revoke;
 pub(super) mod selection;
+pub(super) mod sources;
 
 use std::num::NonZeroU32;
 
@@ -30,7 +32,7 @@ impl OrganizationKeyStore for SqliteStore {
         filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
-        self.read(move |connection| read::list(connection, organization, &filter, page))
+        self.read(move |connection| list::list(connection, organization, &filter, page))
             .await
     }
 

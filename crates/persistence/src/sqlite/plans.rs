@@ -1,14 +1,19 @@
-//! How SQLite goes about what is asked of a family of keys, of which nearly all may be dead.
+//! How SQLite goes about what is asked of a family of keys, of which nearly all may be dead, and of an organization's keys,
+//! of which a filter may let few through.
 
 use std::num::NonZeroU32;
 
+use chrono::{DateTime, TimeDelta};
 use diesel::prelude::{QueryableByName, RunQueryDsl};
 use diesel::sql_types::Text;
-use keyward_domain::administration::ports::{FamilySize, KeySelection, OrganizationKeyStore};
+use keyward_domain::administration::ports::{
+    FamilySize, HolderFilter, KeySelection, OrganizationKeyFilter, OrganizationKeyStore,
+};
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Actor;
 use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
-use keyward_domain::ports::{ApiKeys, DescendantKeys};
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::ports::{ApiKeys, DescendantKeys, StatusFilter, StorageError};
 use keyward_domain::testing::Builder;
 use uuid::Uuid;
 
@@ -120,5 +125,92 @@ async fn the_dead_keys_of_a_family_are_passed_over() {
                 "{step}\n{statement}\n{plan}"
             );
         }
+    }
+}
+
+/// More keys than are looked at one after the other.
+async fn add_keys(store: &SqliteStore) {
+    for _ in 0..6 {
+        copy_keys(store).await;
+    }
+}
+
+async fn copy_keys(store: &SqliteStore) {
+    let copies = store.change::<_, StorageError, _>(|connection| {
+        let copies = "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text,
+                created_by_user_id, created_at)
+             SELECT randomblob(16), consumer_id, randomblob(32), hint, name, description, search_text,
+                created_by_user_id, created_at
+             FROM (SELECT * FROM api_keys WHERE created_by_user_id IS NOT NULL LIMIT 1),
+                json_each('[0' || replace(hex(zeroblob(999)), '00', ',0') || ']')";
+        diesel::sql_query(copies).execute(connection)?;
+        Ok(())
+    });
+    copies.await.unwrap();
+}
+
+/// Whether a step looks at no keys, or at those that an index names.
+fn asks_an_index(step: &str) -> bool {
+    let goes_through = step
+        .strip_prefix("SCAN ")
+        .and_then(|table| table.split(' ').next());
+    goes_through
+        .is_none_or(|table| matches!(table, "api_key_grams" | "json_each" | "(subquery-1)" | "CONSTANT"))
+        && !step.contains(" AUTOMATIC ")
+}
+
+#[tokio::test]
+async fn lists_are_narrowed_by_indexes_and_by_nothing_else() {
+    let directory = TemporaryDirectory::new();
+    let store = scene(&directory).await;
+    add_keys(&store).await;
+    let organization = OrganizationId::from_uuid(Uuid::nil());
+    let consumer = ConsumerId::from_uuid(Uuid::nil());
+    let page = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let all = |term| OrganizationKeyFilter::new(StatusFilter::All, term);
+    let long_ago = DateTime::UNIX_EPOCH - TimeDelta::days(1);
+    let statements = noted(&store).await;
+    for (filter, index) in [
+        (
+            all(Some("nobody has this")),
+            "SCAN api_key_grams VIRTUAL TABLE INDEX",
+        ),
+        (all(Some("zq")), "SCAN api_key_grams VIRTUAL TABLE INDEX"),
+        (
+            all(None).unused_since(long_ago),
+            "api_keys_organization_idle_idx (organization_id=? AND <expr><?)",
+        ),
+        (
+            all(None).held_by(HolderFilter::FormerMembers),
+            "memberships_organization_idx (organization_id=?)",
+        ),
+        (
+            all(Some("nobody has this")).of_consumer(consumer),
+            "api_keys_consumer_id_id_idx (consumer_id=? AND id>?)",
+        ),
+    ] {
+        let found = OrganizationKeyStore::list(&store, organization, filter.clone(), page).await;
+        assert_eq!(found.unwrap().items, [], "{filter:?}");
+        let mut plans = String::new();
+        let listing: Vec<String> = std::mem::take(&mut *statements.lock().unwrap());
+        for statement in listing {
+            let statement = statement.split(" -- binds").next().unwrap();
+            let plan = plan(&store, statement).await;
+            for step in plan.lines() {
+                assert!(asks_an_index(step), "{step}\n{statement}\n{plan}");
+            }
+            // What an index names is sorted, and nothing else.
+            let sorts = plan.contains("TEMP B-TREE");
+            assert!(
+                !sorts || statement.contains("ORDER BY +id"),
+                "{statement}\n{plan}"
+            );
+            plans.push_str(&plan);
+        }
+        statements.lock().unwrap().clear();
+        assert!(plans.contains(index), "{filter:?}\n{plans}");
     }
 }

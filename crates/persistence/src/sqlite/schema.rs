@@ -2,6 +2,13 @@
 //! with the migrated database.
 
 diesel::table! {
+    api_key_search (number) {
+        number -> BigInt,
+        key_id -> Binary,
+    }
+}
+
+diesel::table! {
     api_keys (id) {
         id -> Binary,
         consumer_id -> Binary,
@@ -25,6 +32,7 @@ diesel::table! {
         tree_depth -> BigInt,
         skip_key_id -> Nullable<Binary>,
         can_manage_keys -> BigInt,
+        organization_id -> Nullable<Binary>,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Searching in texts that the domain has folded.
 
 use diesel::sql_types::{Nullable, Text};
+use keyward_domain::id::OrganizationId;
 
 diesel::define_sql_function! {
     /// Where a text occurs in another one, literally: from 1; 0 if nowhere. (LIKE would ignore the case of ASCII letters,
@@ -11,4 +12,42 @@ diesel::define_sql_function! {
 diesel::define_sql_function! {
     /// The first of the two that is there.
     fn coalesce(first: Nullable<Text>, second: Text) -> Text;
+}
+
+/// The most grams that are asked for. A text that has so many of a term likely contains it, which is looked at then.
+const MOST_GRAMS: usize = 32;
+
+/// What finds, in `api_key_grams`, the organization's texts that contain the term. Some others may be found.
+pub(super) fn grams(organization: OrganizationId, term: &str) -> String {
+    let prefix = organization.as_uuid().simple().to_string().split_off(26);
+    let gram = |bytes: &[u8]| {
+        let bytes: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("\"{prefix}{bytes}\"")
+    };
+    if term.len() < 3 {
+        return format!("{}*", gram(term.as_bytes()));
+    }
+    let grams = term.as_bytes().windows(3).take(MOST_GRAMS).map(gram);
+    grams.collect::<Vec<_>>().join(" AND ")
+}
+
+#[cfg(test)]
+mod tests {
+    use keyward_domain::id::OrganizationId;
+    use uuid::Uuid;
+
+    use super::grams;
+
+    #[test]
+    fn a_term_is_asked_for_by_its_grams() {
+        let organization = OrganizationId::from_uuid(Uuid::from_u128(0x12_3456));
+        for (term, expected) in [
+            ("a", "\"12345661\"*"),
+            ("ß", "\"123456c39f\"*"),
+            ("鍵", "\"123456e98db5\""),
+            ("abcd", "\"123456616263\" AND \"123456626364\""),
+        ] {
+            assert_eq!(grams(organization, term), expected);
+        }
+    }
 }

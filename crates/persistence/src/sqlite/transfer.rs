@@ -19,6 +19,7 @@ use super::schema;
 use super::store::SqliteStore;
 use crate::abort::Abort;
 use crate::progress::Progress;
+use crate::transfer::records::*;
 use crate::transfer::{
     Arrival, BATCH, Batch, Counts, ImportError, Row, RowReceiver, RowSender, Transfer, cannot_read,
     with_tables,
@@ -49,17 +50,19 @@ impl Transfer for SqliteStore {
 
 /// The rows of a table in the order in which they are sent: what receives audit events numbers them anew in theirs.
 macro_rules! in_order {
-    (audit_events) => {
+    (audit_events: $Record:ident) => {
         schema::audit_positions::table
             .inner_join(
                 schema::audit_events::table
                     .on(schema::audit_events::id.eq(schema::audit_positions::event_id)),
             )
             .order(schema::audit_positions::position)
-            .select(schema::audit_events::all_columns)
+            .select($Record::sqlite_columns())
     };
-    ($table:ident) => {
-        schema::$table::table.order(schema::$table::table.primary_key())
+    ($table:ident: $Record:ident) => {
+        schema::$table::table
+            .select($Record::sqlite_columns())
+            .order(schema::$table::table.primary_key())
     };
 }
 
@@ -69,7 +72,7 @@ macro_rules! define {
         fn send(connection: &mut SqliteConnection, rows: &RowSender) -> Result<(), Abort<Infallible>> {
             connection.batch_execute("BEGIN")?;
             $(
-                let mut stored = in_order!($table)
+                let mut stored = in_order!($table: $Record)
                     .load_iter::<_, DefaultLoadingMode>(connection)?
                     // Asked once more after the end, SQLite would begin again.
                     .fuse();

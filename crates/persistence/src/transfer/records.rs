@@ -23,9 +23,14 @@ macro_rules! records {
         }
 
         impl $Record {
-            /// The columns that are moved: PostgreSQL also has some that it makes of others.
+            /// The columns that are moved. Some others are made of these by the database.
             pub(crate) const fn postgres_columns() -> ($(postgres::schema::$table::$column,)*) {
                 ($(postgres::schema::$table::$column,)*)
+            }
+
+            /// Likewise.
+            pub(crate) const fn sqlite_columns() -> ($(sqlite::schema::$table::$column,)*) {
+                ($(sqlite::schema::$table::$column,)*)
             }
         }
     )* };

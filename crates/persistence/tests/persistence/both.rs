@@ -12,6 +12,7 @@ mod leaving;
 mod lineage;
 mod many_sessions;
 mod names;
+mod narrow_lists;
 mod newer_words;
 mod older_texts;
 mod project_of_another_organization;

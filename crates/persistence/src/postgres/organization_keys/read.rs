@@ -1,87 +1,25 @@
-//! Listing keys, and what belongs to them.
+//! Finding keys, and what a revocation would end.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
 
 use diesel::dsl::{count_star, sql};
-use diesel::prelude::{
-    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, SelectableHelper,
-    TextExpressionMethods,
-};
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::administration::ports::{
-    AtStake, HeldKey, HolderFilter, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
-};
+use keyward_domain::administration::ports::{AtStake, HeldKey, KeyHolder, KeySelection, KeysAtStake};
 use keyward_domain::id::{ApiKeyId, OrganizationId};
-use keyward_domain::page::{Page, PageRequest};
-use keyward_domain::ports::{DescendantKeys, StatusFilter, StorageError};
+use keyward_domain::ports::{DescendantKeys, StorageError};
 use uuid::Uuid;
 
 use super::selection::{Selected, organization_of_key, valid_of, valid_with_descendants};
 use crate::abort::Abort;
-use crate::limit::{at_most, one_more};
+use crate::limit::at_most;
 use crate::postgres::api_keys::row::KeyRow;
 use crate::postgres::people::{MembershipRow, UserRow};
 use crate::postgres::schema::{api_keys, memberships, users};
-use crate::postgres::search::{coalesce, containing};
 
-type HeldKeyRow = (KeyRow, MembershipRow, UserRow);
-
-pub(super) async fn list(
-    connection: &mut AsyncPgConnection,
-    organization: OrganizationId,
-    filter: OrganizationKeyFilter,
-    page: PageRequest<ApiKeyId>,
-) -> Result<Page<HeldKey, ApiKeyId>, Abort<Infallible>> {
-    let mut query = api_keys::table
-        .inner_join(memberships::table.inner_join(users::table))
-        // Equal, but said so that PostgreSQL cannot take the order for one by identifier alone: it would go through the keys
-        // of all organizations, newest first, where it expects to meet enough of this one soon.
-        .filter(organization_of_key().between(organization.as_uuid(), organization.as_uuid()))
-        .order((organization_of_key().desc(), api_keys::id.desc()))
-        .limit(one_more(page.size))
-        .select(<HeldKeyRow as SelectableHelper<_>>::as_select())
-        .into_boxed();
-    query = match filter.status {
-        StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
-        StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
-        StatusFilter::All => query,
-    };
-    query = match filter.holders {
-        HolderFilter::Anybody => query,
-        HolderFilter::Members => query.filter(memberships::ended_at.is_null()),
-        HolderFilter::FormerMembers => query.filter(memberships::ended_at.is_not_null()),
-    };
-    if let Some(consumer) = filter.consumer {
-        query = query.filter(api_keys::consumer_id.eq(consumer.as_uuid()));
-    }
-    if let Some(since) = filter.unused_since {
-        query = query
-            .filter(api_keys::revoked_at.is_null())
-            .filter(api_keys::created_at.lt(since))
-            .filter(
-                api_keys::last_used_at
-                    .is_null()
-                    .or(api_keys::last_used_at.lt(since).assume_not_null()),
-            );
-    }
-    if let Some(after) = page.after {
-        query = query.filter(api_keys::id.lt(after.as_uuid()));
-    }
-    if let Some(term) = filter.term() {
-        let Some(pattern) = containing(term) else {
-            return Ok(Page::from_one_more(Vec::new(), page.size, |key: &HeldKey| key.id));
-        };
-        query = query.filter(
-            api_keys::search_text
-                .like(pattern.clone())
-                .or(coalesce(users::search_text, users::username).like(pattern)),
-        );
-    }
-    let keys = held(query.load(connection).await?)?;
-    Ok(Page::from_one_more(keys, page.size, |key| key.id))
-}
+pub(super) type HeldKeyRow = (KeyRow, MembershipRow, UserRow);
 
 pub(super) async fn find(
     connection: &mut AsyncPgConnection,
@@ -179,7 +117,7 @@ pub(super) async fn named(
     Ok(held(rows)?)
 }
 
-fn held(rows: Vec<HeldKeyRow>) -> Result<Vec<HeldKey>, StorageError> {
+pub(super) fn held(rows: Vec<HeldKeyRow>) -> Result<Vec<HeldKey>, StorageError> {
     let held = |(key, membership, user): HeldKeyRow| {
         let holder = KeyHolder {
             user: user.try_into()?,

@@ -1,87 +1,26 @@
-//! Listing keys, and what belongs to them.
+//! Finding keys, and what a revocation would end.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
 
 use diesel::dsl::{count_star, sql};
-use diesel::prelude::{
-    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, RunQueryDsl,
-    SelectableHelper, SqliteConnection,
-};
+use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
 use diesel::sql_types::BigInt;
-use keyward_domain::administration::ports::{
-    AtStake, HeldKey, HolderFilter, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
-};
+use keyward_domain::administration::ports::{AtStake, HeldKey, KeyHolder, KeySelection, KeysAtStake};
 use keyward_domain::id::{ApiKeyId, OrganizationId};
-use keyward_domain::page::{Page, PageRequest};
-use keyward_domain::ports::{DescendantKeys, StatusFilter, StorageError};
+use keyward_domain::ports::{DescendantKeys, StorageError};
 use uuid::Uuid;
 
 use super::selection::{Selected, listed, valid_of, valid_with_descendants};
 use crate::abort::Abort;
-use crate::limit::{at_most, one_more};
+use crate::limit::at_most;
 use crate::sqlite::api_keys::row::KeyRow;
 use crate::sqlite::columns::StoredId;
 use crate::sqlite::people::{MembershipRow, UserRow};
 use crate::sqlite::schema::{api_keys, memberships, users};
-use crate::sqlite::search::{coalesce, instr};
 use crate::sqlite::still_awaited::still_awaited;
 
-type HeldKeyRow = (KeyRow, MembershipRow, UserRow);
-
-pub(super) fn list(
-    connection: &mut SqliteConnection,
-    organization: OrganizationId,
-    filter: &OrganizationKeyFilter,
-    page: PageRequest<ApiKeyId>,
-) -> Result<Page<HeldKey, ApiKeyId>, Abort<Infallible>> {
-    let mut query = api_keys::table
-        .inner_join(memberships::table.inner_join(users::table))
-        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-        .order(api_keys::id.desc())
-        // However few of them a filter lets through.
-        .filter(still_awaited(api_keys::id))
-        .limit(one_more(page.size))
-        .select(<HeldKeyRow as SelectableHelper<_>>::as_select())
-        .into_boxed();
-    query = match filter.status {
-        StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
-        StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
-        StatusFilter::All => query,
-    };
-    query = match filter.holders {
-        HolderFilter::Anybody => query,
-        HolderFilter::Members => query.filter(memberships::ended_at.is_null()),
-        HolderFilter::FormerMembers => query.filter(memberships::ended_at.is_not_null()),
-    };
-    if let Some(consumer) = filter.consumer {
-        query = query.filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())));
-    }
-    if let Some(since) = filter.unused_since.map(|since| since.timestamp_millis()) {
-        query = query
-            .filter(api_keys::revoked_at.is_null())
-            .filter(api_keys::created_at.lt(since))
-            .filter(
-                api_keys::last_used_at
-                    .is_null()
-                    .or(api_keys::last_used_at.lt(since).assume_not_null()),
-            );
-    }
-    if let Some(after) = page.after {
-        query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
-    }
-    if let Some(term) = filter.term() {
-        query = query.filter(
-            instr(api_keys::search_text, term).gt(0).or(instr(
-                coalesce(users::search_text, users::username),
-                term,
-            )
-            .gt(0)),
-        );
-    }
-    let keys = held(query.load(connection)?)?;
-    Ok(Page::from_one_more(keys, page.size, |key| key.id))
-}
+pub(super) type HeldKeyRow = (KeyRow, MembershipRow, UserRow);
 
 pub(super) fn find(
     connection: &mut SqliteConnection,
@@ -177,7 +116,7 @@ pub(super) fn named(
     Ok(held(rows)?)
 }
 
-fn held(rows: Vec<HeldKeyRow>) -> Result<Vec<HeldKey>, StorageError> {
+pub(super) fn held(rows: Vec<HeldKeyRow>) -> Result<Vec<HeldKey>, StorageError> {
     let held = |(key, membership, user): HeldKeyRow| {
         let holder = KeyHolder {
             user: user.try_into()?,

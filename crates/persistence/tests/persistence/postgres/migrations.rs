@@ -286,14 +286,14 @@ async fn keys_of_the_version_before_get_their_organization() {
     fixture
         .client
         .batch_execute(&format!(
-            "ALTER TABLE api_keys DISABLE TRIGGER api_keys_organization;
+            "ALTER TABLE api_keys DISABLE TRIGGER api_keys_organization, DISABLE TRIGGER api_keys_search;
              UPDATE api_keys SET organization_id = NULL;
              INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
                                    created_at)
              SELECT gen_random_uuid(), consumer_id, sha256(number::text::bytea), hint, name, description, search_text,
                     id, created_at
              FROM api_keys, generate_series(1, 4500) number WHERE id = '{key}';
-             ALTER TABLE api_keys ENABLE TRIGGER api_keys_organization;"
+             ALTER TABLE api_keys ENABLE TRIGGER api_keys_organization, ENABLE TRIGGER api_keys_search;"
         ))
         .await
         .expect("keys as the version before left them");

@@ -399,8 +399,9 @@ async fn every_question_about_what_happened_is_answered_by_an_index() {
 #[tokio::test]
 async fn the_tables_that_diesel_sees_are_those_of_the_database() {
     let fixture = Fixture::new().await;
+    // What FTS5 keeps is no table of ours.
     let tables = "SELECT name AS text FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB '__diesel*'
-                  ORDER BY 1";
+                    AND name NOT GLOB 'api_key_grams*' ORDER BY 1";
     let mut seen = String::new();
     for table in fixture.directory.texts(tables) {
         let key = format!("SELECT name AS text FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk");

@@ -35,21 +35,23 @@ fn members(object: &str) -> Vec<String> {
 }
 
 /// The tables of a database and the columns of each, in their order, but for what migrations say, for the looks at this
-/// machine's clock, for the numbers of events, and for the table that has a row only within a transaction.
+/// machine's clock, for the table that has a row only within a transaction, and for what the database makes of the rest.
 async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
     let (tables, columns) = if database.is_postgres() {
         (
             "SELECT table_name::text AS text FROM information_schema.tables WHERE table_schema = 'public'",
             "SELECT column_name::text AS text FROM information_schema.columns
              WHERE table_schema = 'public' AND table_name = '{}'
-                -- The database makes the one of the consumer, and numbers events in the order in which they come in.
-                AND (table_name, column_name) NOT IN (('api_keys', 'organization_id'), ('audit_events', 'position'))
+                -- The database makes them of the consumer and of the last use, and numbers events as they come in.
+                AND (table_name, column_name) NOT IN
+                    (('api_keys', 'organization_id'), ('api_keys', 'idle_since_day'), ('audit_events', 'position'))
              ORDER BY ordinal_position",
         )
     } else {
         (
-            "SELECT name AS text FROM sqlite_schema WHERE type = 'table'",
-            "SELECT name AS text FROM pragma_table_info('{}') ORDER BY cid",
+            "SELECT name AS text FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'api_key_grams*'",
+            "SELECT name AS text FROM pragma_table_info('{}')
+             WHERE ('{}', name) <> ('api_keys', 'organization_id') ORDER BY cid",
         )
     };
     let mut found = BTreeMap::new();
@@ -62,6 +64,7 @@ async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
                 | "audit_events_removal"
                 | "audit_feed"
                 | "audit_positions"
+                | "api_key_search"
         ) {
             let columns = database.texts(&columns.replace("{}", &table)).await;
             found.insert(table, columns);

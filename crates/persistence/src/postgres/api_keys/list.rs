@@ -1,0 +1,151 @@
+//! A page of keys, however few of very many contain the term: see [`crate::narrowing`].
+
+use std::convert::Infallible;
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper, TextExpressionMethods};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::api_key::ApiKey;
+use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
+use uuid::Uuid;
+
+use super::row::KeyRow;
+use crate::abort::Abort;
+use crate::limit::{at_most, one_more};
+use crate::narrowing::{FEW, MORE, NEWEST};
+use crate::postgres::organization_keys::sources::containing_term;
+use crate::postgres::schema::{api_keys, memberships};
+use crate::postgres::search::containing;
+
+pub(super) async fn list(
+    connection: &mut AsyncPgConnection,
+    consumer: ConsumerId,
+    filter: KeyFilter,
+    page: PageRequest<ApiKeyId>,
+) -> Result<Page<ApiKey, ApiKeyId>, Abort<Infallible>> {
+    let pattern = filter.term().map(containing);
+    let keys = if pattern == Some(None) {
+        Vec::new()
+    } else {
+        let listing = Listing {
+            consumer,
+            filter,
+            page,
+            pattern: pattern.flatten(),
+        };
+        listing.keys(connection).await?
+    };
+    Ok(Page::from_one_more(keys, page.size, |key| key.id))
+}
+
+/// What is asked for.
+struct Listing {
+    consumer: ConsumerId,
+    filter: KeyFilter,
+    page: PageRequest<ApiKeyId>,
+    /// For the filter's term.
+    pattern: Option<String>,
+}
+
+/// Which keys are looked at.
+enum Among {
+    All,
+    NotBefore(Uuid),
+    These(Vec<Uuid>),
+}
+
+impl Listing {
+    /// One key more than the page holds, or more, if there are so many.
+    async fn keys(&self, connection: &mut AsyncPgConnection) -> Result<Vec<ApiKey>, Abort<Infallible>> {
+        let Some(term) = self.filter.term() else {
+            return self.passing(connection, Among::All).await;
+        };
+        let Some(last) = self.last_of_the_newest(connection).await? else {
+            return self.passing(connection, Among::All).await;
+        };
+        let mut keys = self.passing(connection, Among::NotBefore(last)).await?;
+        if keys.len() > self.page.size.items() {
+            return Ok(keys);
+        }
+        let organization: Uuid = memberships::table
+            .filter(memberships::id.eq(self.consumer.as_uuid()))
+            .select(memberships::organization_id)
+            .get_result(connection)
+            .await?;
+        let organization = OrganizationId::from_uuid(organization);
+        let (mut before, mut limit) = (last, FEW);
+        loop {
+            let found = containing_term(connection, organization, term, before, limit).await?;
+            let next = found.last().copied().filter(|_| found.len() == limit);
+            if !found.is_empty() {
+                keys.extend(self.passing(connection, Among::These(found)).await?);
+            }
+            let is_full = keys.len() > self.page.size.items();
+            match next.filter(|_| !is_full) {
+                Some(next) => before = next,
+                None => return Ok(keys),
+            }
+            limit = limit.saturating_mul(MORE);
+        }
+    }
+
+    /// The last of as many keys as are looked at one after the other; nothing if there are no more.
+    async fn last_of_the_newest(
+        &self,
+        connection: &mut AsyncPgConnection,
+    ) -> Result<Option<Uuid>, Abort<Infallible>> {
+        let mut query = api_keys::table
+            // Said so that PostgreSQL cannot take the order for one by identifier alone: see `organization_keys/list.rs`.
+            .filter(api_keys::consumer_id.between(self.consumer.as_uuid(), self.consumer.as_uuid()))
+            .order((api_keys::consumer_id.desc(), api_keys::id.desc()))
+            .offset(at_most(NEWEST))
+            .limit(1)
+            .select(api_keys::id)
+            .into_boxed();
+        query = match self.filter.status() {
+            StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
+            StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
+            StatusFilter::All => query,
+        };
+        if let Some(after) = self.page.after {
+            query = query.filter(api_keys::id.lt(after.as_uuid()));
+        }
+        Ok(query.get_result(connection).await.optional()?)
+    }
+
+    /// The first of these keys that pass.
+    async fn passing(
+        &self,
+        connection: &mut AsyncPgConnection,
+        among: Among,
+    ) -> Result<Vec<ApiKey>, Abort<Infallible>> {
+        let mut query = api_keys::table
+            // Said so that PostgreSQL cannot take the order for one by identifier alone: see `organization_keys/list.rs`.
+            .filter(api_keys::consumer_id.between(self.consumer.as_uuid(), self.consumer.as_uuid()))
+            .order((api_keys::consumer_id.desc(), api_keys::id.desc()))
+            .limit(one_more(self.page.size))
+            .select(KeyRow::as_select())
+            .into_boxed();
+        query = match among {
+            Among::All => query,
+            Among::NotBefore(last) => query.filter(api_keys::id.ge(last)),
+            Among::These(candidates) => query.filter(api_keys::id.eq_any(candidates)),
+        };
+        query = match self.filter.status() {
+            StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
+            StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
+            StatusFilter::All => query,
+        };
+        if let Some(after) = self.page.after {
+            query = query.filter(api_keys::id.lt(after.as_uuid()));
+        }
+        if let Some(pattern) = &self.pattern {
+            query = query.filter(api_keys::search_text.like(pattern));
+        }
+        let rows: Vec<KeyRow> = query.load(connection).await?;
+        let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
+        Ok(keys?)
+    }
+}

@@ -1,0 +1,231 @@
+//! A page of keys, however few of very many the filter lets through: see [`crate::narrowing`].
+
+use std::convert::Infallible;
+
+use diesel::OptionalExtension;
+use diesel::prelude::{
+    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, SelectableHelper,
+    TextExpressionMethods,
+};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use keyward_domain::administration::ports::{HeldKey, HolderFilter, OrganizationKeyFilter};
+use keyward_domain::id::{ApiKeyId, OrganizationId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StatusFilter;
+use uuid::Uuid;
+
+use super::read::{HeldKeyRow, held};
+use super::selection::organization_of_key;
+use super::sources::Source;
+use crate::abort::Abort;
+use crate::limit::{at_most, one_more};
+use crate::narrowing::{FEW, MORE, NEWEST};
+use crate::postgres::schema::{api_keys, memberships, users};
+use crate::postgres::search::{coalesce, containing};
+
+pub(super) async fn list(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    filter: OrganizationKeyFilter,
+    page: PageRequest<ApiKeyId>,
+) -> Result<Page<HeldKey, ApiKeyId>, Abort<Infallible>> {
+    let pattern = filter.term().map(containing);
+    let keys = if pattern == Some(None) {
+        Vec::new()
+    } else {
+        let listing = Listing {
+            organization,
+            filter,
+            page,
+            pattern: pattern.flatten(),
+        };
+        listing.keys(connection).await?
+    };
+    Ok(Page::from_one_more(keys, page.size, |key| key.id))
+}
+
+/// What is asked for.
+struct Listing {
+    organization: OrganizationId,
+    filter: OrganizationKeyFilter,
+    page: PageRequest<ApiKeyId>,
+    /// For the filter's term.
+    pattern: Option<String>,
+}
+
+/// What was found so far, and before which key the source goes on unless that fills the page or is all.
+struct Step {
+    keys: Vec<HeldKey>,
+    next: Option<Uuid>,
+}
+
+/// Which keys are looked at.
+enum Among {
+    All,
+    NotBefore(Uuid),
+    These(Vec<Uuid>),
+}
+
+impl Listing {
+    /// One key more than the page holds, or more, if there are so many.
+    async fn keys(&self, connection: &mut AsyncPgConnection) -> Result<Vec<HeldKey>, Abort<Infallible>> {
+        let sources = Source::of(&self.filter);
+        if sources.is_empty() {
+            return self.passing(connection, Among::All).await;
+        }
+        let Some(last) = self.last_of_the_newest(connection).await? else {
+            return self.passing(connection, Among::All).await;
+        };
+        let keys = self.passing(connection, Among::NotBefore(last)).await?;
+        if keys.len() > self.page.size.items() {
+            return Ok(keys);
+        }
+        let mut first_of_many = None;
+        for source in sources {
+            let step = self.step(connection, &source, last, FEW, keys.clone()).await?;
+            let Some(next) = step.next else {
+                return Ok(step.keys);
+            };
+            // Many keys pass this part of the filter, but few of these all of it. Another part may say which.
+            first_of_many = first_of_many.or(Some((source, next, step.keys)));
+        }
+        match first_of_many {
+            Some((source, next, keys)) => self.older(connection, &source, next, keys).await,
+            None => Ok(keys),
+        }
+    }
+
+    /// These keys and, until they are more than the page holds, those of the source's older candidates that pass.
+    async fn older(
+        &self,
+        connection: &mut AsyncPgConnection,
+        source: &Source,
+        mut before: Uuid,
+        mut keys: Vec<HeldKey>,
+    ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
+        let mut limit = FEW;
+        loop {
+            limit = limit.saturating_mul(MORE);
+            let step = self.step(connection, source, before, limit, keys).await?;
+            match step.next {
+                Some(next) => (before, keys) = (next, step.keys),
+                None => return Ok(step.keys),
+            }
+        }
+    }
+
+    /// These keys, and those of so many of the source's candidates, all of which are older, that pass.
+    async fn step(
+        &self,
+        connection: &mut AsyncPgConnection,
+        source: &Source,
+        before: Uuid,
+        limit: usize,
+        mut keys: Vec<HeldKey>,
+    ) -> Result<Step, Abort<Infallible>> {
+        let found = source
+            .candidates(connection, self.organization, before, limit)
+            .await?;
+        let next = found.last().copied().filter(|_| found.len() == limit);
+        if !found.is_empty() {
+            keys.extend(self.passing(connection, Among::These(found)).await?);
+        }
+        let is_full = keys.len() > self.page.size.items();
+        Ok(Step {
+            keys,
+            next: next.filter(|_| !is_full),
+        })
+    }
+
+    /// The last of as many keys as are looked at one after the other; nothing if there are no more.
+    async fn last_of_the_newest(
+        &self,
+        connection: &mut AsyncPgConnection,
+    ) -> Result<Option<Uuid>, Abort<Infallible>> {
+        let mut query = api_keys::table
+            .select(api_keys::id)
+            .offset(at_most(NEWEST))
+            .limit(1)
+            .into_boxed();
+        query = match self.filter.consumer {
+            Some(consumer) => query
+                .filter(api_keys::consumer_id.between(consumer.as_uuid(), consumer.as_uuid()))
+                .order((api_keys::consumer_id.desc(), api_keys::id.desc())),
+            None => query
+                .filter(
+                    organization_of_key().between(self.organization.as_uuid(), self.organization.as_uuid()),
+                )
+                .order((organization_of_key().desc(), api_keys::id.desc())),
+        };
+        query = match self.filter.status {
+            StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
+            StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
+            StatusFilter::All => query,
+        };
+        if let Some(after) = self.page.after {
+            query = query.filter(api_keys::id.lt(after.as_uuid()));
+        }
+        Ok(query.get_result(connection).await.optional()?)
+    }
+
+    /// The first of these keys that pass.
+    async fn passing(
+        &self,
+        connection: &mut AsyncPgConnection,
+        among: Among,
+    ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
+        let (organization, filter) = (self.organization.as_uuid(), &self.filter);
+        let mut query = api_keys::table
+            .inner_join(memberships::table.inner_join(users::table))
+            .limit(one_more(self.page.size))
+            .select(<HeldKeyRow as SelectableHelper<_>>::as_select())
+            .into_boxed();
+        query = match filter.consumer {
+            // Equal, but said so that PostgreSQL cannot take the order for one by identifier alone: it would go through
+            // everybody's keys, newest first, where it expects to meet enough of these soon.
+            Some(consumer) => query
+                .filter(api_keys::consumer_id.between(consumer.as_uuid(), consumer.as_uuid()))
+                .filter(memberships::organization_id.eq(organization))
+                .order((api_keys::consumer_id.desc(), api_keys::id.desc())),
+            None => query
+                .filter(organization_of_key().between(organization, organization))
+                .order((organization_of_key().desc(), api_keys::id.desc())),
+        };
+        query = match among {
+            Among::All => query,
+            Among::NotBefore(last) => query.filter(api_keys::id.ge(last)),
+            Among::These(candidates) => query.filter(api_keys::id.eq_any(candidates)),
+        };
+        query = match filter.status {
+            StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
+            StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
+            StatusFilter::All => query,
+        };
+        query = match filter.holders {
+            HolderFilter::Anybody => query,
+            HolderFilter::Members => query.filter(memberships::ended_at.is_null()),
+            HolderFilter::FormerMembers => query.filter(memberships::ended_at.is_not_null()),
+        };
+        if let Some(since) = filter.unused_since {
+            query = query
+                .filter(api_keys::revoked_at.is_null())
+                .filter(api_keys::created_at.lt(since))
+                .filter(
+                    api_keys::last_used_at
+                        .is_null()
+                        .or(api_keys::last_used_at.lt(since).assume_not_null()),
+                );
+        }
+        if let Some(after) = self.page.after {
+            query = query.filter(api_keys::id.lt(after.as_uuid()));
+        }
+        if let Some(pattern) = &self.pattern {
+            query = query.filter(
+                api_keys::search_text
+                    .like(pattern)
+                    .or(coalesce(users::search_text, users::username).like(pattern)),
+            );
+        }
+        Ok(held(query.load(connection).await?)?)
+    }
+}
