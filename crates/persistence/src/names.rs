@@ -58,6 +58,7 @@ pub(crate) fn read_username(
 }
 
 /// The identifiers whose names are asked for, each once: one question for each kind.
+#[derive(Clone)]
 pub(crate) struct NamedIds(BTreeMap<Kind, Vec<Uuid>>);
 
 impl NamedIds {

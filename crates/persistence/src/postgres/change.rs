@@ -55,6 +55,7 @@ impl PostgresStore {
         L: for<'c> FnOnce(
                 &'c mut AsyncPgConnection,
             ) -> BoxFuture<'c, Result<Option<Result<T, E>>, Abort<Infallible>>>
+            + Clone
             + Send
             + 'static,
         W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,

@@ -50,6 +50,20 @@ fn may_pass(kind: &DatabaseErrorKind, message: &str) -> bool {
     }
 }
 
+/// Whether the connection is gone, and its statement with it.
+pub(super) fn is_cut(error: &QueryError) -> bool {
+    match error {
+        QueryError::DatabaseError(
+            DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection,
+            _,
+        ) => true,
+        QueryError::DatabaseError(_, information) => {
+            information.message().starts_with("terminating connection")
+        }
+        _ => false,
+    }
+}
+
 /// Whether it was a matter of time or of the connection, so that another attempt may well succeed at once.
 pub(super) fn is_passing(error: &QueryError) -> bool {
     const BEGINNINGS: [&str; 4] = [

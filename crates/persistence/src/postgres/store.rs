@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::config::PostgresConfig;
 use super::connection::Server;
-use super::errors::storage_error;
+use super::errors::{is_cut, storage_error};
 use super::tls::TlsError;
 use crate::abort::{Abort, TooSlow};
 use crate::task;
@@ -94,11 +94,13 @@ impl PostgresStore {
         self.pool.retain(|_, _| false);
     }
 
-    /// Runs a read to its end or to its deadline, also if the caller stops waiting.
+    /// Runs a read to its end or to its deadline, also if the caller stops waiting. If its connection is cut, it is asked
+    /// once more on a fresh one: it changes nothing, so it makes no difference how far it came.
     pub(super) async fn read<T, Q>(&self, query: Q) -> Result<T, StorageError>
     where
         T: Send + 'static,
         Q: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<Infallible>>>
+            + Clone
             + Send
             + 'static,
     {
@@ -106,7 +108,18 @@ impl PostgresStore {
         let mut connection = self.connection().await?;
         let store = self.clone();
         let task = task::spawn(async move {
-            let answer = timeout_at(deadline, query(&mut connection)).await;
+            let again = query.clone();
+            let mut answer = timeout_at(deadline, query(&mut connection)).await;
+            if let Ok(Err(Abort::Query(error))) = &answer
+                && is_cut(error)
+            {
+                store.discard(connection);
+                connection = match timeout_at(deadline, store.connection()).await {
+                    Ok(fresh) => fresh?,
+                    Err(_) => return Err(StorageError::Unavailable(TooSlow::Connection.into())),
+                };
+                answer = timeout_at(deadline, again(&mut connection)).await;
+            }
             match answer {
                 Ok(answer) => answer.map_err(|abort| abort.into_storage_error(storage_error)),
                 Err(_) => {

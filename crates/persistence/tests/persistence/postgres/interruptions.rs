@@ -125,6 +125,37 @@ async fn killed_connections_are_replaced() {
 }
 
 #[tokio::test]
+async fn a_read_whose_connection_is_killed_is_asked_once_more() {
+    let fixture = Fixture::new().await;
+    let mut blocker = connect(fixture.database.url()).await;
+    for kills in [1, 2] {
+        let transaction = blocker.transaction().await.expect("a transaction");
+        transaction
+            .batch_execute("LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
+            .await
+            .expect("a lock");
+        let (store, digest) = (fixture.store.clone(), fixture.key.digest);
+        let read = tokio::spawn(async move { Credentials::find(&store, &digest).await });
+        for _ in 0..kills {
+            eventually("the read waits", async || waiting(&fixture.client).await == 1).await;
+            fixture
+                .execute(
+                    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+                     WHERE datname = current_database() AND wait_event_type = 'Lock'",
+                )
+                .await;
+        }
+        transaction.rollback().await.expect("the end of the lock");
+        let found = read.await.expect("no panic");
+        match kills {
+            1 => assert!(found.expect("an answer").is_some()),
+            // No read is asked for ever.
+            _ => assert!(matches!(found, Err(StorageError::Unavailable(_))), "{found:?}"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_change_whose_connection_is_killed_before_the_commit_did_not_happen() {
     let fixture = Fixture::new().await;
     let mut blocker = connect(fixture.database.url()).await;
