@@ -101,7 +101,7 @@ async fn page(
         member: links::member(slug, id),
         name: member.user.display_name.to_string(),
         username: member.user.username.to_string(),
-        stops: WhatStops::on_removal(console, authority, &member.membership).await?,
+        stops: WhatStops::on_removal(console, authority, slug, &member).await?,
         open_invitations: open_invitations.await?,
         invitations: links::invitations(slug),
         confirmation_missing: false,

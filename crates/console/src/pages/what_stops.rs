@@ -5,30 +5,39 @@ use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::Authority;
-use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
+use keyward_domain::administration::ports::{HeldKey, LeavingPreview, MemberOverview};
 use keyward_domain::api_key::ApiKey;
-use keyward_domain::holder::Holder;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::membership::{Member, Membership};
+use keyward_domain::organization::Slug;
 use keyward_domain::page::{Page, PageRequest, PageSize};
-use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
+use keyward_domain::ports::StorageError;
 
-use crate::Console;
 use crate::pages::last_used::LastUsed;
 use crate::pages::moment::Moment;
 use crate::refusal::Refusal;
+use crate::{Console, links};
 
 /// The keys that are refused from then on, the projects that the member leaves, and how many of their invitations are
 /// taken back.
 pub(super) struct WhatStops {
-    /// Families whose keys were used last come first.
-    pub(super) keys: Vec<StoppingKey>,
-    /// How many of the keys were used in the last [`LATELY`] days.
-    pub(super) used_lately: usize,
-    /// How many of the keys are in sight; the others are unfolded.
-    in_sight: usize,
+    pub(super) keys: Keys,
     pub(super) projects: LeftProjects,
     pub(super) invitations: u64,
+}
+
+/// The valid keys of the member.
+pub(super) struct Keys {
+    /// How many there are.
+    pub(super) count: usize,
+    /// How many of them were used in the last [`RECENT_DAYS`] days.
+    pub(super) recently_used: u32,
+    /// Those used most recently. Families whose keys were used last come first.
+    pub(super) shown: Vec<StoppingKey>,
+    /// How many of these are in sight; the others are unfolded.
+    in_sight: usize,
+    /// The address of the list of all of them.
+    pub(super) all: String,
 }
 
 /// The projects that a member leaves.
@@ -40,8 +49,8 @@ pub(super) struct LeftProjects {
     pub(super) count: usize,
 }
 
-/// How many days ago is lately.
-const LATELY: u16 = 7;
+/// For how many days a use is recent.
+const RECENT_DAYS: u16 = 7;
 
 /// So many keys, or projects, are looked over at a glance.
 const AT_A_GLANCE: usize = 25;
@@ -72,102 +81,102 @@ struct SeenKey {
 impl WhatStops {
     /// As the member who leaves sees it.
     pub(super) async fn on_leaving(console: &Console, member: &Member) -> Result<Self, Refusal> {
-        let holder = &member.as_holder();
-        let keys = own_valid_keys(console, holder).await?;
-        let elsewhere = parents_elsewhere(&keys);
-        let revoked_parents = if elsewhere.is_empty() {
+        let recent = console.organization_keys.days_ago(RECENT_DAYS);
+        let preview = console.members.leaving_preview(member, recent).await?;
+        let preview = seen(preview);
+        let elsewhere = parents_elsewhere(&preview.first);
+        let parents = if elsewhere.is_empty() {
             Vec::new()
         } else {
-            console.keys.read_many(holder, &elsewhere).await?
+            console.keys.read_many(&member.as_holder(), &elsewhere).await?
         };
-        let revoked_parents: Vec<SeenKey> = revoked_parents.into_iter().map(SeenKey::from).collect();
-        let projects = projects(console, holder.consumer().id).await?;
-        let invitations = open_invitations(console, &member.membership).await?;
-        Ok(Self::new(console, &keys, &revoked_parents, projects, invitations))
+        let parents: Vec<SeenKey> = parents.into_iter().map(SeenKey::from).collect();
+        let all_keys = links::api_keys(&member.organization.slug);
+        let keys = Keys::new(preview, &parents, recent, all_keys);
+        Ok(Self::new(console, &member.membership, keys).await?)
     }
 
     /// As an owner who removes the member sees it.
     pub(super) async fn on_removal(
         console: &Console,
         authority: &Authority,
-        membership: &Membership,
+        organization: &Slug,
+        member: &MemberOverview,
     ) -> Result<Self, StorageError> {
-        let consumer = membership.id;
-        let keys = members_valid_keys(console, authority, consumer).await?;
-        let elsewhere = parents_elsewhere(&keys);
-        let revoked_parents = if elsewhere.is_empty() {
+        let recent = console.organization_keys.days_ago(RECENT_DAYS);
+        let preview = console.members.removal_preview(authority, member, recent).await?;
+        let preview = seen(preview);
+        let elsewhere = parents_elsewhere(&preview.first);
+        let parents = if elsewhere.is_empty() {
             Vec::new()
         } else {
             console.organization_keys.find_many(authority, &elsewhere).await?
         };
-        let revoked_parents: Vec<SeenKey> = revoked_parents.into_iter().map(SeenKey::from).collect();
-        let projects = projects(console, consumer).await?;
-        let invitations = open_invitations(console, membership).await?;
-        Ok(Self::new(console, &keys, &revoked_parents, projects, invitations))
+        let parents: Vec<SeenKey> = parents.into_iter().map(SeenKey::from).collect();
+        let all_keys = links::keys_of(organization, member.membership.id, None);
+        let keys = Keys::new(preview, &parents, recent, all_keys);
+        Self::new(console, &member.membership, keys).await
     }
 
-    fn new(
-        console: &Console,
-        keys: &[SeenKey],
-        revoked_parents: &[SeenKey],
-        projects: LeftProjects,
-        invitations: u64,
-    ) -> Self {
-        let lately = console.organization_keys.days_ago(LATELY);
-        let used_lately = keys.iter().filter(|key| key.last_use() > Some(lately));
-        let used_lately = used_lately.count();
-        let keys = in_families(keys, revoked_parents);
-        // Whatever was used lately is in sight.
-        let last = keys
-            .iter()
-            .rposition(|key| key.last_used.as_ref().map(|used| used.at.0) > Some(lately));
-        Self {
-            in_sight: last.map_or(AT_A_GLANCE, |last| AT_A_GLANCE.max(last + 1)),
-            used_lately,
+    async fn new(console: &Console, membership: &Membership, keys: Keys) -> Result<Self, StorageError> {
+        Ok(Self {
             keys,
-            projects,
-            invitations,
+            projects: projects(console, membership.id).await?,
+            invitations: open_invitations(console, membership).await?,
+        })
+    }
+}
+
+impl Keys {
+    fn new(
+        preview: LeavingPreview<SeenKey>,
+        parents: &[SeenKey],
+        recent: DateTime<Utc>,
+        all: String,
+    ) -> Self {
+        let LeavingPreview {
+            keys: count,
+            recently_used,
+            first,
+        } = preview;
+        let shown = in_families(first, parents);
+        // Whatever was used recently is in sight.
+        let last = shown
+            .iter()
+            .rposition(|key| key.last_used.as_ref().map(|used| used.at.0) > Some(recent));
+        Self {
+            count: usize::try_from(count).unwrap_or(usize::MAX).max(shown.len()),
+            recently_used,
+            in_sight: last.map_or(AT_A_GLANCE, |last| AT_A_GLANCE.max(last + 1)),
+            shown,
+            all,
         }
     }
 
     /// The keys that are in sight.
     pub(super) fn first(&self) -> &[StoppingKey] {
-        self.keys.get(..self.in_sight).unwrap_or(&self.keys)
+        self.shown.get(..self.in_sight).unwrap_or(&self.shown)
     }
 
-    /// The others.
+    /// The others that are shown.
     pub(super) fn rest(&self) -> &[StoppingKey] {
-        self.keys.get(self.in_sight..).unwrap_or_default()
+        self.shown.get(self.in_sight..).unwrap_or_default()
     }
 }
 
-/// All of them, newest first: there are at most as many as the limit on keys allows.
-async fn own_valid_keys(console: &Console, holder: &Holder) -> Result<Vec<SeenKey>, Refusal> {
-    let filter = KeyFilter::new(StatusFilter::Valid, None);
-    let mut keys = Vec::new();
-    let page = |request| console.keys.list(holder, filter.clone(), request);
-    all_pages(page, |some| keys.extend(some.into_iter().map(SeenKey::from))).await?;
-    Ok(keys)
+fn seen<Key: Into<SeenKey>>(preview: LeavingPreview<Key>) -> LeavingPreview<SeenKey> {
+    LeavingPreview {
+        keys: preview.keys,
+        recently_used: preview.recently_used,
+        first: preview.first.into_iter().map(Key::into).collect(),
+    }
 }
 
-/// The same, of anybody in the organization.
-async fn members_valid_keys(
-    console: &Console,
-    authority: &Authority,
-    consumer: ConsumerId,
-) -> Result<Vec<SeenKey>, StorageError> {
-    let filter = OrganizationKeyFilter::new(StatusFilter::Valid, None).of_consumer(consumer);
-    let mut keys = Vec::new();
-    let page = |request| console.organization_keys.list(authority, filter.clone(), request);
-    all_pages(page, |some| keys.extend(some.into_iter().map(SeenKey::from))).await?;
-    Ok(keys)
-}
-
-/// The keys that created some of these and are not among them, because they are revoked.
+/// The keys that created some of these and are not among them, because they are revoked or were not used as recently.
 fn parents_elsewhere(keys: &[SeenKey]) -> Vec<ApiKeyId> {
-    let valid: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
+    let shown: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
     let parents: HashSet<ApiKeyId> = keys.iter().filter_map(|key| key.above).collect();
-    parents.difference(&valid).copied().collect()
+    parents.difference(&shown).copied().collect()
 }
 
 /// How many invitations are taken back when the member is no owner any more.
@@ -223,23 +232,24 @@ impl SeenKey {
 
 /// Every key once, and below each the keys that were made from it. What was used last comes first, with its family, and
 /// what was never used last, the newest first.
-fn in_families(keys: &[SeenKey], revoked_parents: &[SeenKey]) -> Vec<StoppingKey> {
+fn in_families(mut keys: Vec<SeenKey>, parents_elsewhere: &[SeenKey]) -> Vec<StoppingKey> {
+    keys.sort_by_key(|key| Reverse(key.id));
     let known: HashMap<ApiKeyId, &SeenKey> = keys
         .iter()
-        .chain(revoked_parents)
+        .chain(parents_elsewhere)
         .map(|key| (key.id, key))
         .collect();
-    let valid: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
-    let valid_parent = |key: &SeenKey| key.above.filter(|above| valid.contains(above));
+    let shown: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
+    let shown_parent = |key: &SeenKey| key.above.filter(|above| shown.contains(above));
     let mut children: HashMap<ApiKeyId, Vec<&SeenKey>> = HashMap::new();
-    for key in keys {
-        if let Some(parent) = valid_parent(key) {
+    for key in &keys {
+        if let Some(parent) = shown_parent(key) {
             children.entry(parent).or_default().push(key);
         }
     }
     // Newest first, so a key's own children are known before it.
     let mut last_uses: HashMap<ApiKeyId, Option<DateTime<Utc>>> = HashMap::new();
-    for key in keys {
+    for key in &keys {
         let of_children = children.get(&key.id).into_iter().flatten();
         let of_children = of_children.filter_map(|child| last_uses.get(&child.id).copied().flatten());
         let last = of_children.chain(key.last_use()).max();
@@ -250,7 +260,7 @@ fn in_families(keys: &[SeenKey], revoked_parents: &[SeenKey]) -> Vec<StoppingKey
         siblings.sort_by_key(|key| Reverse(last_in_family(key)));
     }
     let mut families = Vec::with_capacity(keys.len());
-    let mut waiting: Vec<&SeenKey> = keys.iter().filter(|key| valid_parent(key).is_none()).collect();
+    let mut waiting: Vec<&SeenKey> = keys.iter().filter(|key| shown_parent(key).is_none()).collect();
     waiting.sort_by_key(|key| Reverse(last_in_family(key)));
     // The last of it comes next.
     waiting.reverse();
@@ -262,7 +272,7 @@ fn in_families(keys: &[SeenKey], revoked_parents: &[SeenKey]) -> Vec<StoppingKey
             created: key.created,
             last_used: key.last_used.clone(),
             parent: parent.map(|parent| (parent.name.clone(), parent.hint.clone())),
-            is_descendant: valid_parent(key).is_some(),
+            is_descendant: shown_parent(key).is_some(),
         });
         waiting.extend(children.remove(&key.id).into_iter().flatten().rev());
     }

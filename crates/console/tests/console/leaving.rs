@@ -162,3 +162,21 @@ async fn a_link_cannot_claim_that_somebody_has_left() {
     let answer = running.visitor().get("/?left=acme").await;
     assert_eq!((answer.status, answer.location()), (303, "/sign-in"));
 }
+
+#[tokio::test]
+async fn of_many_own_keys_the_50_used_last_are_shown_with_a_link_to_all() {
+    let (running, browser, grace) = grace().await;
+    for number in 0..60 {
+        running
+            .installation
+            .issue(&grace.as_holder(), &format!("Key {number:02}"))
+            .await;
+    }
+    let page = browser.get(LEAVE).await;
+    let text = page.text();
+    assert!(text.contains("60 keys stop working"), "{text}");
+    let shown = (0..60).filter(|number| text.contains(&format!("Key {number:02} ")));
+    assert!(shown.eq(10..60), "{text}");
+    let all = format!("The 50 keys used most recently are shown. <a href=\"{LIST}\">See all 60 keys</a>");
+    assert!(page.shows(&all), "{}", page.body);
+}

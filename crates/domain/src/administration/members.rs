@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
 use crate::administration::Authority;
 use crate::administration::ports::{
-    ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
+    ChangeRoleError, EndMembershipError, HeldKey, KeyHolder, LeavingPreview, MemberFilter, MemberOverview,
+    MemberStore,
 };
+use crate::api_key::ApiKey;
 use crate::audit::{Act, Actor, RequestSource};
 use crate::clock::Clock;
 use crate::id::{IdGenerator, MembershipId, OrganizationId};
@@ -92,6 +96,47 @@ impl Members {
             Role::Owner => self.members.has_one_owner(membership.organization_id).await,
             Role::Member => Ok(false),
         }
+    }
+
+    /// Which keys of a live member stop working when an owner removes them, and how many of these were used after a moment.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn removal_preview(
+        &self,
+        authority: &Authority,
+        member: &MemberOverview,
+        used_after: DateTime<Utc>,
+    ) -> Result<LeavingPreview<HeldKey>, StorageError> {
+        let (organization, id) = (authority.organization_id(), member.membership.id);
+        let LeavingPreview {
+            keys,
+            recently_used,
+            first,
+        } = self.members.leaving_preview(organization, id, used_after).await?;
+        let holder = KeyHolder {
+            user: member.user.clone(),
+            membership: member.membership.clone(),
+        };
+        let first = first.into_iter().map(|key| HeldKey::new(key, holder.clone()));
+        Ok(LeavingPreview {
+            keys,
+            recently_used,
+            first: first.collect(),
+        })
+    }
+
+    /// Which of their own keys stop working when a member leaves, and how many of these were used after a moment.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn leaving_preview(
+        &self,
+        member: &Member,
+        used_after: DateTime<Utc>,
+    ) -> Result<LeavingPreview<ApiKey>, StorageError> {
+        let (organization, id) = (member.organization.id, member.membership.id);
+        self.members.leaving_preview(organization, id, used_after).await
     }
 
     /// Makes a member an owner, or an owner a plain member, whose open invitations are then taken back. Who is that

@@ -18,7 +18,9 @@ mod projects;
 mod settled_moment;
 
 pub use invitations::{AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError};
-pub use members::{ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore};
+pub use members::{
+    ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter, MemberOverview, MemberStore,
+};
 pub use names::Names;
 pub use organization_keys::{
     AtStake, FamilySize, HeldKey, HeldKeyUse, HolderFilter, KeyFamily, KeyHolder, KeySelection, KeysAtStake,

@@ -2,17 +2,20 @@
 
 mod change_role;
 mod end;
+mod leaving;
 mod read;
 
 use std::convert::Infallible;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
 use diesel::result::Error as QueryError;
 use keyward_domain::administration::ports::{
-    ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
+    ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter, MemberOverview, MemberStore,
 };
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::Role;
@@ -44,6 +47,16 @@ impl MemberStore for SqliteStore {
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError> {
         self.read(move |connection| read::find(connection, organization, id))
+            .await
+    }
+
+    async fn leaving_preview(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        used_after: DateTime<Utc>,
+    ) -> Result<LeavingPreview<ApiKey>, StorageError> {
+        self.read(move |connection| leaving::preview(connection, organization, id, used_after))
             .await
     }
 

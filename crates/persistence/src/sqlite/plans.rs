@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta};
 use diesel::prelude::{QueryableByName, RunQueryDsl};
 use diesel::sql_types::Text;
 use keyward_domain::administration::ports::{
-    FamilySize, HolderFilter, KeySelection, OrganizationKeyFilter, OrganizationKeyStore,
+    FamilySize, HolderFilter, KeySelection, MemberStore, OrganizationKeyFilter, OrganizationKeyStore,
 };
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Actor;
@@ -154,9 +154,12 @@ fn asks_an_index(step: &str) -> bool {
     let goes_through = step
         .strip_prefix("SCAN ")
         .and_then(|table| table.split(' ').next());
-    goes_through
-        .is_none_or(|table| matches!(table, "api_key_grams" | "json_each" | "(subquery-1)" | "CONSTANT"))
-        && !step.contains(" AUTOMATIC ")
+    goes_through.is_none_or(|table| {
+        matches!(
+            table,
+            "api_key_grams" | "json_each" | "valid" | "(subquery-1)" | "CONSTANT"
+        )
+    }) && !step.contains(" AUTOMATIC ")
 }
 
 #[tokio::test]
@@ -212,5 +215,53 @@ async fn lists_are_narrowed_by_indexes_and_by_nothing_else() {
         }
         statements.lock().unwrap().clear();
         assert!(plans.contains(index), "{filter:?}\n{plans}");
+    }
+}
+
+#[tokio::test]
+async fn the_keys_of_a_member_are_found_by_the_member() {
+    let directory = TemporaryDirectory::new();
+    let store = scene(&directory).await;
+    let organization = OrganizationId::from_uuid(Uuid::nil());
+    let consumer = ConsumerId::from_uuid(Uuid::nil());
+    let page = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let statements = noted(&store).await;
+    let mut asked = Vec::new();
+    for status in [StatusFilter::Valid, StatusFilter::Revoked, StatusFilter::All] {
+        let filter = OrganizationKeyFilter::new(status, None)
+            .of_consumer(consumer)
+            .held_by(HolderFilter::Members);
+        OrganizationKeyStore::list(&store, organization, filter, page)
+            .await
+            .unwrap();
+        asked.push(std::mem::take(&mut *statements.lock().unwrap()));
+    }
+    let preview = MemberStore::leaving_preview(&store, organization, consumer, DateTime::UNIX_EPOCH).await;
+    assert!(preview.unwrap().keys > 0);
+    asked.push(std::mem::take(&mut *statements.lock().unwrap()));
+    // However many keys there are.
+    let numbers: Vec<usize> = asked.iter().map(Vec::len).collect();
+    assert_eq!(numbers, [1, 1, 1, 2]);
+    for statement in asked.concat() {
+        let statement = statement.split(" -- binds").next().unwrap();
+        let plan = plan(&store, statement).await;
+        let by_identifier = statement.contains("json_each");
+        assert!(
+            by_identifier || plan.contains("(consumer_id=?"),
+            "{statement}\n{plan}"
+        );
+        for step in plan.lines() {
+            assert!(asks_an_index(step), "{step}\n{statement}\n{plan}");
+        }
+        // All are looked at for which were used last, and only for that.
+        let sorts = plan.contains("TEMP B-TREE");
+        assert_eq!(
+            sorts,
+            statement.contains("last_used_at DESC"),
+            "{statement}\n{plan}"
+        );
     }
 }

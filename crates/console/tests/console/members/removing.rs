@@ -1,12 +1,17 @@
 //! Removing members.
 
+use std::sync::Arc;
+
 use chrono::TimeDelta;
+use keyward_domain::administration::OrganizationKeys;
+use keyward_domain::administration::ports::MockOrganizationKeyStore;
 use keyward_domain::api_key::{KeyPrecondition, LastUse};
 use keyward_domain::clock::Clock;
 use keyward_domain::invitation::Invitation;
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::{KeyUse, LastUses};
+use keyward_domain::testing::TestInstallation;
 
 use super::{CONFIRM, MEMBERS, ada_and_grace, path, remove_path, role_form, role_path};
 use crate::invitations::{INVITATIONS, invitation};
@@ -100,6 +105,64 @@ async fn what_was_used_lately_comes_first_with_its_family_and_long_lists_are_unf
     .map(|words| text.find(words).expect(words))
     .collect();
     assert!(places.is_sorted(), "{text}");
+}
+
+#[tokio::test]
+async fn of_many_keys_the_50_used_last_are_shown_with_a_link_to_all() {
+    let installation = TestInstallation::new();
+    let (clock, ids) = (
+        installation.builder.clock.clone(),
+        installation.builder.ids.clone(),
+    );
+    // Whatever asks for a list of keys fails.
+    let no_lists = Arc::new(MockOrganizationKeyStore::new());
+    let running = Running::with(installation, None, |console| {
+        console.organization_keys = OrganizationKeys::new(no_lists, clock, ids);
+    })
+    .await;
+    let installation = &running.installation;
+    let acme = installation.organization("Acme");
+    installation.member(&acme, "ada", Role::Owner);
+    let grace = installation.member(&acme, "grace", Role::Member);
+    let issue = async |numbers: std::ops::Range<u32>| {
+        let mut issued = Vec::new();
+        for number in numbers {
+            let name = format!("Key {number:02}");
+            issued.push(installation.issue(&grace.as_holder(), &name).await);
+        }
+        issued
+    };
+    let last = LastUse {
+        at: installation.builder.clock.now(),
+        from: Some([203, 0, 113, 7].into()),
+    };
+    let uses = issue(0..3).await.into_iter().map(|key| KeyUse {
+        key: key.key.id,
+        last,
+    });
+    installation.store.record(uses.collect()).await.unwrap();
+    issue(3..60).await;
+    let browser = running.signed_in("ada").await;
+    let page = browser.get(&remove_path(&grace)).await;
+    let text = page.text();
+    assert!(text.contains("60 keys stop working"), "{text}");
+    assert!(text.contains("3 of them were used in the last 7 days."), "{text}");
+    let shown = (0..60).filter(|number| text.contains(&format!("Key {number:02} ")));
+    let expected = (0..3).chain(13..60);
+    assert!(shown.eq(expected), "{text}");
+    assert!(text.contains("from 203.0.113.0/24") && !text.contains("203.0.113.7"));
+    assert!(
+        text.contains("The 50 keys used most recently are shown. See all 60 keys"),
+        "{text}"
+    );
+    let all = format!("{LIST}/all?holder={}\">See all 60 keys</a>", grace.membership.id);
+    assert!(page.shows(&all), "{}", page.body);
+
+    // However many more there are, the page grows no longer.
+    issue(60..99).await;
+    let larger = browser.get(&remove_path(&grace)).await;
+    assert!(larger.text().contains("99 keys stop working"));
+    assert_eq!(larger.body.len(), page.body.len());
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ const OUTAGES: &[Outage<'_>] = &[
     Outage {
         take_down: |console, down| console.members = down.members(),
         owner: &["members", "members/{grace}", "members/{grace}/remove"],
-        member: &[],
+        member: &["general/leave"],
     },
     Outage {
         take_down: |console, down| console.invitations = down.invitations(),
@@ -53,7 +53,6 @@ const OUTAGES: &[Outage<'_>] = &[
             "api-keys/all",
             "api-keys/all/{key}",
             "api-keys/all/revoke?key-{key}=on",
-            "members/{grace}/remove",
         ],
         member: &[],
     },

@@ -1,7 +1,9 @@
 //! The store of members.
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
+use crate::api_key::ApiKey;
 use crate::audit::Act;
 use crate::id::{MembershipId, OrganizationId};
 use crate::membership::{Membership, Role};
@@ -28,6 +30,16 @@ pub trait MemberStore: Send + Sync {
         organization: OrganizationId,
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError>;
+
+    /// Which keys of a member stop working when the membership ends. No keys for a membership of another organization.
+    ///
+    /// MUST NOT read every key in full: a member may have tens of thousands.
+    async fn leaving_preview(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        used_after: DateTime<Utc>,
+    ) -> Result<LeavingPreview<ApiKey>, StorageError>;
 
     /// Whether the organization has only one live owner now. It is for people to know beforehand: what counts is what
     /// [`MemberStore::change_role`] and [`MemberStore::end`] check.
@@ -84,6 +96,23 @@ pub struct MemberOverview {
     pub valid_keys: u32,
     /// How many projects that are not archived they are in.
     pub projects: u32,
+}
+
+/// The valid keys of a member, who may leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeavingPreview<Key> {
+    /// How many there are.
+    pub keys: u32,
+    /// How many of them were used after the moment that was asked about.
+    pub recently_used: u32,
+    /// The first [`LeavingPreview::SHOWN`] of them, by falling last use and then by falling identifier. Keys that were
+    /// never used come last.
+    pub first: Vec<Key>,
+}
+
+impl<Key> LeavingPreview<Key> {
+    /// The most keys that are shown.
+    pub const SHOWN: usize = 50;
 }
 
 /// Which members a list shows.

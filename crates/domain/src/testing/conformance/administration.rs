@@ -12,6 +12,7 @@ mod invitation_form_cases;
 mod inviter_cases;
 mod key_scene;
 mod last_use_cases;
+mod leaving_preview_cases;
 mod list_member_cases;
 mod list_project_cases;
 mod long_list_cases;
@@ -39,6 +40,10 @@ super::cases::cases! { $
         a_search_for_members_finds_those_of_the_version_before_by_username
         wildcards_and_quotes_in_a_search_for_members_are_literal
         a_search_for_members_goes_on_over_pages
+    }
+    leaving_preview_cases {
+        a_preview_counts_valid_keys_and_those_used_recently
+        a_preview_shows_the_50_keys_that_were_used_last
     }
     change_role_cases {
         a_changed_role_reads_back_and_is_told

@@ -1,10 +1,13 @@
+use std::cmp::Reverse;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, newest_first};
 use crate::administration::ports::{
-    ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
+    ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter, MemberOverview, MemberStore,
 };
+use crate::api_key::ApiKey;
 use crate::audit::{Act, Actor};
 use crate::id::{MembershipId, OrganizationId};
 use crate::membership::{Membership, Role};
@@ -36,6 +39,33 @@ impl MemberStore for MemoryStore {
         let state = self.state()?;
         let membership = state.live_membership(organization, id);
         Ok(membership.and_then(|membership| state.member_overview(membership)))
+    }
+
+    async fn leaving_preview(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        used_after: DateTime<Utc>,
+    ) -> Result<LeavingPreview<ApiKey>, StorageError> {
+        let state = self.state()?;
+        let membership = state.membership(id);
+        let is_here = membership.is_some_and(|membership| membership.organization_id == organization);
+        let keys = state.keys.iter().map(|stored| &stored.key);
+        let mut valid: Vec<&ApiKey> = keys
+            .filter(|key| is_here && key.consumer_id == id && key.is_valid())
+            .collect();
+        let last_use = |key: &ApiKey| key.last_use.map(|last| last.at);
+        valid.sort_by_key(|key| Reverse((last_use(key), key.id)));
+        let recent = valid.iter().filter(|key| last_use(key) > Some(used_after));
+        Ok(LeavingPreview {
+            keys: u32::try_from(valid.len()).unwrap_or(u32::MAX),
+            recently_used: u32::try_from(recent.count()).unwrap_or(u32::MAX),
+            first: valid
+                .into_iter()
+                .take(LeavingPreview::<ApiKey>::SHOWN)
+                .cloned()
+                .collect(),
+        })
     }
 
     async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError> {
