@@ -1,7 +1,9 @@
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, MemberStore,
+    ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter, MemberOverview, MemberStore,
 };
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
@@ -28,6 +30,15 @@ impl MemberStore for BrokenStore {
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError> {
         MemberStore::find(&self.sound, organization, id).await
+    }
+
+    async fn leaving_preview(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        used_after: DateTime<Utc>,
+    ) -> Result<LeavingPreview<ApiKey>, StorageError> {
+        self.sound.leaving_preview(organization, id, used_after).await
     }
 
     async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError> {
