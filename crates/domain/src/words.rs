@@ -28,7 +28,7 @@ impl NewerWord {
         })
     }
 
-    /// The word.
+    /// The word as the newer version wrote it.
     #[must_use]
     pub const fn as_str(&self) -> &str {
         match std::str::from_utf8(self.letters.split_at(self.length).0) {

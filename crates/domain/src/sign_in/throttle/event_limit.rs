@@ -24,9 +24,9 @@ pub enum EventLimit {
     Nobody,
     /// Uses of a key that no longer works.
     RefusedUses {
-        /// The key.
+        /// The key that was revoked or whose holder is gone.
         of: ApiKeyId,
-        /// Its organization.
+        /// In whose log its use is told.
         within: OrganizationId,
     },
     /// That more keys of an organization that no longer work were used than are told.

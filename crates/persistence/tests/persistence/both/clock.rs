@@ -15,7 +15,7 @@ use crate::database::Database;
 
 on_both!(
     a_server_400_days_ahead_removes_nothing,
-    after_a_long_rest_old_events_go_when_the_clock_is_confirmed_and_in_one_event,
+    after_a_long_rest_old_events_go_in_one_event_once_the_clock_is_confirmed,
     events_of_the_last_30_days_cannot_be_removed_whatever_a_transaction_says,
 );
 
@@ -71,7 +71,7 @@ async fn a_server_400_days_ahead_removes_nothing(database: Database) {
     assert!(retention(&scene, now).begin().await.is_ok());
 }
 
-async fn after_a_long_rest_old_events_go_when_the_clock_is_confirmed_and_in_one_event(database: Database) {
+async fn after_a_long_rest_old_events_go_in_one_event_once_the_clock_is_confirmed(database: Database) {
     let scene = Scene::new(database).await;
     // Everything in the scene happened at the beginning of 2026, and nothing since.
     let now = present(&scene.database).await;

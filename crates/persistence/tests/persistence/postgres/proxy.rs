@@ -111,7 +111,7 @@ struct Line {
     round_trips: Arc<RoundTrips>,
 }
 
-/// Who speaks.
+/// Which end of the line sent the bytes.
 #[derive(Clone, Copy)]
 enum From {
     Client,
