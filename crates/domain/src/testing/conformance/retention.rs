@@ -26,6 +26,8 @@ super::cases::cases! { $
         a_family_of_which_the_first_key_was_removed_stays_one_below_each_of_its_children
         nobody_is_adopted_by_a_key_that_went_before
         a_line_of_keys_keeps_its_ends_together_however_its_middle_is_removed
+        what_came_from_a_removed_key_is_revoked_with_any_other_selected_key
+        a_line_counts_what_is_valid_above_a_removed_key
         a_family_keeps_together_while_many_remove_its_dead_at_once
         a_removed_key_still_tells_its_children_who_made_them
         keys_that_are_replaced_for_ever_are_few_and_one_family

@@ -43,7 +43,8 @@ pub(super) async fn valid_descendants(
 }
 
 /// A climb from each key where one starts, past all depths to look at (`goals`) that are above it, each step as far as it can
-/// go without leading past the next of them. No step leads to another consumer's key. Where climbs meet, they go on as one.
+/// go without leading past the next of them. Where keys were removed, the next key above may be past it: nothing is between.
+/// No step leads to another consumer's key. Where climbs meet, they go on as one.
 ///
 /// `LIMIT 1` also makes PostgreSQL look both up, whatever it believes to know about the table: where it expects many, it
 /// would read all keys at every step.
@@ -58,7 +59,8 @@ const CLIMB: &str = "
         SELECT id, coalesce(adopted_by_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id
         FROM api_keys
         WHERE id IN (climb.skip_key_id, climb.next_above) AND consumer_id = climb.consumer_id
-            AND tree_depth >= next.goal AND tree_depth < climb.tree_depth
+            AND next.goal <= CASE id WHEN climb.next_above THEN climb.tree_depth ELSE tree_depth END
+            AND tree_depth < climb.tree_depth
         ORDER BY tree_depth LIMIT 1
     ) AS above";
 

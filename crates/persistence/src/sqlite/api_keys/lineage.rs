@@ -50,7 +50,8 @@ const NEXT_GOAL: &str = "
     ) END";
 
 /// A climb from each key where one starts, past all goals that are above it, each step as far as it can go without leading
-/// past the next of them. No step leads to another consumer's key. Where climbs meet, they go on as one.
+/// past the next of them. Where keys were removed, the next key above may be past it: nothing is between. No step leads to
+/// another consumer's key. Where climbs meet, they go on as one.
 fn climb() -> String {
     format!(
         "SELECT climb.id, above.id, coalesce(above.adopted_by_key_id, above.created_by_key_id), above.skip_key_id,
@@ -58,7 +59,8 @@ fn climb() -> String {
          FROM climb CROSS JOIN api_keys above ON above.id = (
              SELECT step.id FROM api_keys step
              WHERE step.id IN (climb.skip_key_id, climb.next_above) AND +step.consumer_id = climb.consumer_id
-                 AND step.tree_depth >= {NEXT_GOAL} AND step.tree_depth < climb.tree_depth
+                 AND {NEXT_GOAL} <= CASE step.id WHEN climb.next_above THEN climb.tree_depth ELSE step.tree_depth END
+                 AND step.tree_depth < climb.tree_depth
              ORDER BY step.tree_depth LIMIT 1
          )"
     )

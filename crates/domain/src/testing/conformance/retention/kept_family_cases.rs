@@ -8,12 +8,13 @@ use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
 
 use super::super::Stores;
+use super::super::scene::AMPLE;
 use super::scene::{ALL, MILLISECOND, RetentionScene};
 use crate::administration::ports::{FamilySize, KeySelection};
 use crate::api_key::{ApiKey, Origin, RevocationReason};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
-use crate::ports::DescendantKeys;
+use crate::ports::{AddKeyError, DescendantKeys};
 
 pub async fn what_came_from_a_removed_key_stays_in_the_family_above_it(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
@@ -122,6 +123,47 @@ pub async fn a_line_of_keys_keeps_its_ends_together_however_its_middle_is_remove
             "{order:?}, {at_once} at once"
         );
     }
+}
+
+pub async fn what_came_from_a_removed_key_is_revoked_with_any_other_selected_key(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let line = scene.add_line(&ada, 5).await;
+    let other = scene.add_line(&ada, 5).await;
+    for key in &line[1..4] {
+        scene.kill(&ada, key).await;
+    }
+    assert_eq!(scene.remove_dead_keys(ALL).await, 3);
+
+    // Keys of the other line are as deep as those that were removed.
+    for (deep, below) in [(1, 3), (2, 2), (3, 1)] {
+        let selected = KeySelection::Keys {
+            ids: vec![line[0].id, other[deep].id],
+            descendants: DescendantKeys::Revoke,
+        };
+        let at_stake = scene
+            .stores
+            .organization_keys
+            .at_stake(ada.organization.id, selected)
+            .await;
+        let descendants = at_stake.expect("an answer").descendants.keys;
+        assert_eq!(descendants, 1 + below, "beside a key {deep} deep");
+    }
+}
+
+pub async fn a_line_counts_what_is_valid_above_a_removed_key(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let longest = ApiKey::MAX_LINE as usize;
+    let other = scene.add_line(&ada, longest / 2).await;
+    let mut line = scene.add_line(&ada, longest).await;
+    let (above, dead) = (&other[longest / 4], &line[longest / 4]);
+    scene.kill(&ada, dead).await;
+    assert_eq!(scene.remove_dead_keys(ALL).await, 1);
+    assert!(scene.stored(above).await.is_valid());
+    line.push(scene.add_child(&ada, &line[longest - 1], "in its place").await);
+
+    let one_more = scene.new_child(&ada, line[longest].id, "one more");
+    let refused = scene.try_add(&ada, &one_more, AMPLE).await;
+    assert!(matches!(refused, Err(AddKeyError::TreeTooDeep)), "{refused:?}");
 }
 
 pub async fn a_family_keeps_together_while_many_remove_its_dead_at_once(stores: Stores) {
