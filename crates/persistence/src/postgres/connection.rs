@@ -163,6 +163,9 @@ impl SessionLimits {
     /// As statements, not as startup options, which poolers refuse. The isolation level is the one that the locks in
     /// this crate are reasoned for, whatever the database's default is.
     ///
+    /// Nothing is compiled: every statement is short, and one whose costs PostgreSQL overestimates would take a second of
+    /// compilation each time, and milliseconds without.
+    ///
     /// A commit is on disk before it is answered, whatever the database's default is: a crash must not undo a revocation.
     ///
     /// A standby is left at once: it lags behind, so a key would be accepted there after its revocation was answered.
@@ -170,7 +173,7 @@ impl SessionLimits {
     fn setup_sql(self) -> String {
         format!(
             "SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}; \
-             SET default_transaction_isolation = 'read committed'; \
+             SET default_transaction_isolation = 'read committed'; SET jit = off; \
              SELECT set_config('synchronous_commit', 'local', false) WHERE current_setting('synchronous_commit') = 'off'; \
              DO $$ BEGIN IF pg_is_in_recovery() THEN RAISE EXCEPTION 'the server is a standby'; END IF; END $$",
             self.statement.as_millis(),

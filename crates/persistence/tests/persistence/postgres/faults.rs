@@ -330,6 +330,28 @@ async fn what_is_answered_is_on_disk_even_where_the_database_would_not_wait_for_
 }
 
 #[tokio::test]
+async fn no_statement_is_compiled_whatever_the_database_would_compile() {
+    let fixture = Fixture::with(as_in_production).await;
+    let name = fixture.database.name();
+    fixture
+        .execute(&format!(
+            "ALTER DATABASE {name} SET jit = on;
+             CREATE TABLE seen (setting text);
+             CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS
+                 $$ BEGIN INSERT INTO seen SELECT current_setting('jit'); RETURN NULL; END $$;
+             CREATE TRIGGER look AFTER INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION look();"
+        ))
+        .await;
+    let store = store(PostgresConfig::from_url(fixture.database.url()).expect("a URL"));
+    let act = fixture.act();
+    store
+        .add_key(fixture.new_key("key", None), act)
+        .await
+        .expect("a key is added");
+    assert_eq!(count(&fixture.client, "seen WHERE setting = 'off'").await, 1);
+}
+
+#[tokio::test]
 async fn a_standby_is_not_asked() {
     let fixture = Fixture::with(as_in_production).await;
     let name = fixture.database.name();
