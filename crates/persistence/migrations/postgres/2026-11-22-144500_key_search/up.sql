@@ -63,7 +63,15 @@ BEGIN
         DELETE FROM api_key_search WHERE key_id = OLD.id;
     ELSE
         INSERT INTO api_key_search (key_id, organization_id, search_text)
-            VALUES (NEW.id, NEW.organization_id, NEW.search_text)
+            VALUES (
+                NEW.id,
+                -- A key of the version before may have none yet.
+                coalesce(
+                    NEW.organization_id,
+                    (SELECT organization_id FROM memberships WHERE id = NEW.consumer_id)
+                ),
+                NEW.search_text
+            )
             ON CONFLICT (key_id) DO UPDATE SET search_text = excluded.search_text;
     END IF;
     RETURN NULL;
