@@ -1,6 +1,5 @@
 //! Writes what requests left in memory, beside them and until the server ends.
 
-use std::future;
 use std::time::Duration;
 
 use keyward_domain::failure_sentence::sentence;
@@ -21,12 +20,8 @@ pub(crate) trait BackgroundWriter: Send + Sync + 'static {
     /// What it writes, as log lines name it: a plural.
     const RECORDS: &'static str;
 
-    /// Ends when something came that is to be written at once. By default nothing is.
-    fn arrival(&self) -> impl Future<Output = ()> + Send {
-        future::pending()
-    }
-
-    /// Writes what is due, and returns how many records that were. What the storage does not take MUST be due again.
+    /// Writes what is due, and returns how many records that were. What an unavailable storage does not take MUST be due
+    /// again.
     fn write(&self) -> impl Future<Output = Result<usize, StorageError>> + Send;
 
     /// Writes what is left when the server ends.
@@ -62,7 +57,6 @@ async fn run<W: BackgroundWriter>(writer: W, mut ended: oneshot::Receiver<()>) {
             biased;
             _ = &mut ended => break,
             _ = ticks.tick() => {}
-            () = writer.arrival(), if !is_failing => {}
         }
         is_failing = report::<W>(writer.write().await, is_failing);
     }

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::refusals::{Refusal, RefusalNotes, RefusalWriter};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
-use tokio::sync::Notify;
 use tracing::warn;
 
 use crate::background_writer::BackgroundWriter;
@@ -19,7 +18,6 @@ const MOST: usize = 10_000;
 #[derive(Default)]
 pub(crate) struct RefusalQueue {
     waiting: Mutex<Waiting>,
-    arrival: Notify,
 }
 
 #[derive(Default)]
@@ -30,23 +28,22 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Adds one, unless so many wait within one of its limits that it would not be written. Returns whether it waits.
-    fn put(&mut self, refusal: Refusal) -> bool {
+    /// Adds one, unless so many wait within one of its limits that it would not be written.
+    fn put(&mut self, refusal: Refusal) {
         let is_reached = |limit: &ThrottleBucket| {
             self.within
                 .get(limit)
                 .is_some_and(|count| *count >= limit.burst())
         };
         if refusal.limits().iter().any(is_reached) {
-            return false;
+            return;
         }
         if self.refusals.len() >= MOST {
             self.passed_over += 1;
-            return false;
+            return;
         }
         self.count(&refusal);
         self.refusals.push_back(refusal);
-        true
     }
 
     fn put_back(&mut self, refusal: Refusal) {
@@ -87,9 +84,7 @@ impl RefusalQueue {
 
 impl RefusalNotes for RefusalQueue {
     fn note(&self, refusal: Refusal) {
-        if self.waiting().put(refusal) {
-            self.arrival.notify_one();
-        }
+        self.waiting().put(refusal);
     }
 }
 
@@ -108,17 +103,16 @@ impl RefusalLog {
 impl BackgroundWriter for RefusalLog {
     const RECORDS: &'static str = "refused sign-ins";
 
-    fn arrival(&self) -> impl Future<Output = ()> + Send {
-        self.queue.arrival.notified()
-    }
-
-    /// After a failure the rest waits for the next time; so does what was being written, if the storage was unavailable.
+    /// After a failure the rest waits for the next time; so does what was being written, if the storage was unavailable. Else
+    /// it may be written, and counts as passed over.
     async fn write(&self) -> Result<usize, StorageError> {
         let mut count = 0;
         while let Some(refusal) = self.queue.take() {
             let written = self.writer.write(refusal.clone()).await;
-            if let Err(StorageError::Unavailable(_)) = written {
-                self.queue.waiting().put_back(refusal);
+            match &written {
+                Ok(()) => {}
+                Err(StorageError::Unavailable(_)) => self.queue.waiting().put_back(refusal),
+                Err(_) => self.queue.waiting().passed_over += 1,
             }
             written?;
             count += 1;
