@@ -80,8 +80,7 @@ pub(crate) fn doubt_about_clock(doubt: &ClockDoubt) -> String {
     match doubt {
         ClockDoubt::Differs { .. } => doubt.to_string(),
         ClockDoubt::Leapt { .. } => format!(
-            "{doubt}: set it if it is wrong; if it is right, run `{} clean-up --clock-is-right` once, with the options of \
-             `serve`",
+            "{doubt}: set it if it is wrong; if it is right, run `{} clean-up --clock-is-right` once",
             program::name()
         ),
     }

@@ -14,7 +14,8 @@ const LONGEST: i64 = 36_500;
 pub(crate) struct CleanUpOptions {
     #[command(flatten)]
     pub(crate) retention: RetentionOptions,
-    /// Believe this machine's clock, although it is more than seven days from what it was at the last removal
+    /// Remove nothing, but believe this machine's clock, although it is more than seven days from what it was at the last
+    /// removal
     #[arg(long)]
     pub(crate) clock_is_right: bool,
     #[command(flatten)]

@@ -380,7 +380,7 @@ async fn nothing_goes_while_the_clock_is_in_doubt_and_every_run_says_so() {
     sleep(MINUTE * 60).await;
     let told = log.new_lines();
     assert!(
-        told.len() == 1 && told[0].contains(" clean-up --clock-is-right` once, with the options of `serve`"),
+        told.len() == 1 && told[0].contains(" clean-up --clock-is-right` once"),
         "{told:?}"
     );
     cellar.change(|contents| contents.doubt = None);
