@@ -1,5 +1,8 @@
 //! What the audit log promises to whoever reads it in the order of commits.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
 
@@ -144,27 +147,33 @@ pub async fn positions_are_found_by_their_event_after_a_move(stores: Stores) {
 pub async fn a_reader_misses_no_event_of_many_concurrent_writers(stores: Stores) {
     let (scene, ada) = AdministrationScene::with_owner(stores).await;
     let begun = last_position(&scene).await;
+    let finished = Arc::new(AtomicUsize::new(0));
     let writers = (0..WRITERS).map(|number| {
         let (scene, organization) = (scene.clone(), ada.organization.id);
+        let finished = Arc::clone(&finished);
         let task: BoxFuture<'static, Vec<AuditEvent>> = Box::pin(async move {
             let mut recorded = Vec::new();
             for _ in 0..EVENTS_OF_EACH {
                 recorded.push(record(&scene, (number % 2 == 0).then_some(organization)).await);
             }
+            finished.fetch_add(1, Ordering::SeqCst);
             recorded
         });
         task
     });
     let reader = {
-        let scene = scene.clone();
+        let (scene, finished) = (scene.clone(), Arc::clone(&finished));
         let task: BoxFuture<'static, Vec<AuditEvent>> = Box::pin(async move {
             let (mut found, mut after) = (Vec::new(), begun);
-            while found.len() < WRITERS * EVENTS_OF_EACH {
+            loop {
+                let is_last = finished.load(Ordering::SeqCst) == WRITERS;
                 let page = read(&scene, after, PageSize::EXPORT).await;
+                if is_last && page.entries.is_empty() {
+                    return found;
+                }
                 after = page.entries.last().map_or(after, |last| Some(last.0));
                 found.extend(page.entries.into_iter().map(|(_, event)| event));
             }
-            found
         });
         task
     };
