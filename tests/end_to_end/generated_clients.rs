@@ -2,12 +2,18 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
+use crate::api::Api;
 use crate::console::{PlainConsole, hidden_value};
 use crate::keyward::Keyward;
 use crate::others::{document, packages, run};
+
+#[path = "../clients/rust/client.rs"]
+mod rust_client;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_generated_typescript_client_uses_keys_and_projects() {
@@ -52,6 +58,29 @@ async fn a_generated_python_client_uses_keys_and_projects() {
     works(later_version().arg(&python).arg(&client)).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_generated_rust_client_uses_keys_and_projects() {
+    let (keyward, api) = with_projects().await;
+    let token = api.token().expect("a token");
+    rust_client::uses_keys_and_projects(keyward.base_url(), token, "holder").await;
+
+    let (keyward, api) = with_projects().await;
+    // It says where it is and stays until its input ends.
+    let mut later = later_version()
+        .args(["sh", "-c", "echo $KEYWARD_URL; cat"])
+        .env("KEYWARD_URL", keyward.base_url())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a later version");
+    let mut output = BufReader::new(later.stdout.take().expect("its output")).lines();
+    let url = output.next_line().await.expect("a line").expect("an address");
+    let token = api.token().expect("a token");
+    rust_client::uses_keys_and_projects(&url, token, "added_later").await;
+    drop(later.stdin.take());
+    assert!(later.wait().await.expect("its end").success());
+}
+
 /// Runs a program against a service that answers as a later version might, with members and words that the document does
 /// not have yet.
 fn later_version() -> Command {
@@ -62,17 +91,23 @@ fn later_version() -> Command {
 
 /// Runs a program with a key of its own, and fails unless it reaches its end.
 async fn works(program: &mut Command) {
+    let (keyward, api) = with_projects().await;
+    let output = run(program
+        .env("KEYWARD_URL", keyward.base_url())
+        .env("KEYWARD_API_KEY", api.token().expect("a token")))
+    .await;
+    assert_eq!(output.trim(), "OK");
+}
+
+/// A service with two projects, and a key that reaches them.
+async fn with_projects() -> (Keyward, Api) {
     let keyward = Keyward::start_set_up().await;
     let owner = PlainConsole::sign_in_owner(&keyward).await;
     let api = owner.api_with_first_key().await;
     for name in ["差分機関", "Engine"] {
         join_new_project(&owner, name).await;
     }
-    let output = run(program
-        .env("KEYWARD_URL", keyward.base_url())
-        .env("KEYWARD_API_KEY", api.token().expect("a token")))
-    .await;
-    assert_eq!(output.trim(), "OK");
+    (keyward, api)
 }
 
 /// Creates a project, of which its owner becomes a member.

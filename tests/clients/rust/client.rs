@@ -1,0 +1,151 @@
+//! Uses keys and projects with the generated client, as a user's program would.
+
+use std::fmt::Debug;
+use std::num::NonZero;
+
+use futures_util::TryStreamExt;
+use progenitor::progenitor_client::{ByteStream, Error, ResponseValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap};
+use v1::Client;
+use v1::types::{ApiKeyStatus, CreateApiKeyRequest, Problem, UpdateApiKeyRequest};
+
+mod v1 {
+    progenitor::generate_api!(spec = "../openapi/v1.json", interface = Positional);
+}
+
+/// `revoked_reason` is what a revocation by its holder is called.
+pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reason: &str) {
+    let keyward = with_key(url, token);
+    let mut created = Vec::new();
+    for name in ["Nightly", "Weekly", "每年"] {
+        let request = CreateApiKeyRequest {
+            name: name.parse().expect("a name"),
+            description: Some("by Rust".to_owned()),
+            can_manage_keys: Some(name != "Nightly"),
+        };
+        created.push(
+            keyward
+                .create_api_key(&request)
+                .await
+                .expect("a key")
+                .into_inner(),
+        );
+    }
+    let nightly = &created[0];
+    assert!(nightly.key.starts_with("kwp_"));
+    let id = nightly.id.to_string();
+    let with_nightly = with_key(url, &nightly.key);
+
+    let user = with_nightly.get_user().await.expect("the user").into_inner();
+    assert_eq!(user.api_key.id, nightly.id);
+    assert!(!user.api_key.can_manage_keys);
+    let hourly = CreateApiKeyRequest {
+        name: "Hourly".parse().expect("a name"),
+        description: None,
+        can_manage_keys: None,
+    };
+    let ungranted = problem(with_nightly.create_api_key(&hourly).await).await;
+    assert_eq!(ungranted.code, "key_may_not_manage_keys");
+
+    let two = NonZero::new(2);
+    let mut listed = Vec::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let search = cursor.is_none().then_some("Rust");
+        let page = keyward.list_api_keys(cursor.as_deref(), two, search, None).await;
+        let page = page.expect("a page").into_inner();
+        assert!(page.items.len() <= 2);
+        listed.extend(page.items);
+        cursor = page.next_cursor.map(|cursor| cursor.to_string());
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert!(
+        listed
+            .iter()
+            .map(|key| &key.id)
+            .eq(created.iter().rev().map(|key| &key.id))
+    );
+    assert!(
+        listed
+            .iter()
+            .all(|key| key.status == ApiKeyStatus::Valid && key.revoked_at.is_none())
+    );
+
+    let found = keyward.get_api_key(&id).await.expect("the key");
+    let tag = found.headers()["etag"].to_str().expect("a text").to_owned();
+    let rename = |name: &str| UpdateApiKeyRequest {
+        name: Some(name.parse().expect("a name")),
+        description: None,
+    };
+    let renamed = keyward.update_api_key(&id, Some(&tag), &rename("Hourly")).await;
+    assert_eq!(renamed.expect("the key").name.to_string(), "Hourly");
+    let late = keyward.update_api_key(&id, Some(&tag), &rename("Daily")).await;
+    assert_eq!(problem(late).await.code, "precondition_failed");
+    let unseen = keyward.delete_api_key(&id, None, Some(&tag)).await;
+    assert_eq!(problem(unseen).await.code, "precondition_failed");
+
+    let one = NonZero::new(1);
+    let first = keyward
+        .list_projects(None, one)
+        .await
+        .expect("a page")
+        .into_inner();
+    let next = first.next_cursor.as_ref().map(|cursor| cursor.to_string());
+    let second = keyward
+        .list_projects(next.as_deref(), one)
+        .await
+        .expect("a page")
+        .into_inner();
+    assert!(second.next_cursor.is_none());
+    let names = [&first, &second].map(|page| page.items[0].name.to_string());
+    assert_eq!(names, ["Engine", "差分機関"]);
+    let project = keyward
+        .get_project(&second.items[0].id.to_string())
+        .await
+        .expect("the project");
+    assert_eq!(project.name.to_string(), "差分機関");
+    assert_eq!(problem(keyward.get_project(&id).await).await.code, "not_found");
+
+    for key in &created {
+        keyward
+            .delete_api_key(&key.id.to_string(), None, None)
+            .await
+            .expect("revoked");
+    }
+    let revoked = keyward.get_api_key(&id).await.expect("the key").into_inner();
+    assert_eq!(revoked.status, ApiKeyStatus::Revoked);
+    assert_eq!(
+        revoked.revoked_reason.map(|reason| reason.to_string()).as_deref(),
+        Some(revoked_reason)
+    );
+    assert!(revoked.revoked_at.is_some_and(|at| at >= revoked.created_at));
+
+    assert_eq!(problem(with_nightly.get_user().await).await.code, "invalid_token");
+    let nobodys = CreateApiKeyRequest {
+        name: "\u{200b}".parse().expect("a name for the document"),
+        ..hourly
+    };
+    let refused = problem(keyward.create_api_key(&nobodys).await).await;
+    assert_eq!(refused.status, 422);
+    assert_eq!(refused.errors[0].pointer, "/name");
+}
+
+fn with_key(url: &str, token: &str) -> Client {
+    let mut headers = HeaderMap::new();
+    let bearer = format!("Bearer {token}").parse().expect("a header");
+    headers.insert(AUTHORIZATION, bearer);
+    let client = reqwest::Client::builder().default_headers(headers).build();
+    Client::new_with_client(url, client.expect("a client"))
+}
+
+/// The problem that was answered. The generator takes problems for bytes, as it does not know their media type.
+async fn problem<T: Debug>(answer: Result<ResponseValue<T>, Error<ByteStream>>) -> Problem {
+    let body = match answer {
+        Err(Error::ErrorResponse(answer)) => answer.into_inner().into_inner(),
+        answered => panic!("no problem: {answered:?}"),
+    };
+    let parts: Vec<_> = body.try_collect().await.expect("the whole body");
+    serde_json::from_slice(&parts.concat()).expect("a problem")
+}
