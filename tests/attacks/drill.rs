@@ -22,7 +22,7 @@ use crate::way::{Crowd, Stock, Way};
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How long the attack goes on before anybody revokes: its connections and queues have to come about.
-const HEAD_START: Duration = Duration::from_secs(1);
+const HEAD_START: Duration = Duration::from_secs(3);
 
 /// How many valid keys the attacker may have beside those, as by default.
 const KEY_LIMIT: usize = 100;
