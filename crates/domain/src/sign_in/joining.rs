@@ -78,7 +78,7 @@ pub struct JoiningPorts {
     pub invitations: Arc<dyn OpenInvitations>,
     /// Accounts.
     pub accounts: Arc<dyn AccountStore>,
-    /// The throttle.
+    /// Counts attempts at passwords.
     pub throttle: Arc<dyn SignInThrottle>,
     /// Hashes passwords.
     pub hasher: Arc<dyn PasswordHasher>,

@@ -49,7 +49,8 @@ impl Refusal {
 /// Where refusals are left, to be told soon.
 pub trait RefusalNotes: Send + Sync {
     /// Leaves one, without waiting for anything. MUST see to it that [`RefusalWriter::write`] gets it, unless so many were
-    /// left of late that it would be beyond its [limits](Refusal::limits).
+    /// left of late that it would be beyond its [limits](Refusal::limits). One that may have been written is not written
+    /// again.
     fn note(&self, refusal: Refusal);
 }
 

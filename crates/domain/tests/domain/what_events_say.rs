@@ -496,6 +496,5 @@ async fn signing_in_and_out_is_told_and_so_is_an_attempt_that_was_refused() {
 fn assert_says_in_both_logs(scene: &Scene, told: &[AuditEvent], actor: Actor, fact: Fact) {
     let (installation, organization) = told.split_at(1);
     assert_says(scene, installation, (actor, None, source()), &[fact]);
-    let log = scene.acme();
-    assert_says(scene, organization, (actor, log, source()), &[fact]);
+    assert_says(scene, organization, (actor, scene.acme(), source()), &[fact]);
 }

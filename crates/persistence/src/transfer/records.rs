@@ -28,7 +28,7 @@ macro_rules! records {
                 ($(postgres::schema::$table::$column,)*)
             }
 
-            /// Likewise.
+            /// The same columns as SQLite has them.
             pub(crate) const fn sqlite_columns() -> ($(sqlite::schema::$table::$column,)*) {
                 ($(sqlite::schema::$table::$column,)*)
             }

@@ -1,4 +1,4 @@
-//! Finding keys.
+//! One key of a consumer, or several that are known by their identifiers.
 
 use std::convert::Infallible;
 
