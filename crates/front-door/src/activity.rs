@@ -14,7 +14,7 @@ use crate::{
 const PORTION: usize = 256 * 1024;
 
 /// How many moments a client that takes an answer slowly has for a portion while others wait for its place: at 5 s, a
-/// line of 420 kbit/s keeps up.
+/// line of 420 kbit/s keeps up; while crowds go on, one of 840.
 const MOMENTS_FOR_PORTION: u32 = 5;
 
 /// What one connection is doing. Shared by its socket, its requests and its task.
@@ -196,12 +196,14 @@ impl Activity {
             } => {
                 let alone = until.min(stalled_since + self.deadlines.stalled_response);
                 // Its answer is cut, and every answer can be asked for again.
-                let hurried = serving.readers_hurry_since().map(|since| {
-                    let stalled = since.max(stalled_since) + self.deadlines.hurried;
-                    let portion = since.max(portion_since) + self.deadlines.hurried * MOMENTS_FOR_PORTION;
-                    stalled.min(portion)
+                let moment = self.deadlines.hurried;
+                let hurried = serving.readers_hurry().flat_map(|hurry| {
+                    [
+                        hurry.reading_deadline(stalled_since, moment),
+                        hurry.reading_deadline(portion_since, moment * MOMENTS_FOR_PORTION),
+                    ]
                 });
-                Some(hurried.map_or(alone, |hurried| hurried.min(alone)))
+                Some(hurried.fold(alone, Instant::min))
             }
             // What is late is the application, if anything.
             Phase::Answering { until, .. } => Some(until),
@@ -371,7 +373,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn client_that_drips_while_others_wait_has_moments_for_each_portion() {
-        let step = SECOND / 2;
+        let step = SECOND / 4;
         let cut_in_a_crowd = async |length, bytes_in_a_step| {
             let activity = answering(length);
             let crowd = crowded_since(Instant::now());

@@ -117,8 +117,8 @@ pub struct Deadlines {
     pub header_read: Duration,
     /// What a client gets at most, once all connections are taken and others wait for its place: for its headers, for
     /// its body, be it read or thrown away after a refusal, and until some bytes of its answer move, of which each
-    /// 256 KiB may take five times as long. For headers and bodies it falls to a quarter while crowds go on, until nobody
-    /// has waited for 10 s. Headers, and a body that is thrown away, hurry for the drain, too. Default: 1 s.
+    /// 256 KiB may take five times as long. While crowds go on, until nobody has waited for 10 s, it falls to a quarter for
+    /// headers and bodies and to a half for answers. Headers, and a body that is thrown away, hurry for the drain, too. Default: 1 s.
     pub hurried: Duration,
     /// How long a connection may stay open between two requests. A proxy must close its idle connections **sooner**, or it
     /// will now and then send a request into one that is just being closed. Default: 300 s, well above what nginx (60 s),

@@ -75,13 +75,23 @@ impl Hurry {
     /// sent away, and others wait behind them.
     pub(crate) fn deadline(&self, owing_since: Instant, moment: Duration) -> Instant {
         let from = self.since.max(owing_since);
+        from + moment / (1 << self.halvings(from, moment))
+    }
+
+    /// Until when a client may take nothing of its answer. The moment is halved once at most: on a slow line it takes that
+    /// long until a client is seen to have read.
+    pub(crate) fn reading_deadline(&self, stalled_since: Instant, moment: Duration) -> Instant {
+        let from = self.since.max(stalled_since);
+        from + moment / (1 << self.halvings(from, moment).min(1))
+    }
+
+    fn halvings(&self, from: Instant, moment: Duration) -> usize {
         let pressed = self
             .pressing_since
             .map_or(Duration::ZERO, |since| from.duration_since(since));
-        let halvings = (1..=HALVINGS)
+        (1..=HALVINGS)
             .filter(|halving| pressed >= *halving * moment / 4)
-            .count();
-        from + moment / (1 << halvings)
+            .count()
     }
 }
 
@@ -134,6 +144,19 @@ mod tests {
         crowd.end(opening + 11 * SECOND);
         crowd.begin(opening + 21 * SECOND);
         assert_eq!(moment_from(&crowd, opening + 21 * SECOND), SECOND);
+    }
+
+    #[test]
+    fn moment_for_an_answer_shrinks_to_a_half_while_crowds_go_on() {
+        let opening = Instant::now();
+        let mut crowd = Crowd::default();
+        crowd.begin(opening);
+        let hurry = crowd.hurry().expect("somebody waits");
+        for (after, moment) in [(0, 1_000), (249, 1_000), (250, 500), (60_000, 500)] {
+            let now = opening + Duration::from_millis(after);
+            let deadline = now + Duration::from_millis(moment);
+            assert_eq!(hurry.reading_deadline(now, SECOND), deadline, "{after} ms");
+        }
     }
 
     #[test]

@@ -27,9 +27,10 @@ impl ServingState {
         self.crowd.hurry().or(self.draining_since.map(Hurry::since))
     }
 
-    /// Since when who takes an answer slowly hurries.
-    pub(crate) fn readers_hurry_since(&self) -> Option<Instant> {
-        self.crowd.since().into_iter().chain(self.unsent_full_since).min()
+    /// Why who takes an answer slowly hurries.
+    pub(crate) fn readers_hurry(&self) -> impl Iterator<Item = Hurry> {
+        let unsent_full = self.unsent_full_since.map(Hurry::since);
+        self.crowd.hurry().into_iter().chain(unsent_full)
     }
 
     /// Whether a connection should not be used for another request.
