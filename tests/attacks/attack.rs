@@ -116,12 +116,12 @@ impl Attack {
         )
     }
 
-    /// How the server is started, beside what is the same for all.
-    pub(crate) const fn server_options(self) -> &'static [&'static str] {
+    /// How many connections the server may hold, if the attack is to take them all.
+    pub(crate) const fn places(self) -> Option<usize> {
         match self {
             // A third of what the two attacks hold.
-            Self::FullHouse => &["--max-connections", "1000"],
-            _ => &[],
+            Self::FullHouse => Some(1_000),
+            _ => None,
         }
     }
 

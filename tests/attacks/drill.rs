@@ -1,7 +1,6 @@
 //! One attack on one server, while everybody goes on revoking.
 
 use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,9 +15,10 @@ use crate::options::Database;
 use crate::person::Person;
 use crate::storage::Storage;
 use crate::target::{StolenKey, Tally, Target};
+use crate::watch::Watch;
 use crate::way::{Crowd, Stock, Way};
 
-/// How often to look at the server's memory.
+/// How often to ask again.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How long the attack goes on before anybody revokes: its connections and queues have to come about.
@@ -42,8 +42,11 @@ pub(crate) async fn play(
     prepared.import_into(&storage).await;
     // The keys that wait to be revoked are the holder's too, and must not keep the attacker from making others.
     let key_limit = (KEY_LIMIT + prepared.graces.len()).to_string();
-    let options = [&["--key-limit", &key_limit], attack.server_options()].concat();
+    let places = attack.places().map(|places| places.to_string());
+    let mut options = vec!["--key-limit", &key_limit];
+    options.extend(places.iter().flat_map(|places| ["--max-connections", places]));
     let keyward = Arc::new(Keyward::serve(storage, &options).await);
+    let watch = Watch::begin(keyward.process_id());
     let crowd = Arc::new(crowd(&keyward, installation, &prepared));
     for person in [&crowd.bob, &crowd.bob_elsewhere, &crowd.grace, &crowd.ada] {
         person.sign_in().await.expect("a sign-in before the attack");
@@ -64,8 +67,6 @@ pub(crate) async fn play(
         .build()
         .expect("a runtime");
     attack.begin(attackers.handle(), &target);
-    let memory = Arc::new(AtomicU64::new(0));
-    let watching = tokio::spawn(watch_memory(keyward.process_id(), Arc::clone(&memory)));
     sleep(HEAD_START).await;
 
     let (mut figures, revoked) = revoke_meanwhile(&crowd, time).await;
@@ -77,10 +78,14 @@ pub(crate) async fn play(
     figures.add(Way::StolenKeys, ended);
 
     attackers.shutdown_background();
-    watching.abort();
     figures.wrong.extend(not_revoked(&crowd, &revoked).await);
     figures.wrong.extend(target.tally.shortcomings(attack));
-    figures.peak_mib = memory.load(Ordering::Relaxed) / 1024;
+    let most = watch.most_opened();
+    let vacant = attack.places().filter(|places| most < *places);
+    figures
+        .wrong
+        .extend(vacant.map(|places| format!("at most {most} of {places} connections were open at once")));
+    figures.peak_mib = watch.peak_mib();
     figures.attacker = target.tally.to_string();
     figures
 }
@@ -163,15 +168,4 @@ async fn not_revoked(crowd: &Crowd, revoked: &[(Way, String)]) -> Vec<String> {
         }
     }
     wrong
-}
-
-/// Notes the most resident memory that the process had, in KiB (proc(5), `status`).
-async fn watch_memory(process: u32, most: Arc<AtomicU64>) {
-    loop {
-        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let resident = resident.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        most.fetch_max(resident.unwrap_or_default(), Ordering::Relaxed);
-        sleep(LOOK).await;
-    }
 }

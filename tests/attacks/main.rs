@@ -30,6 +30,7 @@ mod person;
 #[path = "../end_to_end/storage.rs"]
 mod storage;
 mod target;
+mod watch;
 mod way;
 mod wire;
 
