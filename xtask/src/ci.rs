@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::generated::Mode;
 use crate::test::{TestRun, take_road};
 use crate::workspace::Workspace;
-use crate::{example_project, layers, openapi, refuse_arguments, schema, tools, without_ipv6};
+use crate::{example_project, faults, layers, openapi, refuse_arguments, schema, tools, without_ipv6};
 
 /// Stops at the first step that fails. The cheap steps come first; the tests come last, so that their totals are the
 /// last lines.
@@ -60,6 +60,7 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     steps.take("documentation's examples", || tests.documentation_tests())?;
     steps.take("example project", || example_project::check(workspace))?;
     steps.take("tests without IPv6", || without_ipv6::where_possible(workspace))?;
+    steps.take("attacks", || faults::attacks(workspace, &road, &[]))?;
     steps.tell();
     steps.take("tests", || {
         tests.tests(&["--profile".to_owned(), "ci".to_owned()])

@@ -54,7 +54,7 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       Checks which crate imports which, and that the domain stays free of input and output.
   ci [--road ROAD]
       What continuous integration runs: formatting, layers, dependency policy, clippy, documentation, generated
-      files, the project in examples/own-store, every test.
+      files, the project in examples/own-store, every test, the attacks.
   dev [ARGUMENTS]
       Runs `keyward serve ARGUMENTS` on a private PostgreSQL whose data stays in target/dev-postgres.
   help
