@@ -60,6 +60,12 @@ pub(crate) fn least_id_at(moment: DateTime<Utc>) -> Option<Uuid> {
     ))
 }
 
+/// After an import the newest event that came with it stands for the last look at the clock: that it is read in now says
+/// nothing of this machine's clock. On both databases.
+pub(crate) const LAST_LOOK_OF_IMPORT: &str = "
+    UPDATE retention_clock SET believed_at = newest.occurred_at
+    FROM (SELECT occurred_at FROM audit_events ORDER BY id DESC LIMIT 1) AS newest";
+
 /// As the port counts: no more than it asked for, which fits.
 pub(crate) fn counted(rows: usize) -> u32 {
     u32::try_from(rows).unwrap_or(u32::MAX)

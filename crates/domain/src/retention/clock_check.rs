@@ -14,14 +14,14 @@ const MOST_DIFFERENCE: TimeDelta = TimeDelta::minutes(5);
 const NO_LEAP: TimeDelta = TimeDelta::days(7);
 
 /// Who knows, besides this process, how late it is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockWitnesses {
     /// The clock of the database's server; none if the database has none but that of this machine.
     pub database: Option<DateTime<Utc>>,
-    /// How late it was when the clock was believed the last time; nothing before the first look.
-    pub believed_at: Option<DateTime<Utc>>,
-    /// When the newest audit event happened. It stands in for the last look before the first one.
-    pub newest_event: Option<DateTime<Utc>>,
+    /// How late it was when the clock was believed the last time. Before the first look: when the tables were made, or when
+    /// the newest event happened that came with an import. Not the newest event of all, which the clock in question may have
+    /// timed.
+    pub believed_at: DateTime<Utc>,
 }
 
 /// Why a clock is not believed.
@@ -59,13 +59,11 @@ impl ClockWitnesses {
         {
             return Err(ClockDoubt::Differs { ours: now, database });
         }
-        match self.believed_at.or(self.newest_event) {
-            Some(last) if (now - last).abs() > NO_LEAP && !is_confirmed => {
-                Err(ClockDoubt::Leapt { ours: now, last })
-            }
-            // If nothing has happened yet, there is nothing to lose.
-            Some(_) | None => Ok(()),
+        let last = self.believed_at;
+        if (now - last).abs() > NO_LEAP && !is_confirmed {
+            return Err(ClockDoubt::Leapt { ours: now, last });
         }
+        Ok(())
     }
 }
 
@@ -79,8 +77,8 @@ mod tests {
 
     fn believed_at(moment: &str) -> ClockWitnesses {
         ClockWitnesses {
-            believed_at: Some(at(moment)),
-            ..ClockWitnesses::default()
+            database: None,
+            believed_at: at(moment),
         }
     }
 
@@ -89,7 +87,9 @@ mod tests {
         let look = |moment: &&str| {
             let now = at(moment);
             let is_believed = witnesses.look(now, false).is_ok();
-            witnesses.believed_at = Some(now).filter(|_| is_believed).or(witnesses.believed_at);
+            if is_believed {
+                witnesses.believed_at = now;
+            }
             is_believed
         };
         moments.iter().map(look).collect()
@@ -139,25 +139,6 @@ mod tests {
             &["1970-01-01T00:00:10Z", "2026-01-01T00:01:00Z"],
         );
         assert_eq!(looks, [false, true]);
-    }
-
-    #[test]
-    fn the_newest_event_stands_in_before_the_first_look() {
-        let newest_event = Some(at("2026-01-01T00:00:00Z"));
-        let witnesses = ClockWitnesses {
-            newest_event,
-            ..ClockWitnesses::default()
-        };
-        assert_eq!(witnesses.look(at("2026-01-02T00:00:00Z"), false), Ok(()));
-        assert!(witnesses.look(at("2027-02-05T00:00:00Z"), false).is_err());
-        let nothing_yet = ClockWitnesses::default();
-        assert_eq!(nothing_yet.look(at("2027-02-05T00:00:00Z"), false), Ok(()));
-        // Once there was a look, events by the same wrong clock say nothing.
-        let later = ClockWitnesses {
-            newest_event: Some(at("2027-02-05T00:00:00Z")),
-            ..believed_at("2026-01-01T00:00:00Z")
-        };
-        assert!(later.look(at("2027-02-05T01:00:00Z"), false).is_err());
     }
 
     #[test]

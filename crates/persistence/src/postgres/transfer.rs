@@ -16,6 +16,7 @@ use super::errors::{commit_error, storage_error};
 use super::schema;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
+use crate::retention::LAST_LOOK_OF_IMPORT;
 use crate::transfer::records::*;
 use crate::transfer::{
     Arrival, BATCH, Batch, Counts, ImportError, Row, RowReceiver, RowSender, TABLES, Transfer, cannot_read,
@@ -142,6 +143,7 @@ async fn receive(mut connection: AsyncPgConnection, mut rows: RowReceiver) -> Re
                 {
                     Arrival::Rows(batch) => receive_batch(connection, &batch).await?,
                     Arrival::End(counts) => {
+                        connection.batch_execute(LAST_LOOK_OF_IMPORT).await?;
                         is_committing = true;
                         return Ok(counts);
                     }

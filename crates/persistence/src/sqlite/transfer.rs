@@ -19,6 +19,7 @@ use super::schema;
 use super::store::SqliteStore;
 use crate::abort::Abort;
 use crate::progress::Progress;
+use crate::retention::LAST_LOOK_OF_IMPORT;
 use crate::transfer::records::*;
 use crate::transfer::{
     Arrival, BATCH, Batch, Counts, ImportError, Row, RowReceiver, RowSender, Transfer, cannot_read,
@@ -132,6 +133,7 @@ fn receive(file: &DatabaseFile, mut rows: RowReceiver) -> Result<Counts, ImportE
                     for index in indexes {
                         connection.batch_execute(&index.sql)?;
                     }
+                    connection.batch_execute(LAST_LOOK_OF_IMPORT)?;
                     return Ok(counts);
                 }
             }

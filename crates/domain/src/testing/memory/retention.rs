@@ -18,11 +18,11 @@ impl RetentionStore for MemoryStore {
         is_confirmed: bool,
     ) -> Result<Option<ClockDoubt>, StorageError> {
         let mut state = self.state()?;
-        let newest = state.events.iter().max_by_key(|event| event.id);
+        // It begins with its first event.
+        let begun = state.events.first().map(|event| event.at);
         let witnesses = ClockWitnesses {
             database: None,
-            believed_at: state.clock_believed_at,
-            newest_event: newest.map(|event| event.at),
+            believed_at: state.clock_believed_at.or(begun).unwrap_or_default(),
         };
         let doubt = witnesses.look(now, is_confirmed).err();
         if doubt.is_none() {

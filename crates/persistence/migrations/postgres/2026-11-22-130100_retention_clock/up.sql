@@ -1,14 +1,15 @@
 -- Kind: additive
 
--- How late it was when the clock was believed the last time, before anything was removed by it. No row before the first
--- look.
+-- How late it was when the clock was believed the last time, before anything was removed by it; before the first look, when
+-- the tables were made. Else the first look would ask nobody but the clock in question.
 CREATE TABLE retention_clock (
-    -- There is one row at most: this column can hold one value.
+    -- There is one row: this column can hold one value.
     only_row boolean NOT NULL
         CONSTRAINT retention_clock_pkey PRIMARY KEY
         CONSTRAINT retention_clock_only_row_check CHECK (only_row),
     believed_at timestamptz NOT NULL
 );
+INSERT INTO retention_clock VALUES (true, clock_timestamp());
 
 -- Whatever a transaction says: events of the last 30 days by the clock of this server stay.
 DROP TRIGGER audit_events_kept ON audit_events;

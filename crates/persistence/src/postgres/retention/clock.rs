@@ -11,7 +11,7 @@ use keyward_domain::retention::{ClockDoubt, ClockWitnesses};
 
 use super::{Turn, take_in_turn};
 use crate::abort::Abort;
-use crate::postgres::schema::{audit_events, retention_clock};
+use crate::postgres::schema::retention_clock;
 
 pub(super) async fn look(
     connection: &mut AsyncPgConnection,
@@ -27,16 +27,10 @@ pub(super) async fn look(
         .get_result(connection)
         .await
         .optional()?;
-    let newest_event: Option<DateTime<Utc>> = audit_events::table
-        .order(audit_events::id.desc())
-        .select(audit_events::occurred_at)
-        .first(connection)
-        .await
-        .optional()?;
     let witnesses = ClockWitnesses {
         database: Some(database),
-        believed_at,
-        newest_event,
+        // Without the row no clock is believed, until somebody says that it is right.
+        believed_at: believed_at.unwrap_or_default(),
     };
     if let Err(doubt) = witnesses.look(now, is_confirmed) {
         return Ok(Some(doubt));

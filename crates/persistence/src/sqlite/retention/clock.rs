@@ -7,7 +7,7 @@ use keyward_domain::retention::{ClockDoubt, ClockWitnesses};
 
 use crate::abort::Abort;
 use crate::sqlite::columns::moment;
-use crate::sqlite::schema::{audit_events, retention_clock};
+use crate::sqlite::schema::retention_clock;
 
 pub(super) fn look(
     connection: &mut SqliteConnection,
@@ -18,18 +18,11 @@ pub(super) fn look(
         .select(retention_clock::believed_at)
         .get_result(connection)
         .optional()?;
-    let newest_event: Option<i64> = audit_events::table
-        .order(audit_events::id.desc())
-        .select(audit_events::occurred_at)
-        // Without LIMIT, which `first` binds, and which SQLite would compile the question again for. Only one row is read.
-        .get_result(connection)
-        .optional()?;
     let witnesses = ClockWitnesses {
         // SQLite has no clock but that of this machine.
         database: None,
-        // What cannot be read says nothing, and is written anew.
-        believed_at: believed_at.and_then(|at| moment(at).ok()),
-        newest_event: newest_event.and_then(|at| moment(at).ok()),
+        // Without the row, or with what cannot be read, no clock is believed, until somebody says that it is right.
+        believed_at: believed_at.and_then(|at| moment(at).ok()).unwrap_or_default(),
     };
     if let Err(doubt) = witnesses.look(now, is_confirmed) {
         return Ok(Some(doubt));

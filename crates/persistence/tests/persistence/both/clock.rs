@@ -14,6 +14,8 @@ use crate::both::scene::Scene;
 use crate::database::Database;
 
 on_both!(
+    a_clock_that_was_wrong_before_the_first_look_is_not_believed,
+    after_an_import_the_newest_event_that_came_with_it_is_the_last_look,
     a_server_400_days_ahead_removes_nothing,
     after_a_long_rest_old_events_go_in_one_event_once_the_clock_is_confirmed,
     events_of_the_last_30_days_cannot_be_removed_whatever_a_transaction_says,
@@ -55,11 +57,55 @@ async fn record_at(scene: &Scene, at: DateTime<Utc>) {
     recorded.expect("an event");
 }
 
+/// The moment of the last look. Tests' databases on a server are copies of one that may be weeks old.
+async fn believe(database: &Database, at: DateTime<Utc>) {
+    let value = if database.is_postgres() {
+        format!("'{}'", at.to_rfc3339())
+    } else {
+        at.timestamp_millis().to_string()
+    };
+    database
+        .execute(&format!("UPDATE retention_clock SET believed_at = {value}"))
+        .await;
+}
+
+async fn a_clock_that_was_wrong_before_the_first_look_is_not_believed(database: Database) {
+    let scene = Scene::new(database).await;
+    let now = present(&scene.database).await;
+    let ahead = now + TimeDelta::days(400);
+    // The same clock times what people do.
+    record_at(&scene, ahead).await;
+    let store = &scene.database.store;
+    let doubt = store.look_at_clock(ahead, false).await.expect("an answer");
+    assert!(doubt.is_some(), "the tables were not made in a year to come");
+}
+
+async fn after_an_import_the_newest_event_that_came_with_it_is_the_last_look(database: Database) {
+    let scene = Scene::new(database).await;
+    let now = present(&scene.database).await;
+    record_at(&scene, now).await;
+    let export = scene.database.export().await;
+    let to = match scene.database.is_postgres() {
+        true => Database::postgres().await,
+        false => Database::sqlite().await,
+    };
+    believe(&to, now - TimeDelta::days(100)).await;
+    to.import(export).await.expect("an import");
+    let ahead = now + TimeDelta::days(400);
+    assert!(
+        to.store
+            .look_at_clock(ahead, false)
+            .await
+            .expect("an answer")
+            .is_some()
+    );
+    assert_eq!(to.store.look_at_clock(now, false).await.expect("an answer"), None);
+}
+
 async fn a_server_400_days_ahead_removes_nothing(database: Database) {
     let scene = Scene::new(database).await;
     let now = present(&scene.database).await;
-    // Somebody works here today.
-    record_at(&scene, now).await;
+    believe(&scene.database, now).await;
     let before = scene.database.count("audit_events").await;
     for hours in [0, 1, 24, 25, 24 * 40] {
         let ahead = now + TimeDelta::days(400) + TimeDelta::hours(hours);
@@ -75,6 +121,7 @@ async fn after_a_long_rest_old_events_go_in_one_event_once_the_clock_is_confirme
     let scene = Scene::new(database).await;
     // Everything in the scene happened at the beginning of 2026, and nothing since.
     let now = present(&scene.database).await;
+    believe(&scene.database, now - TimeDelta::days(100)).await;
     let old = scene.database.count("audit_events").await;
     assert!(old > usize::try_from(PORTION).expect("a size"), "{old}");
     for _ in 0..2 {
