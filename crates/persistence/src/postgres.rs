@@ -32,6 +32,7 @@ mod idle_days_of_keys;
 mod installation;
 mod invitations;
 mod last_uses;
+mod line;
 mod members;
 mod memberships;
 mod migrations;

@@ -6,6 +6,7 @@
 //! the transaction is aborted, and so do those after it; the first error is the one that is told.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 
 use diesel::QueryResult;
@@ -16,6 +17,7 @@ use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout_at};
 
 use super::errors::{commit_error, is_read_only, storage_error};
+use super::line::Line;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
 use crate::progress::{Progress, settled};
@@ -82,15 +84,12 @@ impl PostgresStore {
         W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
     {
         let progress = Arc::new(Progress::default());
-        let give_up = begun + self.timeouts.outcome;
-        let mut task = task::spawn(commit(self.clone(), Arc::clone(&progress), give_up, work));
+        let mut task = task::spawn(commit(self.clone(), Arc::clone(&progress), begun, work));
 
         if let Ok(finished) = timeout_at(begun + self.timeouts.answer, &mut task).await {
             return settled(finished, &progress);
         }
         if progress.withdraw() {
-            // As after a read that takes too long: the line is dead, and so are likely the others.
-            self.discard_idle();
             return Err(StorageError::Unavailable(TooSlow::Answer.into()).into());
         }
         settled(task.await, &progress)
@@ -102,7 +101,8 @@ pub(super) async fn begin(mut connection: &AsyncPgConnection) -> QueryResult<()>
     connection.batch_execute("BEGIN").await
 }
 
-fn begun_before<T, E, W>(
+/// Work that needs no statement of its own sent together with [`begin`].
+pub(super) fn begun_before<T, E, W>(
     work: W,
 ) -> impl for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send
 where
@@ -129,7 +129,7 @@ where
 async fn commit<T, E, W>(
     store: PostgresStore,
     progress: Arc<Progress>,
-    give_up: Instant,
+    begun: Instant,
     work: W,
 ) -> Result<T, E>
 where
@@ -137,11 +137,24 @@ where
     E: From<StorageError> + Send,
     W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send,
 {
+    let (answer_by, give_up) = (begun + store.timeouts.answer, begun + store.timeouts.outcome);
     let mut connection = InTransaction::on(store.connection().await?);
-    // Long after each statement should have been ended by the server, and after the caller was answered, the line is
-    // dead. Closing it takes nothing back: before COMMIT was sent, the server rolls back; after that, it is up to it.
-    let Ok((over, outcome)) = timeout_at(give_up, transact(&mut connection, &progress, work)).await else {
-        store.discard_idle();
+    let line = Line::of(connection.get());
+    let finished = {
+        let mut transacting = pin!(transact(&mut connection, &progress, work));
+        match timeout_at(answer_by, &mut transacting).await {
+            Ok(finished) => Ok(finished),
+            Err(_) => {
+                // Others may be as dead as this line, if it is.
+                store.discard_as_dead_as(&line);
+                timeout_at(give_up, transacting).await
+            }
+        }
+    };
+    // Long after the caller was answered. Closing the connection takes nothing back: before COMMIT was sent, the server rolls
+    // back; after that, it is up to it.
+    let Ok((over, outcome)) = finished else {
+        store.discard_as_dead_as(&line);
         return Err(if progress.is_committing() {
             StorageError::OutcomeUnknown(TooSlow::Commit.into()).into()
         } else {

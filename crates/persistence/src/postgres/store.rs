@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::config::PostgresConfig;
 use super::connection::Server;
 use super::errors::{is_cut, storage_error};
+use super::line::Line;
 use super::tls::TlsError;
 use crate::abort::{Abort, TooSlow};
 use crate::task;
@@ -83,15 +84,20 @@ impl PostgresStore {
         }
     }
 
-    /// Closes a connection that is of no more use, and those that wait in the pool: what spoils one (a server that is
-    /// gone, a standby where the primary was) spoils them all, and one after the other would each fail a request.
-    pub(super) fn discard(&self, connection: Object<AsyncPgConnection>) {
-        drop(Object::take(connection));
-        self.discard_idle();
-    }
-
+    /// Closes the connections that wait in the pool: what cut one (a server that is gone, a standby where the primary was)
+    /// has cut them all, and one after the other would each fail a request.
     pub(super) fn discard_idle(&self) {
         self.pool.retain(|_, _| false);
+    }
+
+    /// Closes those of them on which nothing was heard since this line fell silent, if it is dead. Those that were taken and
+    /// given back since have answered.
+    pub(super) fn discard_as_dead_as(&self, line: &Line) {
+        if let Some(since) = line.dead_since(self.timeouts.step) {
+            let since = since.into_std();
+            self.pool
+                .retain(|_, metrics| metrics.recycled.unwrap_or(metrics.created) >= since);
+        }
     }
 
     /// Runs a read to its end or to its deadline, also if the caller stops waiting. If its connection is cut, it is asked
@@ -104,36 +110,62 @@ impl PostgresStore {
             + Send
             + 'static,
     {
-        let deadline = Instant::now() + self.timeouts.answer;
-        let mut connection = self.connection().await?;
-        let store = self.clone();
-        let task = task::spawn(async move {
-            let again = query.clone();
-            let mut answer = timeout_at(deadline, query(&mut connection)).await;
-            if let Ok(Err(Abort::Query(error))) = &answer
-                && is_cut(error)
-            {
-                store.discard(connection);
-                connection = match timeout_at(deadline, store.connection()).await {
-                    Ok(fresh) => fresh?,
-                    Err(_) => return Err(StorageError::Unavailable(TooSlow::Connection.into())),
-                };
-                answer = timeout_at(deadline, again(&mut connection)).await;
+        let begun = Instant::now();
+        let connection = self.connection().await?;
+        let reading = task::spawn(self.clone().read_on(connection, begun, query));
+        match timeout_at(begun + self.timeouts.answer, reading).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) if error.is_panic() => Err(StorageError::Defect(error.into())),
+            Ok(Err(error)) => Err(StorageError::Unavailable(error.into())),
+            Err(_) => Err(StorageError::Unavailable(TooSlow::Answer.into())),
+        }
+    }
+
+    /// A read that is late for its caller goes on while the server answers, so that its connection is not lost: where the
+    /// server is far, the next one would be as late on a connection that knows none of the statements.
+    async fn read_on<T, Q>(
+        self,
+        mut connection: Object<AsyncPgConnection>,
+        begun: Instant,
+        query: Q,
+    ) -> Result<T, StorageError>
+    where
+        Q: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<Infallible>>> + Clone,
+    {
+        let Timeouts {
+            step,
+            answer,
+            outcome,
+        } = self.timeouts;
+        let (deadline, give_up) = (begun + answer, begun + outcome);
+        let again = query.clone();
+        let mut line = Line::of(&mut connection);
+        let mut answer = line
+            .wait_for(query(&mut connection), step, deadline, give_up)
+            .await;
+        if let Some(Err(Abort::Query(error))) = &answer
+            && is_cut(error)
+            && Instant::now() < deadline
+        {
+            drop(Object::take(connection));
+            self.discard_idle();
+            connection = match timeout_at(deadline, self.connection()).await {
+                Ok(fresh) => fresh?,
+                Err(_) => return Err(StorageError::Unavailable(TooSlow::Connection.into())),
+            };
+            line = Line::of(&mut connection);
+            answer = line
+                .wait_for(again(&mut connection), step, deadline, give_up)
+                .await;
+        }
+        match answer {
+            Some(answer) => answer.map_err(|abort| abort.into_storage_error(storage_error)),
+            None => {
+                // The next user of this connection would wait for the same answer.
+                drop(Object::take(connection));
+                self.discard_as_dead_as(&line);
+                Err(StorageError::Unavailable(TooSlow::Answer.into()))
             }
-            match answer {
-                Ok(answer) => answer.map_err(|abort| abort.into_storage_error(storage_error)),
-                Err(_) => {
-                    // The server ends what is merely slow before this (`statement_timeout`), so the line is dead. The
-                    // next user of this connection would wait for the same answer.
-                    store.discard(connection);
-                    Err(StorageError::Unavailable(TooSlow::Answer.into()))
-                }
-            }
-        });
-        match task.await {
-            Ok(answer) => answer,
-            Err(error) if error.is_panic() => Err(StorageError::Defect(error.into())),
-            Err(error) => Err(StorageError::Unavailable(error.into())),
         }
     }
 }

@@ -6,6 +6,7 @@ mod conformance;
 mod crowds;
 mod faults;
 mod fixture;
+mod idle_connections;
 mod interruptions;
 mod migrations;
 mod poolers;

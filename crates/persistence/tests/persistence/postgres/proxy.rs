@@ -98,6 +98,11 @@ impl Proxy {
         self.round_trips.count.load(Ordering::SeqCst)
     }
 
+    /// How many connections were made, so far.
+    pub(crate) fn connections(&self) -> u32 {
+        *self.connections.borrow()
+    }
+
     pub(crate) fn tls_connections(&self) -> u32 {
         *self.tls_connections.borrow()
     }
