@@ -1,24 +1,24 @@
 //! How often somebody tried to sign in, counted for all replicas together.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use futures_util::future::BoxFuture;
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::ports::{FullBucket, LimitedAuditLog, SignInThrottle};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
 
 use super::audit_log::write_events;
+use super::change::begun_before;
 use super::schema::sign_in_throttle;
 use super::store::PostgresStore;
 use crate::abort::Abort;
 use crate::not_taken::NotTaken;
-use crate::task;
 
 #[async_trait]
 impl SignInThrottle for PostgresStore {
@@ -27,10 +27,12 @@ impl SignInThrottle for PostgresStore {
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        self.unless_full(buckets.clone(), now, move |connection| {
-            Box::pin(async move { take(connection, &buckets, now).await })
-        })
-        .await
+        let looked_at = buckets.clone();
+        let taken = self.change_after_look(
+            move |connection| Box::pin(async move { look_at(connection, &looked_at, now).await }),
+            begun_before(move |connection| Box::pin(async move { take(connection, &buckets, now).await })),
+        );
+        NotTaken::full_bucket(taken.await)
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
@@ -47,69 +49,42 @@ impl LimitedAuditLog for PostgresStore {
         events: Vec<AuditEvent>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        self.unless_full(limits.clone(), now, move |connection| {
-            Box::pin(async move {
-                take(connection, &limits, now).await?;
-                Ok(write_events(connection, events).await?)
-            })
-        })
-        .await
+        let looked_at = limits.clone();
+        let recorded = self.change_after_look(
+            move |connection| Box::pin(async move { look_at(connection, &looked_at, now).await }),
+            begun_before(move |connection| {
+                Box::pin(async move {
+                    take(connection, &limits, now).await?;
+                    Ok(write_events(connection, events).await?)
+                })
+            }),
+        );
+        NotTaken::full_bucket(recorded.await)
     }
 }
 
-impl PostgresStore {
-    /// Makes a change that takes from the buckets, unless a read finds one full: a stranger who is refused writes nothing,
-    /// however often they ask. That one was full a moment ago is as good an answer; that none was is not. The change is
-    /// made even if the caller stops waiting, during the read too.
-    async fn unless_full<W>(
-        &self,
-        buckets: Vec<ThrottleBucket>,
-        now: DateTime<Utc>,
-        change: W,
-    ) -> Result<Option<FullBucket>, StorageError>
-    where
-        W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<(), Abort<NotTaken>>>
-            + Send
-            + 'static,
-    {
-        let store = self.clone();
-        let changing = task::spawn(async move {
-            match store.first_full(buckets, now).await? {
-                Some(full) => Ok(Some(full)),
-                None => NotTaken::full_bucket(store.change(change).await),
-            }
-        });
-        match changing.await {
-            Ok(taken) => taken,
-            Err(error) => Err(StorageError::Defect(error.into())),
-        }
-    }
-
-    async fn first_full(
-        &self,
-        buckets: Vec<ThrottleBucket>,
-        now: DateTime<Utc>,
-    ) -> Result<Option<FullBucket>, StorageError> {
-        self.read(move |connection| {
-            Box::pin(async move {
-                let keys: Vec<&[u8]> = buckets
-                    .iter()
-                    .map(|bucket| bucket.as_bytes().as_slice())
-                    .collect();
-                let kept: Vec<(Vec<u8>, DateTime<Utc>)> = sign_in_throttle::table
-                    .filter(sign_in_throttle::bucket.eq_any(keys))
-                    .select((sign_in_throttle::bucket, sign_in_throttle::empty_at))
-                    .load(connection)
-                    .await?;
-                let kept: HashMap<Vec<u8>, DateTime<Utc>> = kept.into_iter().collect();
-                Ok(buckets.iter().find_map(|bucket| {
-                    let empty_at = kept.get(bucket.as_bytes().as_slice()).copied();
-                    FullBucket::check(*bucket, empty_at, now)
-                }))
-            })
-        })
-        .await
-    }
+/// Whether one of the buckets is full already: a stranger who is refused writes nothing, however often they ask. That one was
+/// full a moment ago is as good an answer; that none was is not.
+async fn look_at(
+    connection: &mut AsyncPgConnection,
+    buckets: &[ThrottleBucket],
+    now: DateTime<Utc>,
+) -> Result<Option<Result<(), NotTaken>>, Abort<Infallible>> {
+    let keys: Vec<&[u8]> = buckets
+        .iter()
+        .map(|bucket| bucket.as_bytes().as_slice())
+        .collect();
+    let kept: Vec<(Vec<u8>, DateTime<Utc>)> = sign_in_throttle::table
+        .filter(sign_in_throttle::bucket.eq_any(keys))
+        .select((sign_in_throttle::bucket, sign_in_throttle::empty_at))
+        .load(connection)
+        .await?;
+    let kept: HashMap<Vec<u8>, DateTime<Utc>> = kept.into_iter().collect();
+    let full = buckets.iter().find_map(|bucket| {
+        let empty_at = kept.get(bucket.as_bytes().as_slice()).copied();
+        FullBucket::check(*bucket, empty_at, now)
+    });
+    Ok(full.map(|full| Err(NotTaken::Full(full))))
 }
 
 /// Takes from all of them. If one is full, the transaction is rolled back, and nothing was taken from the others.

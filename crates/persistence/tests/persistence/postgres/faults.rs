@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::clock::Clock;
 use keyward_domain::ports::{AddKeyError, ApiKeys, AuditLog, Credentials, DescendantKeys, StorageError};
+use keyward_domain::sign_in::ports::SignInThrottle;
+use keyward_domain::sign_in::throttle::{CountedAccount, ThrottleBucket};
 use keyward_domain::testing::Builder;
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::{MigrateError, PostgresConfig, PostgresStore};
@@ -215,6 +218,23 @@ async fn a_revocation_is_made_although_the_look_before_it_stalls() {
     let (reason, below) = (RevocationReason::Holder, DescendantKeys::Revoke);
     let revoked = ApiKeys::revoke(&store, consumer, key, reason, below, any, act).await;
     assert_eq!(revoked.expect("a revocation"), [key]);
+}
+
+#[tokio::test]
+async fn an_attempt_is_counted_although_the_look_before_it_stalls() {
+    let fixture = Fixture::new().await;
+    let proxy = Proxy::before(fixture.database.url(), None).await;
+    let mut config = PostgresConfig::from_url(&proxy.url("127.0.0.1")).expect("a URL");
+    (config.answer_timeout, config.outcome_timeout) = (Duration::from_secs(8), Duration::from_secs(9));
+    let store = store(config);
+    until_it_works("a read", async || read(&store).await).await;
+    proxy.fall_silent();
+    proxy.speak_to_newcomers();
+
+    let buckets = ThrottleBucket::of_attempt(CountedAccount::new("ada", None), None);
+    let taken = SignInThrottle::take(&store, buckets, fixture.make.clock.now()).await;
+    assert_eq!(taken.expect("a count"), None);
+    assert!(count(&fixture.client, "sign_in_throttle").await > 0);
 }
 
 #[tokio::test]
