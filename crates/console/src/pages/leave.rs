@@ -11,7 +11,7 @@ use poem::{Response, handler};
 use crate::forms::Form;
 use crate::pages::home::after_leaving;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::what_stops::WhatStops;
+use crate::pages::what_stops::{WhatStops, if_counted};
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
@@ -35,7 +35,7 @@ struct LeavePage {
 
 #[handler]
 pub(crate) async fn show(Data(console): Data<&Arc<Console>>, insider: Insider) -> Result<Response, Refusal> {
-    html(StatusCode::OK, &page(console, &insider).await?)
+    html(StatusCode::OK, &page(console, &insider).await)
 }
 
 #[handler]
@@ -49,7 +49,7 @@ pub(crate) async fn submit(
     if form.optional("confirm") != Some("yes") {
         let page = LeavePage {
             confirmation_missing: true,
-            ..page(console, &insider).await?
+            ..page(console, &insider).await
         };
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     }
@@ -59,7 +59,7 @@ pub(crate) async fn submit(
             let page = LeavePage {
                 is_last_owner: true,
                 was_refused: true,
-                ..page(console, &insider).await?
+                ..page(console, &insider).await
             };
             html(StatusCode::CONFLICT, &page)
         }
@@ -68,15 +68,17 @@ pub(crate) async fn submit(
     }
 }
 
-async fn page(console: &Console, insider: &Insider) -> Result<LeavePage, Refusal> {
+async fn page(console: &Console, insider: &Insider) -> LeavePage {
     let slug = &insider.member.organization.slug;
-    Ok(LeavePage {
+    let is_last_owner = console.members.is_last_owner(&insider.member.membership).await;
+    LeavePage {
         settings: Settings::new(insider, Section::General),
         general: links::general(slug),
-        stops: WhatStops::on_leaving(console, &insider.member).await?,
+        stops: WhatStops::on_leaving(console, &insider.member).await,
         confirmation_missing: false,
-        is_last_owner: console.members.is_last_owner(&insider.member.membership).await?,
+        // Who is will be told when they try to leave.
+        is_last_owner: if_counted(is_last_owner).unwrap_or(false),
         was_refused: false,
         members: links::members(slug),
-    })
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use futures_util::future::join;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::EndMembershipError;
 use keyward_domain::id::MembershipId;
@@ -11,10 +12,9 @@ use poem::web::Data;
 use poem::{Response, handler};
 
 use crate::forms::Form;
-use crate::pages::member::find;
 use crate::pages::members::after_removal;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::what_stops::WhatStops;
+use crate::pages::what_stops::{WhatStops, if_counted};
 use crate::pages::{html, redirect};
 use crate::path_id::PathId;
 use crate::refusal::Refusal;
@@ -31,8 +31,9 @@ struct RemoveMemberPage {
     name: String,
     username: String,
     stops: WhatStops,
-    /// How many invitations others have made whose links go on working: nobody knows who has them.
-    open_invitations: u64,
+    /// How many invitations others have made whose links go on working, if they could be counted: nobody knows who has
+    /// them.
+    open_invitations: Option<u64>,
     /// Where they can be taken back.
     invitations: String,
     confirmation_missing: bool,
@@ -91,18 +92,21 @@ async fn page(
     authority: &Authority,
     id: MembershipId,
 ) -> Result<RemoveMemberPage, Refusal> {
-    let member = find(console, authority, id).await?;
+    let member = console.members.identify(authority, id).await?;
+    let member = member.ok_or(Refusal::NotFound)?;
     let slug = &insider.member.organization.slug;
+    let stops = WhatStops::on_removal(console, authority, slug, &member);
     let open_invitations = console
         .invitations
         .count_open_by_others(authority, member.user.id);
+    let (stops, open_invitations) = join(stops, open_invitations).await;
     Ok(RemoveMemberPage {
         settings: Settings::new(insider, Section::Members),
         member: links::member(slug, id),
         name: member.user.display_name.to_string(),
         username: member.user.username.to_string(),
-        stops: WhatStops::on_removal(console, authority, slug, &member).await?,
-        open_invitations: open_invitations.await?,
+        stops,
+        open_invitations: if_counted(open_invitations),
         invitations: links::invitations(slug),
         confirmation_missing: false,
         is_last_owner: false,

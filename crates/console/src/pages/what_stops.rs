@@ -2,11 +2,14 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::error::Error;
 
 use chrono::{DateTime, Utc};
+use futures_util::future::join3;
 use keyward_domain::administration::Authority;
-use keyward_domain::administration::ports::{HeldKey, LeavingPreview, MemberOverview};
+use keyward_domain::administration::ports::{HeldKey, KeyHolder, LeavingPreview};
 use keyward_domain::api_key::ApiKey;
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::membership::{Member, Membership};
 use keyward_domain::organization::Slug;
@@ -19,11 +22,13 @@ use crate::refusal::Refusal;
 use crate::{Console, links};
 
 /// The keys that are refused from then on, the projects that the member leaves, and how many of their invitations are
-/// taken back.
+/// taken back. What cannot be counted now is absent: nobody is kept from ending a membership by a count.
 pub(super) struct WhatStops {
-    pub(super) keys: Keys,
-    pub(super) projects: LeftProjects,
-    pub(super) invitations: u64,
+    pub(super) keys: Option<Keys>,
+    pub(super) projects: Option<LeftProjects>,
+    pub(super) invitations: Option<u64>,
+    /// The address of the list of all keys.
+    pub(super) all_keys: String,
 }
 
 /// The valid keys of the member.
@@ -36,8 +41,6 @@ pub(super) struct Keys {
     pub(super) shown: Vec<StoppingKey>,
     /// How many of these are in sight; the others are unfolded.
     in_sight: usize,
-    /// The address of the list of all of them.
-    pub(super) all: String,
 }
 
 /// The projects that a member leaves.
@@ -80,20 +83,10 @@ struct SeenKey {
 
 impl WhatStops {
     /// As the member who leaves sees it.
-    pub(super) async fn on_leaving(console: &Console, member: &Member) -> Result<Self, Refusal> {
-        let recent = console.organization_keys.days_ago(RECENT_DAYS);
-        let preview = console.members.leaving_preview(member, recent).await?;
-        let preview = seen(preview);
-        let elsewhere = parents_elsewhere(&preview.first);
-        let parents = if elsewhere.is_empty() {
-            Vec::new()
-        } else {
-            console.keys.read_many(&member.as_holder(), &elsewhere).await?
-        };
-        let parents: Vec<SeenKey> = parents.into_iter().map(SeenKey::from).collect();
+    pub(super) async fn on_leaving(console: &Console, member: &Member) -> Self {
         let all_keys = links::api_keys(&member.organization.slug);
-        let keys = Keys::new(preview, &parents, recent, all_keys);
-        Ok(Self::new(console, &member.membership, keys).await?)
+        let keys = own_keys(console, member);
+        Self::new(console, &member.membership, keys, all_keys).await
     }
 
     /// As an owner who removes the member sees it.
@@ -101,39 +94,67 @@ impl WhatStops {
         console: &Console,
         authority: &Authority,
         organization: &Slug,
-        member: &MemberOverview,
-    ) -> Result<Self, StorageError> {
-        let recent = console.organization_keys.days_ago(RECENT_DAYS);
-        let preview = console.members.removal_preview(authority, member, recent).await?;
-        let preview = seen(preview);
-        let elsewhere = parents_elsewhere(&preview.first);
-        let parents = if elsewhere.is_empty() {
-            Vec::new()
-        } else {
-            console.organization_keys.find_many(authority, &elsewhere).await?
-        };
-        let parents: Vec<SeenKey> = parents.into_iter().map(SeenKey::from).collect();
-        let all_keys = links::keys_of(organization, member.membership.id, None);
-        let keys = Keys::new(preview, &parents, recent, all_keys);
-        Self::new(console, &member.membership, keys).await
+        holder: &KeyHolder,
+    ) -> Self {
+        let all_keys = links::keys_of(organization, holder.membership.id, None);
+        let keys = held_keys(console, authority, holder);
+        Self::new(console, &holder.membership, keys, all_keys).await
     }
 
-    async fn new(console: &Console, membership: &Membership, keys: Keys) -> Result<Self, StorageError> {
-        Ok(Self {
-            keys,
-            projects: projects(console, membership.id).await?,
-            invitations: open_invitations(console, membership).await?,
-        })
+    /// Counts all at once: each may take as long as the store lets it.
+    async fn new(
+        console: &Console,
+        membership: &Membership,
+        keys: impl Future<Output = Result<Keys, Refusal>>,
+        all_keys: String,
+    ) -> Self {
+        let projects = projects(console, membership.id);
+        let invitations = open_invitations(console, membership);
+        let (keys, projects, invitations) = join3(keys, projects, invitations).await;
+        Self {
+            keys: if_counted(keys),
+            projects: if_counted(projects),
+            invitations: if_counted(invitations),
+            all_keys,
+        }
     }
 }
 
+/// What was counted before a change. The change can be made without: why this could not be counted is for the log.
+pub(super) fn if_counted<T>(count: Result<T, impl Error>) -> Option<T> {
+    count
+        .inspect_err(|error| tracing::warn!(error = sentence(error), "what a change ends was not counted"))
+        .ok()
+}
+
+async fn own_keys(console: &Console, member: &Member) -> Result<Keys, Refusal> {
+    let recent = console.organization_keys.days_ago(RECENT_DAYS);
+    let preview = seen(console.members.leaving_preview(member, recent).await?);
+    let elsewhere = parents_elsewhere(&preview.first);
+    let parents = if elsewhere.is_empty() {
+        Vec::new()
+    } else {
+        console.keys.read_many(&member.as_holder(), &elsewhere).await?
+    };
+    let parents: Vec<SeenKey> = parents.into_iter().map(SeenKey::from).collect();
+    Ok(Keys::new(preview, &parents, recent))
+}
+
+async fn held_keys(console: &Console, authority: &Authority, holder: &KeyHolder) -> Result<Keys, Refusal> {
+    let recent = console.organization_keys.days_ago(RECENT_DAYS);
+    let preview = seen(console.members.removal_preview(authority, holder, recent).await?);
+    let elsewhere = parents_elsewhere(&preview.first);
+    let parents = if elsewhere.is_empty() {
+        Vec::new()
+    } else {
+        console.organization_keys.find_many(authority, &elsewhere).await?
+    };
+    let parents: Vec<SeenKey> = parents.into_iter().map(SeenKey::from).collect();
+    Ok(Keys::new(preview, &parents, recent))
+}
+
 impl Keys {
-    fn new(
-        preview: LeavingPreview<SeenKey>,
-        parents: &[SeenKey],
-        recent: DateTime<Utc>,
-        all: String,
-    ) -> Self {
+    fn new(preview: LeavingPreview<SeenKey>, parents: &[SeenKey], recent: DateTime<Utc>) -> Self {
         let LeavingPreview {
             keys: count,
             recently_used,
@@ -149,7 +170,6 @@ impl Keys {
             recently_used,
             in_sight: last.map_or(AT_A_GLANCE, |last| AT_A_GLANCE.max(last + 1)),
             shown,
-            all,
         }
     }
 

@@ -35,3 +35,4 @@ mod sessions;
 mod setup;
 mod sign_in;
 mod storage_failures;
+mod uncounted;

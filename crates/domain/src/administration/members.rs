@@ -7,14 +7,14 @@ use chrono::{DateTime, Utc};
 use crate::administration::Authority;
 use crate::administration::ports::{
     ChangeRoleError, EndMembershipError, HeldKey, KeyHolder, LeavingPreview, MemberFilter, MemberOverview,
-    MemberStore,
+    MemberStore, WhichMember,
 };
 use crate::api_key::ApiKey;
 use crate::audit::{Act, Actor, RequestSource};
 use crate::clock::Clock;
 use crate::id::{IdGenerator, MembershipId, OrganizationId};
 use crate::membership::{Member, Membership, Role};
-use crate::page::{Page, PageRequest, PageSize};
+use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::user::Username;
 
@@ -58,6 +58,19 @@ impl Members {
         self.members.find(authority.organization_id(), id).await
     }
 
+    /// Who one live member is, without what [`Members::find`] counts.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn identify(
+        &self,
+        authority: &Authority,
+        id: MembershipId,
+    ) -> Result<Option<KeyHolder>, StorageError> {
+        let organization = authority.organization_id();
+        self.members.identify(organization, WhichMember::Id(id)).await
+    }
+
     /// The live member who signs in with this name.
     ///
     /// # Errors
@@ -66,25 +79,9 @@ impl Members {
         &self,
         authority: &Authority,
         username: &Username,
-    ) -> Result<Option<MemberOverview>, StorageError> {
-        let filter = MemberFilter::new(Some(username.as_str()));
-        let mut after = None;
-        loop {
-            let page = PageRequest {
-                size: PageSize::DEFAULT,
-                after,
-            };
-            let found = self.list(authority, filter.clone(), page).await?;
-            // The search also finds longer names with this one in them.
-            let mut members = found.items.into_iter();
-            if let Some(member) = members.find(|member| member.user.username == *username) {
-                return Ok(Some(member));
-            }
-            after = found.next;
-            if after.is_none() {
-                return Ok(None);
-            }
-        }
+    ) -> Result<Option<KeyHolder>, StorageError> {
+        let member = WhichMember::Username(username.clone());
+        self.members.identify(authority.organization_id(), member).await
     }
 
     /// Whether nobody else runs the organization, so that this live member has to stay its owner for now.
@@ -105,19 +102,15 @@ impl Members {
     pub async fn removal_preview(
         &self,
         authority: &Authority,
-        member: &MemberOverview,
+        holder: &KeyHolder,
         used_after: DateTime<Utc>,
     ) -> Result<LeavingPreview<HeldKey>, StorageError> {
-        let (organization, id) = (authority.organization_id(), member.membership.id);
+        let (organization, id) = (authority.organization_id(), holder.membership.id);
         let LeavingPreview {
             keys,
             recently_used,
             first,
         } = self.members.leaving_preview(organization, id, used_after).await?;
-        let holder = KeyHolder {
-            user: member.user.clone(),
-            membership: member.membership.clone(),
-        };
         let first = first.into_iter().map(|key| HeldKey::new(key, holder.clone()));
         Ok(LeavingPreview {
             keys,

@@ -20,6 +20,7 @@ mod settled_moment;
 pub use invitations::{AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError};
 pub use members::{
     ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter, MemberOverview, MemberStore,
+    WhichMember,
 };
 pub use names::Names;
 pub use organization_keys::{

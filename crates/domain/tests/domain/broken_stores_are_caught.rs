@@ -252,6 +252,12 @@ async fn a_wildcard_in_a_search_is_caught() {
 }
 
 #[tokio::test]
+async fn finding_a_member_by_the_beginning_of_a_username_is_caught() {
+    let by = ["a_live_member_is_identified_by_membership_or_whole_username"];
+    assert_caught(Fault::TakesTheBeginningOfUsernames, &by).await;
+}
+
+#[tokio::test]
 async fn credentials_answered_from_memory_are_caught() {
     let by = ["credentials_tell_at_once_when_their_membership_has_ended"];
     assert_caught(Fault::RemembersCredentials, &by).await;

@@ -17,7 +17,8 @@ use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::{
-    ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter, MemberOverview, MemberStore,
+    ChangeRoleError, EndMembershipError, KeyHolder, LeavingPreview, MemberFilter, MemberOverview,
+    MemberStore, WhichMember,
 };
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Act;
@@ -50,6 +51,15 @@ impl MemberStore for PostgresStore {
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError> {
         self.read(move |connection| Box::pin(read::find(connection, organization, id)))
+            .await
+    }
+
+    async fn identify(
+        &self,
+        organization: OrganizationId,
+        member: WhichMember,
+    ) -> Result<Option<KeyHolder>, StorageError> {
+        self.read(move |connection| Box::pin(read::identify(connection, organization, member)))
             .await
     }
 

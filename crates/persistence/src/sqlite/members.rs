@@ -13,7 +13,8 @@ use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SqliteConnection};
 use diesel::result::Error as QueryError;
 use keyward_domain::administration::ports::{
-    ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter, MemberOverview, MemberStore,
+    ChangeRoleError, EndMembershipError, KeyHolder, LeavingPreview, MemberFilter, MemberOverview,
+    MemberStore, WhichMember,
 };
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Act;
@@ -47,6 +48,15 @@ impl MemberStore for SqliteStore {
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError> {
         self.read(move |connection| read::find(connection, organization, id))
+            .await
+    }
+
+    async fn identify(
+        &self,
+        organization: OrganizationId,
+        member: WhichMember,
+    ) -> Result<Option<KeyHolder>, StorageError> {
+        self.read(move |connection| read::identify(connection, organization, member))
             .await
     }
 

@@ -20,7 +20,7 @@ const OUTAGES: &[Outage<'_>] = &[
     Outage {
         take_down: |console, down| console.members = down.members(),
         owner: &["members", "members/{grace}", "members/{grace}/remove"],
-        member: &["general/leave"],
+        member: &[],
     },
     Outage {
         take_down: |console, down| console.invitations = down.invitations(),

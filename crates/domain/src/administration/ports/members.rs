@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
+use crate::administration::ports::KeyHolder;
 use crate::api_key::ApiKey;
 use crate::audit::Act;
 use crate::id::{MembershipId, OrganizationId};
@@ -10,7 +11,7 @@ use crate::membership::{Membership, Role};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::text::search_term;
-use crate::user::User;
+use crate::user::{User, Username};
 
 /// Keeps who belongs to an organization, and as what.
 #[cfg_attr(feature = "testing", mockall::automock)]
@@ -30,6 +31,16 @@ pub trait MemberStore: Send + Sync {
         organization: OrganizationId,
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError>;
+
+    /// Who one live member is.
+    ///
+    /// MUST NOT take the longer the more keys they have, or the more members there are: nobody is kept from removing a
+    /// member by what there is to count.
+    async fn identify(
+        &self,
+        organization: OrganizationId,
+        member: WhichMember,
+    ) -> Result<Option<KeyHolder>, StorageError>;
 
     /// Which keys of a member stop working when the membership ends. No keys for a membership of another organization.
     ///
@@ -83,6 +94,15 @@ pub trait MemberStore: Send + Sync {
         id: MembershipId,
         act: Act,
     ) -> Result<(), EndMembershipError>;
+}
+
+/// How a live member of an organization is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WhichMember {
+    /// By the membership.
+    Id(MembershipId),
+    /// By the whole name that they sign in with.
+    Username(Username),
 }
 
 /// A live member, as a list of members shows them.

@@ -35,6 +35,7 @@ super::cases::cases! { $
         pages_of_members_add_up_to_the_whole_list
         only_live_members_of_the_organization_are_listed
         a_member_is_found_in_their_organization_only
+        a_live_member_is_identified_by_membership_or_whole_username
         a_member_is_shown_with_the_number_of_their_valid_keys
         a_search_for_members_reads_usernames_and_display_names
         a_search_for_members_finds_those_of_the_version_before_by_username

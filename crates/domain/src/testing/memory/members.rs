@@ -5,7 +5,8 @@ use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, newest_first};
 use crate::administration::ports::{
-    ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter, MemberOverview, MemberStore,
+    ChangeRoleError, EndMembershipError, KeyHolder, LeavingPreview, MemberFilter, MemberOverview,
+    MemberStore, WhichMember,
 };
 use crate::api_key::ApiKey;
 use crate::audit::{Act, Actor};
@@ -39,6 +40,25 @@ impl MemberStore for MemoryStore {
         let state = self.state()?;
         let membership = state.live_membership(organization, id);
         Ok(membership.and_then(|membership| state.member_overview(membership)))
+    }
+
+    async fn identify(
+        &self,
+        organization: OrganizationId,
+        member: WhichMember,
+    ) -> Result<Option<KeyHolder>, StorageError> {
+        let state = self.state()?;
+        let holders = state.live_memberships(organization).filter_map(|membership| {
+            Some(KeyHolder {
+                user: state.user(membership.user_id)?.clone(),
+                membership: membership.clone(),
+            })
+        });
+        let is_meant = |holder: &KeyHolder| match &member {
+            WhichMember::Id(id) => holder.membership.id == *id,
+            WhichMember::Username(username) => holder.user.username == *username,
+        };
+        Ok(holders.into_iter().find(is_meant))
     }
 
     async fn leaving_preview(

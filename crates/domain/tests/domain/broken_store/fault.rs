@@ -32,6 +32,8 @@ pub(crate) enum Fault {
     KeepsGreatGrandchildren,
     OwnersKeepGreatGrandchildren,
     TakesPercentSignsForWildcards,
+    /// Whoever's username begins with the one that is asked for is found, too.
+    TakesTheBeginningOfUsernames,
     TakesEveryVersion,
     ComparesVersionsBeforeTheTransaction,
     RemembersCredentials,

@@ -1,16 +1,17 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter, MemberOverview, MemberStore,
+    ChangeRoleError, EndMembershipError, KeyHolder, LeavingPreview, MemberFilter, MemberOverview,
+    MemberStore, WhichMember,
 };
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
-use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StorageError;
 
-use super::{BrokenStore, List};
+use super::{BrokenStore, Fault, List};
 
 #[async_trait]
 impl MemberStore for BrokenStore {
@@ -30,6 +31,32 @@ impl MemberStore for BrokenStore {
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError> {
         MemberStore::find(&self.sound, organization, id).await
+    }
+
+    async fn identify(
+        &self,
+        organization: OrganizationId,
+        member: WhichMember,
+    ) -> Result<Option<KeyHolder>, StorageError> {
+        let found = self.sound.identify(organization, member.clone()).await?;
+        if let (Fault::TakesTheBeginningOfUsernames, None, WhichMember::Username(name)) =
+            (self.fault, &found, &member)
+        {
+            let all = PageRequest {
+                size: PageSize::EXPORT,
+                after: None,
+            };
+            let listed = MemberStore::list(&self.sound, organization, MemberFilter::default(), all).await?;
+            let longer = listed
+                .items
+                .into_iter()
+                .find(|member| member.user.username.as_str().starts_with(name.as_str()));
+            return Ok(longer.map(|member| KeyHolder {
+                user: member.user,
+                membership: member.membership,
+            }));
+        }
+        Ok(found)
     }
 
     async fn leaving_preview(

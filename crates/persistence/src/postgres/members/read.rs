@@ -2,9 +2,10 @@
 
 use std::convert::Infallible;
 
+use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper, TextExpressionMethods};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::administration::ports::{MemberFilter, MemberOverview};
+use keyward_domain::administration::ports::{KeyHolder, MemberFilter, MemberOverview, WhichMember};
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
@@ -36,6 +37,31 @@ pub(super) async fn find(
         limit: 1,
     };
     Ok(select(connection, organization, selection).await?.pop())
+}
+
+pub(super) async fn identify(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    member: WhichMember,
+) -> Result<Option<KeyHolder>, Abort<Infallible>> {
+    let mut query = memberships::table
+        .inner_join(users::table)
+        .filter(memberships::organization_id.eq(organization.as_uuid()))
+        .filter(memberships::ended_at.is_null())
+        .select((UserRow::as_select(), MembershipRow::as_select()))
+        .into_boxed();
+    query = match member {
+        WhichMember::Id(id) => query.filter(memberships::id.eq(id.as_uuid())),
+        WhichMember::Username(username) => query.filter(users::username.eq(username.to_string())),
+    };
+    let row: Option<(UserRow, MembershipRow)> = query.get_result(connection).await.optional()?;
+    let holder = row.map(|(user, membership)| {
+        Ok::<_, StorageError>(KeyHolder {
+            user: user.try_into()?,
+            membership: membership.try_into()?,
+        })
+    });
+    Ok(holder.transpose()?)
 }
 
 pub(super) async fn list(

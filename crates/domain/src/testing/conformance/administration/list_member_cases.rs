@@ -5,11 +5,12 @@ use chrono::TimeDelta;
 use super::super::Stores;
 use super::super::scene::Scene;
 use super::scene::AdministrationScene;
-use crate::administration::ports::MemberOverview;
+use crate::administration::ports::{KeyHolder, MemberOverview, WhichMember};
 use crate::id::{MembershipId, OrganizationId};
 use crate::membership::Member;
 use crate::page::PageSize;
 use crate::ports::DescendantKeys;
+use crate::user::Username;
 
 pub async fn members_are_listed_who_joined_last_first(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -71,6 +72,52 @@ pub async fn a_member_is_found_in_their_organization_only(stores: Stores) {
     assert_eq!(find(&scene, ada.organization.id, scene.id()).await, None);
     scene.end_membership(&bob).await;
     assert_eq!(find(&scene, ada.organization.id, bob.membership.id).await, None);
+}
+
+pub async fn a_live_member_is_identified_by_membership_or_whole_username(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join_named(&ada.organization, "bob", "Bobby").await;
+    scene.join(&ada.organization, "bobby").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&bob.user, &other).await;
+    let identify = async |organization: OrganizationId, member: WhichMember| {
+        let found = scene.stores.members.identify(organization, member).await;
+        found.expect("the store answers")
+    };
+    let named = |name: &str| WhichMember::Username(Username::parse(name).expect("a username"));
+
+    for member in [&ada, &bob, &elsewhere] {
+        let holder = KeyHolder {
+            user: member.user.clone(),
+            membership: member.membership.clone(),
+        };
+        for name in [
+            WhichMember::Id(member.membership.id),
+            WhichMember::Username(member.user.username.clone()),
+        ] {
+            let found = identify(member.organization.id, name).await;
+            assert_eq!(found.as_ref(), Some(&holder));
+        }
+    }
+    for nobody in [
+        WhichMember::Id(elsewhere.membership.id),
+        WhichMember::Id(scene.id()),
+        named("bo"),
+        named("nobody"),
+    ] {
+        assert_eq!(
+            identify(ada.organization.id, nobody.clone()).await,
+            None,
+            "{nobody:?}"
+        );
+    }
+    scene.end_membership(&bob).await;
+    for gone in [WhichMember::Id(bob.membership.id), named("bob")] {
+        assert_eq!(identify(ada.organization.id, gone).await, None);
+    }
+    let again = scene.join_also(&bob.user, &ada.organization).await;
+    let found = identify(ada.organization.id, named("bob")).await;
+    assert_eq!(found.map(|found| found.membership), Some(again.membership));
 }
 
 pub async fn a_member_is_shown_with_the_number_of_their_valid_keys(stores: Stores) {
