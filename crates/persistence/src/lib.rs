@@ -28,9 +28,16 @@
 //! One store implements every storage port, and is cheap to clone. It reads no clock and has no randomness of its own.
 //! The two differ in nothing that the domain can see.
 
+#![expect(
+    clippy::duplicate_mod,
+    reason = "`sql` is compiled for each database: what both are asked in the same words is written once"
+)]
+
 mod abort;
 mod actor;
 mod browser_key;
+mod claim;
+mod columns;
 mod ended_sessions;
 mod feed;
 mod limit;
@@ -44,6 +51,7 @@ pub mod postgres;
 mod progress;
 mod retention;
 mod schema_state;
+mod search;
 pub mod sqlite;
 mod stored_row;
 mod subject;

@@ -16,45 +16,39 @@
 //!
 //! A connection pooler between Keyward and PostgreSQL must pool by session. One that pools by transaction is refused.
 
-mod accounts;
 mod addresses;
 mod api_keys;
 mod audit_log;
-mod authority;
 mod change;
 mod config;
 mod connection;
 mod connection_refused;
-mod credentials;
 mod database_url;
+mod dialect;
 mod errors;
 mod idle_days_of_keys;
-mod installation;
-mod invitations;
 mod last_uses;
+mod leaving;
 mod line;
-mod members;
-mod memberships;
 mod migrations;
-mod names;
 mod organization_keys;
-mod organizations;
 mod organizations_of_keys;
-mod people;
 mod pooler;
 mod prepared_once;
 mod privileges;
-mod projects;
 mod retention;
 pub(crate) mod schema;
 mod search;
 mod search_texts;
-mod sessions;
+#[path = "sql/mod.rs"]
+mod sql;
 mod store;
 mod throttle;
 mod tls;
 mod transfer;
 mod trial_change;
+
+use sql::{authority, people};
 
 pub use config::PostgresConfig;
 pub use connection_refused::ConnectionRefused;

@@ -15,35 +15,26 @@
 //!
 //! The file must be on a local disk: processes that use it share memory (SQLite documentation, *Write-Ahead Logging*).
 
-mod accounts;
 mod api_keys;
 mod audit_log;
 mod authority;
 mod change;
-mod columns;
 mod config;
-mod credentials;
 mod database_file;
+mod dialect;
 mod errors;
 mod file_identity;
-mod installation;
-mod invitations;
 mod last_uses;
-mod members;
-mod memberships;
+mod leaving;
 mod migrations;
-mod names;
 #[cfg(test)]
 mod noted_statements;
 mod open_error;
 mod organization_keys;
-mod organizations;
-mod people;
 #[cfg(test)]
 mod plans;
 #[cfg(test)]
 mod prepared_once;
-mod projects;
 mod readers;
 mod reserve;
 mod retention;
@@ -52,7 +43,8 @@ mod scene;
 pub(crate) mod schema;
 mod search;
 mod search_texts;
-mod sessions;
+#[path = "sql/mod.rs"]
+mod sql;
 mod still_awaited;
 mod store;
 #[cfg(test)]
@@ -61,10 +53,11 @@ mod throttle;
 mod transfer;
 mod trial_change;
 
+use sql::people;
+
 pub use config::SqliteConfig;
 pub use migrations::MigrateError;
 pub use open_error::OpenError;
 pub use store::SqliteStore;
 
-pub(crate) use columns::{StoredId, moment};
 pub(crate) use migrations::newest_migration;

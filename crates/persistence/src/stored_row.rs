@@ -2,8 +2,11 @@
 
 use std::fmt::Display;
 
+use chrono::{DateTime, Utc};
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
+
+use crate::columns::StoredMoment;
 
 /// Names one row.
 pub(crate) struct StoredRow<I = Uuid> {
@@ -23,6 +26,24 @@ impl<I: Display> StoredRow<I> {
         value: Result<T, E>,
     ) -> Result<T, StorageError> {
         value.map_err(|problem| self.corrupt(column, problem.to_string()))
+    }
+
+    /// A column's moment.
+    pub(crate) fn moment(
+        &self,
+        column: &'static str,
+        moment: StoredMoment,
+    ) -> Result<DateTime<Utc>, StorageError> {
+        self.read(column, moment.0)
+    }
+
+    /// Likewise, of a column that may hold none.
+    pub(crate) fn moment_if_any(
+        &self,
+        column: &'static str,
+        moment: Option<StoredMoment>,
+    ) -> Result<Option<DateTime<Utc>>, StorageError> {
+        moment.map(|moment| self.moment(column, moment)).transpose()
     }
 
     /// A column's word, if the domain knows it.

@@ -25,9 +25,9 @@ use keyward_domain::ports::{
 use keyward_domain::rate::Rate;
 use uuid::Uuid;
 
-use super::reserve::Claim;
 use super::store::SqliteStore;
 use crate::abort::Abort;
+use crate::claim::Claim;
 
 #[async_trait]
 impl ApiKeys for SqliteStore {
@@ -36,20 +36,20 @@ impl ApiKeys for SqliteStore {
         let look = move |connection: &mut SqliteConnection| {
             Abort::refusal_of(add::check(connection, &asked, limits, at))
         };
-        self.change_after_look(look, Claim::Nothing, move |connection| {
+        self.change_blocking_after_look(look, Claim::Nothing, move |connection| {
             add::add(connection, new, limits, act)
         })
         .await
     }
 
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
-        self.read(move |connection| read::find(connection, consumer, id))
+        self.read_blocking(move |connection| read::find(connection, consumer, id))
             .await
     }
 
     async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
         let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
-        self.read(move |connection| read::find_many(connection, consumer, ids))
+        self.read_blocking(move |connection| read::find_many(connection, consumer, ids))
             .await
     }
 
@@ -59,7 +59,7 @@ impl ApiKeys for SqliteStore {
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
-        self.read(move |connection| list::list(connection, consumer, filter, page))
+        self.read_blocking(move |connection| list::list(connection, consumer, filter, page))
             .await
     }
 
@@ -68,7 +68,7 @@ impl ApiKeys for SqliteStore {
         consumer: ConsumerId,
         id: ApiKeyId,
     ) -> Result<Vec<ApiKey>, StorageError> {
-        self.read(move |connection| lineage::valid_descendants(connection, consumer, id))
+        self.read_blocking(move |connection| lineage::valid_descendants(connection, consumer, id))
             .await
     }
 
@@ -85,7 +85,7 @@ impl ApiKeys for SqliteStore {
         let look = move |connection: &mut SqliteConnection| {
             Abort::refusal_of(edit::check(connection, consumer, id, &to_meet, changes, &asked))
         };
-        self.change_after_look(look, Claim::Nothing, move |connection| {
+        self.change_blocking_after_look(look, Claim::Nothing, move |connection| {
             edit::edit(connection, consumer, id, edit, precondition, changes, event)
         })
         .await
@@ -105,13 +105,14 @@ impl ApiKeys for SqliteStore {
             revoke::revoke(connection, consumer, id, reason, descendants, precondition, act)
         };
         match descendants {
-            DescendantKeys::Keep => self.change_with(Claim::Revoking, revoke).await,
+            DescendantKeys::Keep => self.change_blocking_with(Claim::Revoking, revoke).await,
             // Whether there are any takes long to find out where many are revoked.
             DescendantKeys::Revoke => {
                 let look = move |connection: &mut SqliteConnection| {
                     Ok(revoke::look_at_tree(connection, consumer, id, acting_key)?.answer())
                 };
-                self.change_after_look(look, Claim::Revoking, revoke).await
+                self.change_blocking_after_look(look, Claim::Revoking, revoke)
+                    .await
             }
         }
     }

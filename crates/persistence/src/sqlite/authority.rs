@@ -7,8 +7,8 @@ use keyward_domain::audit::Actor;
 use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::membership::Role;
 
-use super::columns::StoredId;
 use super::schema::memberships;
+use crate::columns::StoredId;
 
 /// Whether whoever acts still may: since the page was opened, their role may have ended. It stays true until the end of
 /// this transaction.

@@ -10,9 +10,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::database_file::Access;
 use super::errors::{commit_error, storage_error};
-use super::reserve::Claim;
 use super::store::SqliteStore;
 use crate::abort::{Abort, TooSlow};
+use crate::claim::Claim;
 use crate::progress::{Progress, settled};
 use crate::{looked, task};
 
@@ -21,7 +21,7 @@ impl SqliteStore {
     ///
     /// Nothing cuts the transaction short. At the answer's deadline it is withdrawn: it will roll back instead of
     /// committing, so the caller can be told now that nothing changed. Once it commits, only waiting has a deadline.
-    pub(super) async fn change<T, E, W>(&self, work: W) -> Result<T, E>
+    pub(super) async fn change_blocking<T, E, W>(&self, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
@@ -32,7 +32,7 @@ impl SqliteStore {
     }
 
     /// Likewise; where the disk is full, the change is tried again with what its claim frees of the reserve.
-    pub(super) async fn change_with<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
+    pub(super) async fn change_blocking_with<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
@@ -55,7 +55,12 @@ impl SqliteStore {
     /// Likewise, unless a look tells what comes of it: that takes the one writer from nobody. A look that fails or is late
     /// tells nothing, and what it takes is of the change's time. What was asked for happens even if the caller stops
     /// waiting, during the look too.
-    pub(super) async fn change_after_look<T, E, L, W>(&self, look: L, claim: Claim, work: W) -> Result<T, E>
+    pub(super) async fn change_blocking_after_look<T, E, L, W>(
+        &self,
+        look: L,
+        claim: Claim,
+        work: W,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
@@ -66,7 +71,7 @@ impl SqliteStore {
         let store = self.clone();
         let changing = task::spawn(async move {
             let look_by = begun + looked::patience(store.timeouts.answer);
-            match timeout_at(look_by, store.read(look)).await {
+            match timeout_at(look_by, store.read_blocking(look)).await {
                 Ok(Ok(Some(answer))) => answer,
                 Ok(Ok(None) | Err(_)) | Err(_) => store.change_begun(begun, claim, work).await,
             }
@@ -208,7 +213,8 @@ mod tests {
     use keyward_domain::ports::StorageError;
 
     use crate::abort::Abort;
-    use crate::sqlite::reserve::{Claim, is_not_whole};
+    use crate::claim::Claim;
+    use crate::sqlite::reserve::is_not_whole;
     use crate::sqlite::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};
 
@@ -221,7 +227,7 @@ mod tests {
     }
 
     async fn notes_in(store: &SqliteStore) -> i64 {
-        let count = store.read(|connection| {
+        let count = store.read_blocking(|connection| {
             let row: Count =
                 diesel::sql_query("SELECT count(*) AS count FROM notes").get_result(connection)?;
             Ok(row.count)
@@ -245,7 +251,7 @@ mod tests {
         let work = move |connection: &mut SqliteConnection| -> Changed<()> {
             Ok(connection.batch_execute(statement)?)
         };
-        store.change(work).await
+        store.change_blocking(work).await
     }
 
     const MIB: u64 = 1024 * 1024;
@@ -269,7 +275,7 @@ mod tests {
             });
             Ok(connection.batch_execute(NOTE)?)
         };
-        let outcome = store.change(work).await;
+        let outcome = store.change_blocking(work).await;
         assert!(
             matches!(outcome, Err(StorageError::OutcomeUnknown(_))),
             "{outcome:?}"
@@ -295,7 +301,7 @@ mod tests {
             let _ = wait.recv();
             Ok(())
         };
-        let outcome = store.change(work).await;
+        let outcome = store.change_blocking(work).await;
         assert!(
             matches!(outcome, Err(StorageError::Unavailable(_))),
             "{outcome:?}"
@@ -350,13 +356,13 @@ mod tests {
             }
             Ok(connection.batch_execute("INSERT INTO notes VALUES (zeroblob(100000))")?)
         };
-        let outcome = store.change(work.clone()).await;
+        let outcome = store.change_blocking(work.clone()).await;
         assert!(
             matches!(outcome, Err(StorageError::Unavailable(_))),
             "{outcome:?}"
         );
         assert_eq!((notes_in(&store).await, reserve()), (0, 4 * MIB));
-        store.change_with(Claim::Revoking, work).await.unwrap();
+        store.change_blocking_with(Claim::Revoking, work).await.unwrap();
         assert_eq!((notes_in(&store).await, reserve()), (1, 3 * MIB));
 
         let refused = execute(&store, NOTE).await.unwrap_err();
@@ -374,7 +380,7 @@ mod tests {
             let full = "PRAGMA max_page_count = 3; INSERT INTO notes VALUES (zeroblob(100000))";
             Ok(connection.batch_execute(full)?)
         };
-        let outcome = store.change_with(Claim::Revoking, work).await;
+        let outcome = store.change_blocking_with(Claim::Revoking, work).await;
         assert!(
             matches!(outcome, Err(StorageError::Unavailable(_))),
             "{outcome:?}"
@@ -390,7 +396,7 @@ mod tests {
             connection.batch_execute(NOTE)?;
             panic!("a defect")
         };
-        let outcome = store.change(work).await;
+        let outcome = store.change_blocking(work).await;
         assert!(matches!(outcome, Err(StorageError::Defect(_))), "{outcome:?}");
         execute(&store, NOTE).await.unwrap();
         assert_eq!(notes_in(&store).await, 1);
@@ -400,7 +406,9 @@ mod tests {
     async fn a_read_cannot_write() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, |_| ()).await;
-        let outcome = store.read(|connection| Ok(connection.batch_execute(NOTE)?)).await;
+        let outcome = store
+            .read_blocking(|connection| Ok(connection.batch_execute(NOTE)?))
+            .await;
         assert!(outcome.is_err());
         assert_eq!(notes_in(&store).await, 0);
     }

@@ -19,8 +19,9 @@ use super::errors::{
 };
 use super::file_identity::FileIdentity;
 use super::open_error::OpenError;
-use super::reserve::{Claim, Reserve};
+use super::reserve::Reserve;
 use super::still_awaited;
+use crate::claim::Claim;
 
 pub(super) const FILE_NAME: &str = "keyward.db";
 /// Other processes that open the same new file get done within this.

@@ -7,15 +7,16 @@ use diesel::prelude::{
 };
 use keyward_domain::ports::{KeyUse, LastUses, StorageError};
 
-use super::columns::StoredId;
 use super::schema::api_keys;
 use super::store::SqliteStore;
 use crate::abort::Abort;
+use crate::columns::StoredId;
 
 #[async_trait]
 impl LastUses for SqliteStore {
     async fn record(&self, uses: Vec<KeyUse>) -> Result<(), StorageError> {
-        self.change(move |connection| record(connection, &uses)).await
+        self.change_blocking(move |connection| record(connection, &uses))
+            .await
     }
 }
 

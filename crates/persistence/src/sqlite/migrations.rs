@@ -111,8 +111,10 @@ impl SqliteStore {
     /// # Errors
     /// The database does not answer.
     pub async fn schema_state(&self) -> Result<SchemaState, StorageError> {
-        self.read(|connection| Ok::<_, Abort<_>>(schema_state(connection)?.map_err(StorageError::Defect)?))
-            .await
+        self.read_blocking(|connection| {
+            Ok::<_, Abort<_>>(schema_state(connection)?.map_err(StorageError::Defect)?)
+        })
+        .await
     }
 
     /// Whether the database answers with tables that this version can work with. They may be those of a newer version, so

@@ -20,9 +20,9 @@ use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::columns::StoredId;
-use super::reserve::Claim;
 use super::store::SqliteStore;
+use crate::claim::Claim;
+use crate::columns::StoredId;
 
 #[async_trait]
 impl OrganizationKeyStore for SqliteStore {
@@ -32,7 +32,7 @@ impl OrganizationKeyStore for SqliteStore {
         filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
-        self.read(move |connection| list::list(connection, organization, &filter, page))
+        self.read_blocking(move |connection| list::list(connection, organization, &filter, page))
             .await
     }
 
@@ -41,7 +41,7 @@ impl OrganizationKeyStore for SqliteStore {
         organization: OrganizationId,
         id: ApiKeyId,
     ) -> Result<Option<HeldKey>, StorageError> {
-        self.read(move |connection| read::find(connection, organization, id))
+        self.read_blocking(move |connection| read::find(connection, organization, id))
             .await
     }
 
@@ -51,7 +51,7 @@ impl OrganizationKeyStore for SqliteStore {
         ids: &[ApiKeyId],
     ) -> Result<Vec<HeldKey>, StorageError> {
         let ids: Vec<StoredId> = ids.iter().map(|id| StoredId(id.as_uuid())).collect();
-        self.read(move |connection| read::named(connection, organization, &ids))
+        self.read_blocking(move |connection| read::named(connection, organization, &ids))
             .await
     }
 
@@ -61,7 +61,7 @@ impl OrganizationKeyStore for SqliteStore {
         id: ApiKeyId,
         size: FamilySize,
     ) -> Result<KeyFamily, StorageError> {
-        self.read(move |connection| family::family(connection, organization, id, size))
+        self.read_blocking(move |connection| family::family(connection, organization, id, size))
             .await
     }
 
@@ -70,7 +70,7 @@ impl OrganizationKeyStore for SqliteStore {
         organization: OrganizationId,
         selection: KeySelection,
     ) -> Result<AtStake, StorageError> {
-        self.read(move |connection| read::at_stake(connection, organization, selection))
+        self.read_blocking(move |connection| read::at_stake(connection, organization, selection))
             .await
     }
 
@@ -83,7 +83,7 @@ impl OrganizationKeyStore for SqliteStore {
         note: Option<RevocationNote>,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
-        self.change_with(Claim::Revoking, move |connection| {
+        self.change_blocking_with(Claim::Revoking, move |connection| {
             revoke::revoke(
                 connection,
                 organization,

@@ -31,7 +31,8 @@ struct Step {
 /// The steps of a statement, one a line.
 async fn plan(store: &SqliteStore, statement: &str) -> String {
     let explain = format!("EXPLAIN QUERY PLAN {statement}");
-    let steps = store.read(move |connection| Ok(diesel::sql_query(explain).load::<Step>(connection)?));
+    let steps =
+        store.read_blocking(move |connection| Ok(diesel::sql_query(explain).load::<Step>(connection)?));
     let steps = steps.await.unwrap();
     steps.iter().map(|step| format!("{}\n", step.detail)).collect()
 }
@@ -136,7 +137,7 @@ async fn add_keys(store: &SqliteStore) {
 }
 
 async fn copy_keys(store: &SqliteStore) {
-    let copies = store.change::<_, StorageError, _>(|connection| {
+    let copies = store.change_blocking::<_, StorageError, _>(|connection| {
         let copies = "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text,
                 created_by_user_id, created_at)
              SELECT randomblob(16), consumer_id, randomblob(32), hint, name, description, search_text,

@@ -139,7 +139,7 @@ mod tests {
             let row: Number = diesel::sql_query(sql).get_result(connection)?;
             Ok(row.number)
         };
-        store.read(read).await
+        store.read_blocking(read).await
     }
 
     fn store(directory: &TemporaryDirectory, answer_timeout: Duration) -> SqliteStore {

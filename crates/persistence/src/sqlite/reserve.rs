@@ -15,22 +15,12 @@ use keyward_domain::ports::StorageError;
 use rustix::fs::{FallocateFlags, StatVfs, fallocate, statvfs};
 use rustix::io::{Errno, retry_on_intr};
 
+use crate::claim::Claim;
+
 const FILE_NAME: &str = "keyward.reserve";
 
 /// What is freed at once: more than most changes write. As much stays free when the file is filled up again.
 const PART: u64 = 1024 * 1024;
-
-/// What a change may take of the reserve.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Claim {
-    /// Nothing: it waits until there is room.
-    Nothing,
-    /// At most one half. To revoke in the console, people must sign in first; but strangers make attempts to sign in too,
-    /// and must leave something for revocations.
-    SigningIn,
-    /// All of it.
-    Revoking,
-}
 
 /// Why most changes are refused.
 #[derive(Debug, thiserror::Error)]

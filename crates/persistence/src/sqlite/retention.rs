@@ -25,12 +25,12 @@ impl RetentionStore for SqliteStore {
         now: DateTime<Utc>,
         is_confirmed: bool,
     ) -> Result<Option<ClockDoubt>, StorageError> {
-        self.change(move |connection| clock::look(connection, now, is_confirmed))
+        self.change_blocking(move |connection| clock::look(connection, now, is_confirmed))
             .await
     }
 
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
-        self.change(move |connection| dead_keys::remove(connection, dead_before, at_most))
+        self.change_blocking(move |connection| dead_keys::remove(connection, dead_before, at_most))
             .await
     }
 
@@ -39,7 +39,7 @@ impl RetentionStore for SqliteStore {
         ended_before: DateTime<Utc>,
         at_most: u32,
     ) -> Result<u32, StorageError> {
-        self.change(move |connection| remove_ended_invitations(connection, ended_before, at_most))
+        self.change_blocking(move |connection| remove_ended_invitations(connection, ended_before, at_most))
             .await
     }
 
@@ -48,7 +48,7 @@ impl RetentionStore for SqliteStore {
         expired_at: DateTime<Utc>,
         at_most: u32,
     ) -> Result<u32, StorageError> {
-        self.change(move |connection| remove_expired_sessions(connection, expired_at, at_most))
+        self.change_blocking(move |connection| remove_expired_sessions(connection, expired_at, at_most))
             .await
     }
 
@@ -57,8 +57,10 @@ impl RetentionStore for SqliteStore {
         empty_before: DateTime<Utc>,
         at_most: u32,
     ) -> Result<u32, StorageError> {
-        self.change(move |connection| remove_empty_throttle_buckets(connection, empty_before, at_most))
-            .await
+        self.change_blocking(move |connection| {
+            remove_empty_throttle_buckets(connection, empty_before, at_most)
+        })
+        .await
     }
 
     async fn remove_audit_events(
@@ -67,7 +69,7 @@ impl RetentionStore for SqliteStore {
         at_most: u32,
         event: Option<AuditEvent>,
     ) -> Result<u32, RemoveAuditEventsError> {
-        self.change(move |connection| audit_events::remove(connection, before, at_most, event))
+        self.change_blocking(move |connection| audit_events::remove(connection, before, at_most, event))
             .await
     }
 }

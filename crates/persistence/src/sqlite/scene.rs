@@ -28,7 +28,7 @@ const SCENE: &str = "
 pub(super) async fn scene(directory: &TemporaryDirectory) -> SqliteStore {
     let store = SqliteStore::open(SqliteConfig::in_directory(directory.path())).unwrap();
     store.migrate().await.unwrap();
-    let made = store.change(|connection: &mut SqliteConnection| {
+    let made = store.change_blocking(|connection: &mut SqliteConnection| {
         Ok::<_, Abort<StorageError>>(connection.batch_execute(SCENE)?)
     });
     made.await.unwrap();

@@ -5,9 +5,9 @@ use diesel::result::Error as QueryError;
 use keyward_domain::user::User;
 use uuid::Uuid;
 
-use super::columns::StoredId;
 use super::people::UserRow;
 use super::schema::users;
+use crate::columns::StoredId;
 
 /// How many users are filled in by one transaction, so that nobody waits long for the write lock.
 const AT_ONCE: i64 = 100;

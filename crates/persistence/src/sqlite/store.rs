@@ -58,7 +58,7 @@ impl SqliteStore {
 
     /// Runs a read until the deadline, or until the caller stops waiting. One that takes long steps aside, so that others
     /// can begin; there is room for a few of these.
-    pub(super) async fn read<T, Q>(&self, query: Q) -> Result<T, StorageError>
+    pub(super) async fn read_blocking<T, Q>(&self, query: Q) -> Result<T, StorageError>
     where
         T: Send + 'static,
         Q: FnOnce(&mut SqliteConnection) -> Result<T, Abort<Infallible>> + Send + 'static,

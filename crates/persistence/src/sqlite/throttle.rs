@@ -13,11 +13,11 @@ use keyward_domain::sign_in::ports::{FullBucket, LimitedAuditLog, SignInThrottle
 use keyward_domain::sign_in::throttle::ThrottleBucket;
 
 use super::audit_log::write_events;
-use super::columns::moment;
-use super::reserve::Claim;
 use super::schema::sign_in_throttle;
 use super::store::SqliteStore;
 use crate::abort::Abort;
+use crate::claim::Claim;
+use crate::columns::moment;
 use crate::not_taken::NotTaken;
 
 #[async_trait]
@@ -29,11 +29,14 @@ impl SignInThrottle for SqliteStore {
     ) -> Result<Option<FullBucket>, StorageError> {
         let look = look_at(buckets.clone(), now);
         let change = move |connection: &mut SqliteConnection| take(connection, &buckets, now);
-        NotTaken::full_bucket(self.change_after_look(look, Claim::SigningIn, change).await)
+        NotTaken::full_bucket(
+            self.change_blocking_after_look(look, Claim::SigningIn, change)
+                .await,
+        )
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
-        self.change_with(Claim::SigningIn, move |connection| {
+        self.change_blocking_with(Claim::SigningIn, move |connection| {
             give_back(connection, &buckets)
         })
         .await
@@ -53,7 +56,10 @@ impl LimitedAuditLog for SqliteStore {
             take(connection, &limits, now)?;
             Ok(write_events(connection, events)?)
         };
-        NotTaken::full_bucket(self.change_after_look(look, Claim::SigningIn, change).await)
+        NotTaken::full_bucket(
+            self.change_blocking_after_look(look, Claim::SigningIn, change)
+                .await,
+        )
     }
 }
 

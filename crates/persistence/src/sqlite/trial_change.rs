@@ -29,7 +29,7 @@ impl SqliteStore {
     /// See [`TrialFailure`].
     pub async fn try_change(&self) -> Result<(), TrialFailure> {
         let tried = match self.fill_reserve().await {
-            Ok(()) => self.change(count_up).await,
+            Ok(()) => self.change_blocking(count_up).await,
             Err(error) => Err(error),
         };
         tried.map_err(|error| {

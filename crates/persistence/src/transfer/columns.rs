@@ -16,7 +16,7 @@ use diesel::sqlite::Sqlite;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use uuid::Uuid;
 
-use crate::sqlite::{StoredId, moment};
+use crate::columns::{StoredId, moment};
 
 /// An identifier. In the export: hyphenated, in lower case.
 #[derive(Debug, Clone, Copy, AsExpression, FromSqlRow)]
@@ -208,7 +208,7 @@ impl ToSql<Binary, Sqlite> for Id {
 
 impl FromSql<Binary, Sqlite> for Id {
     fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
-        StoredId::from_sql(value).map(|id| Self(id.0))
+        <StoredId as FromSql<Binary, Sqlite>>::from_sql(value).map(|id| Self(id.0))
     }
 }
 

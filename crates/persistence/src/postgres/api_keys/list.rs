@@ -18,6 +18,7 @@ use crate::narrowing::{FEW, MORE, NEWEST};
 use crate::postgres::organization_keys::sources::containing_term;
 use crate::postgres::schema::{api_keys, memberships};
 use crate::postgres::search::containing;
+use crate::search::is_in_no_text;
 
 pub(super) async fn list(
     connection: &mut AsyncPgConnection,
@@ -26,14 +27,14 @@ pub(super) async fn list(
     page: PageRequest<ApiKeyId>,
 ) -> Result<Page<ApiKey, ApiKeyId>, Abort<Infallible>> {
     let pattern = filter.term().map(containing);
-    let keys = if pattern == Some(None) {
+    let keys = if filter.term().is_some_and(is_in_no_text) {
         Vec::new()
     } else {
         let listing = Listing {
             consumer,
             filter,
             page,
-            pattern: pattern.flatten(),
+            pattern,
         };
         listing.keys(connection).await?
     };

@@ -21,11 +21,11 @@ use keyward_domain::page::PageSize;
 use keyward_domain::ports::{AuditFeed, FeedPage, FeedPosition, ReadFeedError, StorageError};
 use uuid::Uuid;
 
-use super::EventRow;
 use crate::abort::Abort;
 use crate::feed::{LogState, log_id, page};
 use crate::limit::at_most;
 use crate::postgres::schema::audit_events;
+use crate::postgres::sql::audit_log::EventRow;
 use crate::postgres::store::PostgresStore;
 
 #[async_trait]

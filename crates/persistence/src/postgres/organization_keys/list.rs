@@ -22,6 +22,7 @@ use crate::limit::{at_most, one_more};
 use crate::narrowing::{FEW, MORE, NEWEST};
 use crate::postgres::schema::{api_keys, memberships, users};
 use crate::postgres::search::{coalesce, containing};
+use crate::search::is_in_no_text;
 
 pub(super) async fn list(
     connection: &mut AsyncPgConnection,
@@ -30,14 +31,14 @@ pub(super) async fn list(
     page: PageRequest<ApiKeyId>,
 ) -> Result<Page<HeldKey, ApiKeyId>, Abort<Infallible>> {
     let pattern = filter.term().map(containing);
-    let keys = if pattern == Some(None) {
+    let keys = if filter.term().is_some_and(is_in_no_text) {
         Vec::new()
     } else {
         let listing = Listing {
             organization,
             filter,
             page,
-            pattern: pattern.flatten(),
+            pattern,
         };
         listing.keys(connection).await?
     };

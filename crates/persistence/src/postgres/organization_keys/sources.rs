@@ -14,6 +14,7 @@ use crate::limit::at_most;
 use crate::narrowing::newest;
 use crate::postgres::schema::{api_key_search, api_keys, memberships, users};
 use crate::postgres::search::{coalesce, containing, grams};
+use crate::search::is_in_no_text;
 
 diesel::define_sql_function! {
     /// The first of the two that is there. Of an identifier and itself that is the identifier, but PostgreSQL does not know:
@@ -102,9 +103,10 @@ async fn of_holders_with_term(
     before: Uuid,
     limit: usize,
 ) -> QueryResult<Vec<Uuid>> {
-    let Some(pattern) = containing(term) else {
+    if is_in_no_text(term) {
         return Ok(Vec::new());
-    };
+    }
+    let pattern = containing(term);
     let holders = memberships::table
         .inner_join(users::table)
         .filter(memberships::organization_id.eq(organization.as_uuid()))

@@ -14,8 +14,8 @@ use super::holder::{changer, count_change};
 use super::lineage::valid_in_line;
 use super::row::NewKeyRow;
 use crate::abort::Abort;
+use crate::columns::StoredId;
 use crate::sqlite::audit_log::write_event;
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::{api_keys, memberships, organizations};
 
 const MAX_LINE: i64 = ApiKey::MAX_LINE as i64;

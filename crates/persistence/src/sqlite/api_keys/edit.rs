@@ -12,8 +12,8 @@ use keyward_domain::rate::Rate;
 use super::holder::{changer, count_change};
 use super::row::KeyRow;
 use crate::abort::Abort;
+use crate::columns::StoredId;
 use crate::sqlite::audit_log::write_event;
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::api_keys;
 
 pub(super) fn edit(

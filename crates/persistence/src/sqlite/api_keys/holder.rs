@@ -8,7 +8,7 @@ use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::rate::{Rate, Throttled};
 
-use crate::sqlite::columns::{StoredId, moment};
+use crate::columns::{StoredId, moment};
 use crate::sqlite::schema::{api_keys, memberships};
 
 /// Which keys the consumer reaches: nothing unless the membership is live and the key through which the consumer acts, if

@@ -18,9 +18,9 @@ use uuid::Uuid;
 
 use super::row::KeyRow;
 use crate::abort::Abort;
+use crate::columns::StoredId;
 use crate::limit;
 use crate::lineage::{InLine, Step, starts_below, upwards};
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::organization_keys::selection::{as_json, listed};
 use crate::sqlite::schema::api_keys;
 
@@ -265,7 +265,7 @@ mod tests {
 
     use super::{starts_below, steps_to};
     use crate::abort::Abort;
-    use crate::sqlite::columns::StoredId;
+    use crate::columns::StoredId;
     use crate::sqlite::scene::scene;
     use crate::sqlite::temporary_directory::TemporaryDirectory;
 
@@ -295,7 +295,7 @@ mod tests {
         let directory = TemporaryDirectory::new();
         let store = scene(&directory).await;
         let roots: Vec<Uuid> = (1..=100).map(|number| Uuid::from_u128(number * 29)).collect();
-        let found = store.change(move |connection| {
+        let found = store.change_blocking(move |connection| {
             connection.batch_execute(&line())?;
             let steps = steps_to(connection, &[StoredId(Uuid::nil())], &roots)?;
             let below = starts_below(&steps, &roots);

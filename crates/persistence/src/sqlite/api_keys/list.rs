@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 use super::row::KeyRow;
 use crate::abort::Abort;
+use crate::columns::StoredId;
 use crate::limit::{at_most, one_more};
 use crate::narrowing::{FEW, MORE, NEWEST};
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::organization_keys::selection::listed;
 use crate::sqlite::organization_keys::sources::containing_term;
 use crate::sqlite::schema::{api_keys, memberships};

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::row::KeyRow;
 use crate::abort::Abort;
-use crate::sqlite::columns::StoredId;
+use crate::columns::StoredId;
 use crate::sqlite::organization_keys::selection::listed;
 use crate::sqlite::schema::api_keys;
 

@@ -16,9 +16,9 @@ use super::lineage::valid_from;
 use super::read::find;
 use crate::abort::Abort;
 use crate::actor;
+use crate::columns::StoredId;
 use crate::looked::Looked;
 use crate::sqlite::audit_log::write_events;
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::organization_keys::selection::listed;
 use crate::sqlite::schema::api_keys;
 

@@ -12,7 +12,7 @@ use keyward_domain::ports::{NewApiKey, StorageError};
 use keyward_domain::token::TokenHint;
 
 use crate::actor;
-use crate::sqlite::columns::{StoredId, moment};
+use crate::columns::{StoredId, moment};
 use crate::sqlite::schema::api_keys;
 use crate::stored_row::StoredRow;
 

@@ -11,12 +11,12 @@ use keyward_domain::id::AuditEventId;
 use keyward_domain::page::PageSize;
 use keyward_domain::ports::{AuditFeed, FeedPage, FeedPosition, ReadFeedError, StorageError};
 
-use super::EventRow;
 use crate::abort::Abort;
+use crate::columns::StoredId;
 use crate::feed::{LogState, log_id, page};
 use crate::limit::at_most;
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::{audit_events, audit_feed, audit_positions};
+use crate::sqlite::sql::audit_log::EventRow;
 use crate::sqlite::store::SqliteStore;
 
 #[async_trait]
@@ -26,12 +26,12 @@ impl AuditFeed for SqliteStore {
         after: Option<FeedPosition>,
         at_most: PageSize,
     ) -> Result<FeedPage, ReadFeedError> {
-        self.read(move |connection| events_after(connection, after, at_most))
+        self.read_blocking(move |connection| events_after(connection, after, at_most))
             .await?
     }
 
     async fn last_position(&self) -> Result<Option<FeedPosition>, StorageError> {
-        self.read(last_position).await
+        self.read_blocking(last_position).await
     }
 }
 

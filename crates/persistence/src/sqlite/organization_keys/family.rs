@@ -10,9 +10,9 @@ use keyward_domain::id::{ApiKeyId, OrganizationId};
 use super::read::named;
 use super::selection::within;
 use crate::abort::Abort;
+use crate::columns::StoredId;
 use crate::lineage::shown_of_family;
 use crate::sqlite::api_keys::lineage::{line_above, some_below, some_between, valid_from};
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::api_keys;
 
 pub(super) fn family(

@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 use super::selection::{Selected, listed, valid_of, valid_with_descendants};
 use crate::abort::Abort;
+use crate::columns::StoredId;
 use crate::limit::at_most;
 use crate::sqlite::api_keys::row::KeyRow;
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::people::{MembershipRow, UserRow};
 use crate::sqlite::schema::{api_keys, memberships, users};
 use crate::sqlite::still_awaited::still_awaited;

@@ -10,9 +10,9 @@ use keyward_domain::id::{ApiKeyId, OrganizationId};
 
 use super::selection::{Selected, valid_of};
 use crate::abort::Abort;
+use crate::columns::StoredId;
 use crate::sqlite::api_keys::revoke::revoke_valid;
 use crate::sqlite::authority::may_administer;
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::api_keys;
 
 pub(super) fn revoke(

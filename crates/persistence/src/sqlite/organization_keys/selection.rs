@@ -12,8 +12,8 @@ use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::ports::DescendantKeys;
 use uuid::Uuid;
 
+use crate::columns::StoredId;
 use crate::sqlite::api_keys::lineage::valid_from;
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::{api_keys, memberships};
 
 /// SQL with one text in it.

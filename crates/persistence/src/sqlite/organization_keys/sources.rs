@@ -10,9 +10,9 @@ use keyward_domain::administration::ports::{HolderFilter, OrganizationKeyFilter}
 use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
+use crate::columns::StoredId;
 use crate::limit::at_most;
 use crate::narrowing::newest;
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::api_key_search;
 use crate::sqlite::search::grams;
 

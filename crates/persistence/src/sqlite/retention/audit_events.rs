@@ -7,9 +7,9 @@ use keyward_domain::audit::AuditEvent;
 use keyward_domain::retention::ports::RemoveAuditEventsError;
 
 use crate::abort::Abort;
+use crate::columns::StoredId;
 use crate::retention::{counted, least_id_at};
 use crate::sqlite::audit_log::write_event;
-use crate::sqlite::columns::StoredId;
 use crate::sqlite::schema::audit_events_removal;
 
 pub(super) fn remove(

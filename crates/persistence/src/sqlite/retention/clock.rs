@@ -6,7 +6,7 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::retention::{ClockDoubt, ClockWitnesses};
 
 use crate::abort::Abort;
-use crate::sqlite::columns::moment;
+use crate::columns::moment;
 use crate::sqlite::schema::retention_clock;
 
 pub(super) fn look(

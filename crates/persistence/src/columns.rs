@@ -1,0 +1,147 @@
+//! Identifiers, moments and flags as the databases keep them: PostgreSQL in types of their own; SQLite, which has none for
+//! any of them, as 16 bytes, milliseconds since 1970, and 0 or 1.
+
+use chrono::{DateTime, Utc};
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::expression::AsExpression;
+use diesel::pg::Pg;
+use diesel::serialize::{self, IsNull, Output, ToSql};
+use diesel::sql_types::{BigInt, Binary, Bool, Timestamptz, Uuid as SqlUuid};
+use diesel::sqlite::Sqlite;
+use uuid::Uuid;
+
+type PostgresValue<'a> = <Pg as Backend>::RawValue<'a>;
+type SqliteValue<'a> = <Sqlite as Backend>::RawValue<'a>;
+
+/// An identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, AsExpression, FromSqlRow)]
+#[diesel(sql_type = SqlUuid)]
+#[diesel(sql_type = Binary)]
+pub(crate) struct StoredId(pub(crate) Uuid);
+
+impl ToSql<SqlUuid, Pg> for StoredId {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        ToSql::<SqlUuid, Pg>::to_sql(&self.0, out)
+    }
+}
+
+impl FromSql<SqlUuid, Pg> for StoredId {
+    fn from_sql(value: PostgresValue<'_>) -> deserialize::Result<Self> {
+        <Uuid as FromSql<SqlUuid, Pg>>::from_sql(value).map(Self)
+    }
+}
+
+impl ToSql<Binary, Sqlite> for StoredId {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.as_bytes().as_slice());
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<Binary, Sqlite> for StoredId {
+    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
+        let bytes: Vec<u8> = FromSql::<Binary, Sqlite>::from_sql(value)?;
+        Ok(Self(Uuid::from_slice(&bytes)?))
+    }
+}
+
+/// A moment, if what is stored is one: whoever reads the row says where it is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Timestamptz)]
+#[diesel(sql_type = BigInt)]
+pub(crate) struct StoredMoment(pub(crate) Result<DateTime<Utc>, NotAMoment>);
+
+/// What is no moment in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[error("no moment in time that can be told")]
+pub(crate) struct NotAMoment;
+
+impl From<DateTime<Utc>> for StoredMoment {
+    fn from(moment: DateTime<Utc>) -> Self {
+        Self(Ok(moment))
+    }
+}
+
+impl ToSql<Timestamptz, Pg> for StoredMoment {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        match &self.0 {
+            Ok(moment) => ToSql::<Timestamptz, Pg>::to_sql(moment, out),
+            Err(error) => Err((*error).into()),
+        }
+    }
+}
+
+impl FromSql<Timestamptz, Pg> for StoredMoment {
+    fn from_sql(value: PostgresValue<'_>) -> deserialize::Result<Self> {
+        // PostgreSQL knows infinite moments, and some that are too far away.
+        let moment = <DateTime<Utc> as FromSql<Timestamptz, Pg>>::from_sql(value);
+        Ok(Self(moment.map_err(|_| NotAMoment)))
+    }
+}
+
+impl ToSql<BigInt, Sqlite> for StoredMoment {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0?.timestamp_millis());
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<BigInt, Sqlite> for StoredMoment {
+    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
+        let milliseconds = <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)?;
+        Ok(Self(moment(milliseconds)))
+    }
+}
+
+/// The moment that was stored as milliseconds since 1970.
+pub(crate) fn moment(milliseconds: i64) -> Result<DateTime<Utc>, NotAMoment> {
+    DateTime::from_timestamp_millis(milliseconds).ok_or(NotAMoment)
+}
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Bool)]
+#[diesel(sql_type = BigInt)]
+pub(crate) struct StoredFlag(pub(crate) bool);
+
+impl ToSql<Bool, Pg> for StoredFlag {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        ToSql::<Bool, Pg>::to_sql(&self.0, out)
+    }
+}
+
+impl FromSql<Bool, Pg> for StoredFlag {
+    fn from_sql(value: PostgresValue<'_>) -> deserialize::Result<Self> {
+        <bool as FromSql<Bool, Pg>>::from_sql(value).map(Self)
+    }
+}
+
+impl ToSql<BigInt, Sqlite> for StoredFlag {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(i64::from(self.0));
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<BigInt, Sqlite> for StoredFlag {
+    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
+        let number = <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)?;
+        Ok(Self(number == 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NotAMoment, moment};
+
+    #[test]
+    fn a_moment_reads_back_and_an_absurd_number_is_none() {
+        let now = "2026-01-01T00:00:00.123Z".parse().unwrap();
+        assert_eq!(moment(1_767_225_600_123), Ok(now));
+        assert_eq!(now.timestamp_millis(), 1_767_225_600_123);
+        for absurd in [i64::MIN, i64::MAX] {
+            assert_eq!(moment(absurd), Err(NotAMoment));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Who may run an organization, and one change after the other.
+
+use diesel::OptionalExtension;
+use diesel::dsl::exists;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::result::Error as QueryError;
+use keyward_domain::audit::Actor;
+use keyward_domain::id::{OrganizationId, UserId};
+use keyward_domain::membership::Role;
+
+use super::dialect::{Pipelined, RunQueryDsl, locked, together};
+use super::schema::{memberships, organizations};
+use crate::columns::StoredId;
+
+/// Makes every other change to how this organization is run wait for the end of this transaction, so what it reads of
+/// roles, members and projects stays true. Says whether whoever acts still may: since the page was opened, their role may
+/// have ended.
+///
+/// Comes first in its transaction: whoever locks a membership or keys as well does so after this.
+pub(crate) async fn lock_authority(
+    connection: Pipelined<'_>,
+    organization: OrganizationId,
+    actor: Actor,
+) -> Result<bool, QueryError> {
+    let ((), may_administer) = together!(
+        connection,
+        lock_organization(connection, organization),
+        may_administer(connection, organization, actor)
+    );
+    Ok(may_administer)
+}
+
+/// Whether whoever this is may run the organization now. It stays true under the organization's lock.
+pub(crate) async fn may_administer(
+    connection: Pipelined<'_>,
+    organization: OrganizationId,
+    actor: Actor,
+) -> Result<bool, QueryError> {
+    match actor {
+        Actor::User(user) => is_owner(connection, organization, user).await,
+        Actor::Administrator => Ok(true),
+        Actor::ApiKey(_) | Actor::Retention | Actor::Anonymous => Ok(false),
+    }
+}
+
+/// The lock alone, where somebody acts who needs no role.
+pub(crate) async fn lock_organization(
+    mut connection: Pipelined<'_>,
+    organization: OrganizationId,
+) -> Result<(), QueryError> {
+    locked!(
+        organizations::table
+            .filter(organizations::id.eq(StoredId(organization.as_uuid())))
+            .select(organizations::id)
+    )
+    .get_result::<StoredId>(&mut connection)
+    .await
+    .optional()?;
+    Ok(())
+}
+
+async fn is_owner(
+    mut connection: Pipelined<'_>,
+    organization: OrganizationId,
+    user: UserId,
+) -> Result<bool, QueryError> {
+    diesel::select(exists(
+        memberships::table
+            .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+            .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
+            .filter(memberships::ended_at.is_null())
+            .filter(memberships::role.eq(Role::Owner.as_str())),
+    ))
+    .get_result(&mut connection)
+    .await
+}

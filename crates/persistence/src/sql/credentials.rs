@@ -1,0 +1,106 @@
+//! The hot path: from a token's digest to everything that decides about it.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable};
+use keyward_domain::access::{CallerOrganization, CallingKey, Credential};
+use keyward_domain::holder::Consumer;
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
+use keyward_domain::organization::{OrganizationName, Slug};
+use keyward_domain::ports::{Credentials, StorageError};
+use keyward_domain::token::TokenDigest;
+use keyward_domain::user::Username;
+
+use super::dialect::{Connection, RunQueryDsl, Store};
+use super::schema::{api_keys, memberships, organizations, users};
+use crate::abort::Abort;
+use crate::columns::{StoredFlag, StoredId, StoredMoment};
+use crate::stored_row::StoredRow;
+
+#[async_trait]
+impl Credentials for Store {
+    async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
+        let digest = *digest;
+        self.read(move |connection| Box::pin(find(connection, digest)))
+            .await
+    }
+}
+
+/// One statement, so that all of it is of one moment. It is asked at every request (on PostgreSQL, of the primary), so it
+/// sees whatever was committed before, by whatever process.
+async fn find(
+    connection: &mut Connection,
+    digest: TokenDigest,
+) -> Result<Option<Credential>, Abort<Infallible>> {
+    let row: Option<CredentialRow> = api_keys::table
+        .inner_join(
+            memberships::table
+                .inner_join(users::table)
+                .inner_join(organizations::table),
+        )
+        .filter(api_keys::digest.eq(digest.as_bytes().as_slice()))
+        .select((
+            api_keys::id,
+            api_keys::created_at,
+            api_keys::can_manage_keys,
+            api_keys::revoked_at,
+            memberships::id,
+            memberships::ended_at,
+            users::id,
+            users::username,
+            organizations::id,
+            organizations::slug,
+            organizations::name,
+        ))
+        .get_result(connection)
+        .await
+        .optional()?;
+    Ok(row.map(Credential::try_from).transpose()?)
+}
+
+#[derive(Queryable)]
+struct CredentialRow {
+    key_id: StoredId,
+    key_created_at: StoredMoment,
+    can_manage_keys: StoredFlag,
+    revoked_at: Option<StoredMoment>,
+    membership_id: StoredId,
+    membership_ended_at: Option<StoredMoment>,
+    user_id: StoredId,
+    username: String,
+    organization_id: StoredId,
+    organization_slug: String,
+    organization_name: String,
+}
+
+impl TryFrom<CredentialRow> for Credential {
+    type Error = StorageError;
+
+    fn try_from(row: CredentialRow) -> Result<Self, StorageError> {
+        let key = StoredRow::new("api_keys", row.key_id.0);
+        let membership = StoredRow::new("memberships", row.membership_id.0);
+        let user = StoredRow::new("users", row.user_id.0);
+        let organization = StoredRow::new("organizations", row.organization_id.0);
+        Ok(Self {
+            api_key: CallingKey {
+                id: ApiKeyId::from_uuid(row.key_id.0),
+                created_at: key.moment("created_at", row.key_created_at)?,
+                can_manage_keys: row.can_manage_keys.0,
+            },
+            consumer: Consumer {
+                id: MembershipId::from_uuid(row.membership_id.0),
+                user_id: UserId::from_uuid(row.user_id.0),
+                username: user.read("username", Username::parse(&row.username))?,
+            },
+            organization: CallerOrganization {
+                id: OrganizationId::from_uuid(row.organization_id.0),
+                slug: organization.read("slug", Slug::parse(&row.organization_slug))?,
+                name: organization.read("name", OrganizationName::from_storage(row.organization_name))?,
+            },
+            revoked_at: key.moment_if_any("revoked_at", row.revoked_at)?,
+            membership_ended_at: membership.moment_if_any("ended_at", row.membership_ended_at)?,
+        })
+    }
+}

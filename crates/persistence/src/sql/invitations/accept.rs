@@ -1,0 +1,117 @@
+//! Joining with an invitation.
+
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel::{OptionalExtension, QueryResult};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::InvitationId;
+use keyward_domain::invitation::Invitation;
+use keyward_domain::membership::Membership;
+use keyward_domain::sign_in::accounts::Account;
+use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
+
+use super::super::authority::{lock_organization, may_administer};
+use super::super::dialect::{Connection, RunQueryDsl, username_is_taken, write_events};
+use super::super::people::{MembershipRow, NewUserRow};
+use super::super::schema::{invitations, memberships, users};
+use super::row::InvitationRow;
+use super::stays::stays_of;
+use crate::abort::Abort;
+use crate::columns::{StoredId, StoredMoment};
+
+pub(super) async fn as_newcomer(
+    connection: &mut Connection,
+    id: InvitationId,
+    account: Account,
+    membership: Membership,
+    events: Vec<AuditEvent>,
+) -> Result<(), Abort<AcceptAsNewcomerError>> {
+    if open_for(connection, id, &membership).await?.is_none() {
+        return Err(Abort::Refused(AcceptAsNewcomerError::NotOpen));
+    }
+    add_user(connection, account).await?;
+    begin(connection, id, membership, events).await?;
+    Ok(())
+}
+
+pub(super) async fn as_user(
+    connection: &mut Connection,
+    id: InvitationId,
+    membership: Membership,
+    events: Vec<AuditEvent>,
+) -> Result<(), Abort<AcceptAsUserError>> {
+    let invitation = open_for(connection, id, &membership).await?;
+    let invitation = invitation.ok_or(Abort::Refused(AcceptAsUserError::NotOpen))?;
+    let stays = stays_of(connection, membership.organization_id, membership.user_id).await?;
+    if stays.iter().any(|stay| invitation.precedes_end_of(stay)) {
+        return Err(Abort::Refused(AcceptAsUserError::NotOpen));
+    }
+    if stays.iter().any(Membership::is_live) {
+        return Err(Abort::Refused(AcceptAsUserError::AlreadyMember));
+    }
+    begin(connection, id, membership, events).await?;
+    Ok(())
+}
+
+/// The invitation, if the membership may begin with it.
+async fn open_for<E>(
+    connection: &mut Connection,
+    id: InvitationId,
+    membership: &Membership,
+) -> Result<Option<Invitation>, Abort<E>> {
+    // Nobody else takes this invitation, takes it back, or becomes or stops being a member, and whoever made it stays
+    // an owner or stays none, until the end of this transaction.
+    lock_organization(connection, membership.organization_id).await?;
+    let row: Option<InvitationRow> = invitations::table
+        .filter(invitations::id.eq(StoredId(id.as_uuid())))
+        .filter(invitations::organization_id.eq(StoredId(membership.organization_id.as_uuid())))
+        .select(InvitationRow::as_select())
+        .get_result(connection)
+        .await
+        .optional()?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let invitation = Invitation::try_from(row)?;
+    let is_open = invitation.is_for(membership)
+        && may_administer(connection, membership.organization_id, invitation.invited_by).await?;
+    Ok(is_open.then_some(invitation))
+}
+
+/// Ends the invitation and begins the membership.
+async fn begin(
+    connection: &mut Connection,
+    id: InvitationId,
+    membership: Membership,
+    events: Vec<AuditEvent>,
+) -> QueryResult<()> {
+    let (membership_id, joined_at) = (membership.id, membership.joined_at);
+    diesel::insert_into(memberships::table)
+        .values(MembershipRow::from(membership))
+        .execute(connection)
+        .await?;
+    diesel::update(invitations::table.filter(invitations::id.eq(StoredId(id.as_uuid()))))
+        .set((
+            invitations::accepted_at.eq(StoredMoment::from(joined_at)),
+            invitations::accepted_membership_id.eq(StoredId(membership_id.as_uuid())),
+        ))
+        .execute(connection)
+        .await?;
+    write_events(connection, events).await
+}
+
+/// Of two that want the same name, also in different organizations, the unique index lets the second wait for the first,
+/// and then refuses it.
+async fn add_user(connection: &mut Connection, account: Account) -> Result<(), Abort<AcceptAsNewcomerError>> {
+    diesel::insert_into(users::table)
+        .values(NewUserRow::new(&account.user, &account.password_hash))
+        .execute(connection)
+        .await
+        .map_err(|error| {
+            if username_is_taken(&error) {
+                Abort::Refused(AcceptAsNewcomerError::UsernameTaken)
+            } else {
+                Abort::Query(error)
+            }
+        })?;
+    Ok(())
+}

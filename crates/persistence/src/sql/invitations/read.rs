@@ -1,0 +1,77 @@
+//! Finding and listing invitations.
+
+use std::convert::Infallible;
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use keyward_domain::id::{InvitationId, OrganizationId, UserId};
+use keyward_domain::invitation::{Invitation, InvitationDigest};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::ports::OpenInvitation;
+
+use super::super::authority::may_administer;
+use super::super::dialect::{Connection, RunQueryDsl};
+use super::super::people::OrganizationRow;
+use super::super::schema::{invitations, organizations};
+use super::row::InvitationRow;
+use super::stays::stays_of;
+use crate::abort::Abort;
+use crate::columns::StoredId;
+use crate::limit::one_more;
+
+pub(super) async fn pending(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    page: PageRequest<InvitationId>,
+) -> Result<Page<Invitation, InvitationId>, Abort<Infallible>> {
+    let mut query = invitations::table
+        .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(invitations::accepted_at.is_null())
+        .filter(invitations::revoked_at.is_null())
+        .order(invitations::id.desc())
+        .limit(one_more(page.size))
+        .select(InvitationRow::as_select())
+        .into_boxed();
+    if let Some(after) = page.after {
+        query = query.filter(invitations::id.lt(StoredId(after.as_uuid())));
+    }
+    let rows: Vec<InvitationRow> = query.load(connection).await?;
+    let pending: Result<Vec<Invitation>, StorageError> = rows.into_iter().map(Invitation::try_from).collect();
+    Ok(Page::from_one_more(pending?, page.size, |invitation| {
+        invitation.id
+    }))
+}
+
+pub(super) async fn find(
+    connection: &mut Connection,
+    digest: InvitationDigest,
+    visitor: Option<UserId>,
+) -> Result<Option<OpenInvitation>, Abort<Infallible>> {
+    let row: Option<(InvitationRow, OrganizationRow)> = invitations::table
+        .inner_join(organizations::table)
+        .filter(invitations::digest.eq(digest.as_bytes().as_slice()))
+        .filter(invitations::accepted_at.is_null())
+        .filter(invitations::revoked_at.is_null())
+        .select((InvitationRow::as_select(), OrganizationRow::as_select()))
+        .get_result(connection)
+        .await
+        .optional()?;
+    let Some((invitation, organization)) = row else {
+        return Ok(None);
+    };
+    let invitation = Invitation::try_from(invitation)?;
+    if !may_administer(connection, invitation.organization_id, invitation.invited_by).await? {
+        return Ok(None);
+    }
+    if let Some(visitor) = visitor {
+        let stays = stays_of(connection, invitation.organization_id, visitor).await?;
+        if stays.iter().any(|stay| invitation.precedes_end_of(stay)) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(OpenInvitation {
+        invitation,
+        organization: organization.try_into()?,
+    }))
+}

@@ -1,0 +1,70 @@
+//! Ending a membership.
+
+use chrono::{DateTime, Utc};
+use diesel::dsl::max;
+use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult};
+use keyward_domain::administration::ports::EndMembershipError;
+use keyward_domain::audit::{Act, Actor};
+use keyward_domain::id::{MembershipId, OrganizationId};
+use keyward_domain::membership::Role;
+
+use super::super::audit_log::write_event;
+use super::super::authority::lock_authority;
+use super::super::dialect::{Connection, RunQueryDsl};
+use super::super::invitations::inviter::take_back_by;
+use super::super::schema::{invitations, memberships, project_members};
+use super::{has_one_owner, lock_live_member};
+use crate::abort::Abort;
+use crate::columns::{StoredId, StoredMoment};
+
+pub(super) async fn end(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    id: MembershipId,
+    act: Act,
+) -> Result<(), Abort<EndMembershipError>> {
+    let may_administer = lock_authority(connection, organization, act.actor).await?;
+    // From here on no key of theirs is added: whoever adds one locks the membership, too, and then sees that it has
+    // ended.
+    let member = lock_live_member(connection, organization, id).await?;
+    let is_the_member = member
+        .as_ref()
+        .is_some_and(|member| act.actor == Actor::User(member.user));
+    if !may_administer && !is_the_member {
+        return Err(Abort::Refused(EndMembershipError::NotAllowed));
+    }
+    let member = member.ok_or(Abort::Refused(EndMembershipError::NotFound))?;
+    if member.role(id)? == Role::Owner && has_one_owner(connection, organization).await? {
+        return Err(Abort::Refused(EndMembershipError::LastOwner));
+    }
+    let ended_at = moment_of_end(connection, organization, act.at).await?;
+    diesel::update(memberships::table.filter(memberships::id.eq(StoredId(id.as_uuid()))))
+        .set(memberships::ended_at.eq(StoredMoment::from(ended_at)))
+        .execute(connection)
+        .await?;
+    diesel::delete(project_members::table.filter(project_members::membership_id.eq(StoredId(id.as_uuid()))))
+        .execute(connection)
+        .await?;
+    write_event(connection, act.end_of_membership(id, member.user)).await?;
+    take_back_by(connection, organization, member.user, &act).await?;
+    Ok(())
+}
+
+/// The moment of the act or, if that is later, the one at which the newest of the organization's invitations was made
+/// that may still be accepted. No invitation is added under the organization's lock, so whichever there is when the end
+/// is committed precedes it, whatever clock it was made by.
+async fn moment_of_end(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    act_at: DateTime<Utc>,
+) -> QueryResult<DateTime<Utc>> {
+    let newest: Option<StoredMoment> = invitations::table
+        .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(invitations::accepted_at.is_null())
+        .filter(invitations::revoked_at.is_null())
+        .select(max(invitations::created_at))
+        .get_result(connection)
+        .await?;
+    let newest = newest.and_then(|newest| newest.0.ok());
+    Ok(newest.map_or(act_at, |newest| newest.max(act_at)))
+}

@@ -1,0 +1,142 @@
+//! Finding and listing members.
+
+use std::convert::Infallible;
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use keyward_domain::administration::ports::{KeyHolder, MemberFilter, MemberOverview, WhichMember};
+use keyward_domain::id::{MembershipId, OrganizationId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+
+use super::super::dialect::{Connection, RunQueryDsl, awaited, coalesce, contains};
+use super::super::people::{MembershipRow, UserRow};
+use super::super::schema::{api_keys, memberships, project_members, projects, users};
+use crate::abort::Abort;
+use crate::columns::StoredId;
+use crate::limit::one_more;
+use crate::search::is_in_no_text;
+use crate::stored_row::counted;
+
+/// Which live members of an organization.
+struct Selection {
+    only: Option<MembershipId>,
+    after: Option<MembershipId>,
+    term: Option<String>,
+    limit: i64,
+}
+
+pub(super) async fn find(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    id: MembershipId,
+) -> Result<Option<MemberOverview>, Abort<Infallible>> {
+    let selection = Selection {
+        only: Some(id),
+        after: None,
+        term: None,
+        limit: 1,
+    };
+    Ok(select(connection, organization, selection).await?.pop())
+}
+
+pub(super) async fn identify(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    member: WhichMember,
+) -> Result<Option<KeyHolder>, Abort<Infallible>> {
+    let mut query = memberships::table
+        .inner_join(users::table)
+        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .select((UserRow::as_select(), MembershipRow::as_select()))
+        .into_boxed();
+    query = match member {
+        WhichMember::Id(id) => query.filter(memberships::id.eq(StoredId(id.as_uuid()))),
+        WhichMember::Username(username) => query.filter(users::username.eq(username.to_string())),
+    };
+    let row: Option<(UserRow, MembershipRow)> = query.get_result(connection).await.optional()?;
+    let holder = row.map(|(user, membership)| {
+        Ok::<_, StorageError>(KeyHolder {
+            user: user.try_into()?,
+            membership: membership.try_into()?,
+        })
+    });
+    Ok(holder.transpose()?)
+}
+
+pub(super) async fn list(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    filter: MemberFilter,
+    page: PageRequest<MembershipId>,
+) -> Result<Page<MemberOverview, MembershipId>, Abort<Infallible>> {
+    let selection = Selection {
+        only: None,
+        after: page.after,
+        term: filter.term().map(str::to_owned),
+        limit: one_more(page.size),
+    };
+    let members = match filter.term() {
+        Some(term) if is_in_no_text(term) => Vec::new(),
+        _ => select(connection, organization, selection).await?,
+    };
+    Ok(Page::from_one_more(members, page.size, |member| {
+        member.membership.id
+    }))
+}
+
+/// By falling identifier; one statement, so that all of it is of one moment.
+async fn select(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    selection: Selection,
+) -> Result<Vec<MemberOverview>, Abort<Infallible>> {
+    let valid_keys = api_keys::table
+        .filter(api_keys::consumer_id.eq(memberships::id))
+        .filter(api_keys::revoked_at.is_null())
+        .count()
+        .single_value();
+    let active_projects = project_members::table
+        .inner_join(projects::table)
+        .filter(project_members::membership_id.eq(memberships::id))
+        .filter(projects::archived_at.is_null())
+        .count()
+        .single_value();
+    let mut query = memberships::table
+        .inner_join(users::table)
+        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .order(memberships::id.desc())
+        .limit(selection.limit)
+        .select((
+            UserRow::as_select(),
+            MembershipRow::as_select(),
+            valid_keys,
+            active_projects,
+        ))
+        .into_boxed();
+    if let Some(id) = selection.only {
+        query = query.filter(memberships::id.eq(StoredId(id.as_uuid())));
+    }
+    if let Some(after) = selection.after {
+        query = query.filter(memberships::id.lt(StoredId(after.as_uuid())));
+    }
+    if let Some(term) = selection.term {
+        query = awaited!(query, memberships::id)
+            .filter(contains!(coalesce(users::search_text, users::username), term));
+    }
+    let rows: Vec<(UserRow, MembershipRow, Option<i64>, Option<i64>)> = query.load(connection).await?;
+    let members: Result<Vec<MemberOverview>, StorageError> = rows
+        .into_iter()
+        .map(|(user, membership, valid_keys, projects)| {
+            Ok(MemberOverview {
+                user: user.try_into()?,
+                membership: membership.try_into()?,
+                valid_keys: counted(valid_keys),
+                projects: counted(projects),
+            })
+        })
+        .collect();
+    Ok(members?)
+}

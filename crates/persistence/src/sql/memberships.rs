@@ -1,0 +1,82 @@
+//! Who belongs where.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use keyward_domain::id::UserId;
+use keyward_domain::membership::Member;
+use keyward_domain::organization::Slug;
+use keyward_domain::ports::{Memberships, StorageError};
+
+use super::dialect::{Connection, RunQueryDsl, Store};
+use super::people::{MembershipRow, OrganizationRow, UserRow};
+use super::schema::{memberships, organizations, users};
+use crate::abort::Abort;
+use crate::columns::StoredId;
+
+type MemberRow = (UserRow, OrganizationRow, MembershipRow);
+
+#[async_trait]
+impl Memberships for Store {
+    async fn find_live(&self, user: UserId, organization: &Slug) -> Result<Option<Member>, StorageError> {
+        let slug = organization.clone();
+        self.read(move |connection| Box::pin(find_live(connection, user, slug)))
+            .await
+    }
+
+    async fn list_live(&self, user: UserId) -> Result<Vec<Member>, StorageError> {
+        self.read(move |connection| Box::pin(list_live(connection, user)))
+            .await
+    }
+}
+
+/// One statement for both questions, so an organization that the user does not belong to takes as long as none.
+async fn find_live(
+    connection: &mut Connection,
+    user: UserId,
+    slug: Slug,
+) -> Result<Option<Member>, Abort<Infallible>> {
+    let row: Option<MemberRow> = memberships::table
+        .inner_join(users::table)
+        .inner_join(organizations::table)
+        .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .filter(organizations::slug.eq(slug.as_str()))
+        .select((
+            UserRow::as_select(),
+            OrganizationRow::as_select(),
+            MembershipRow::as_select(),
+        ))
+        .get_result(connection)
+        .await
+        .optional()?;
+    Ok(row.map(member).transpose()?)
+}
+
+async fn list_live(connection: &mut Connection, user: UserId) -> Result<Vec<Member>, Abort<Infallible>> {
+    let rows: Vec<MemberRow> = memberships::table
+        .inner_join(users::table)
+        .inner_join(organizations::table)
+        .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .order((organizations::name, organizations::id))
+        .select((
+            UserRow::as_select(),
+            OrganizationRow::as_select(),
+            MembershipRow::as_select(),
+        ))
+        .load(connection)
+        .await?;
+    let members: Result<_, StorageError> = rows.into_iter().map(member).collect();
+    Ok(members?)
+}
+
+fn member((user, organization, membership): MemberRow) -> Result<Member, StorageError> {
+    Ok(Member {
+        user: user.try_into()?,
+        organization: organization.try_into()?,
+        membership: membership.try_into()?,
+    })
+}

@@ -1,0 +1,22 @@
+//! What both databases are asked in the same words: a module of each adapter, compiled for its database.
+//!
+//! `dialect` and `schema` are those of the adapter. What differs between the two is said there, so there is no `#[cfg]` here
+//! and no type that stands for either: what is wrong for one database does not compile.
+//!
+//! What must be asked otherwise, because the databases plan, lock or search otherwise, is in `postgres/` and `sqlite/`.
+
+use super::{dialect, schema};
+
+mod accounts;
+pub(crate) mod audit_log;
+pub(crate) mod authority;
+mod credentials;
+mod installation;
+pub(crate) mod invitations;
+mod members;
+mod memberships;
+mod names;
+mod organizations;
+pub(crate) mod people;
+mod projects;
+mod sessions;

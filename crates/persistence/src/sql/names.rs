@@ -1,0 +1,188 @@
+//! What people call things.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::prelude::{ExpressionMethods, JoinOnDsl, QueryDsl, SelectableHelper};
+use diesel::{OptionalExtension, QueryResult};
+use keyward_domain::administration::ports::Names;
+use keyward_domain::audit::Subject;
+use keyward_domain::id::{OrganizationId, UserId};
+use keyward_domain::ports::StorageError;
+use keyward_domain::user::{User, Username};
+use uuid::Uuid;
+
+use super::dialect::{Connection, RunQueryDsl, Store};
+use super::people::UserRow;
+use super::schema::{api_keys, invitations, memberships, organizations, projects, users};
+use crate::abort::Abort;
+use crate::columns::StoredId;
+use crate::names::{Kind, NamedIds, read_username};
+
+#[async_trait]
+impl Names for Store {
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        subjects: &[Subject],
+    ) -> Result<HashMap<Subject, String>, StorageError> {
+        let wanted = NamedIds::of(subjects);
+        self.read(move |connection| {
+            Box::pin(async move {
+                let mut found = HashMap::new();
+                for (kind, ids) in wanted.by_kind() {
+                    let names = names_of(connection, organization, kind, ids).await?;
+                    found.extend(names.into_iter().map(|(id, name)| (kind.subject(id.0), name)));
+                }
+                Ok::<_, Abort<Infallible>>(found)
+            })
+        })
+        .await
+    }
+
+    async fn usernames(
+        &self,
+        organization: OrganizationId,
+        subjects: &[Subject],
+    ) -> Result<HashMap<Subject, Username>, StorageError> {
+        let wanted = NamedIds::of(subjects);
+        self.read(move |connection| {
+            Box::pin(async move {
+                let (users, members) = (wanted.of_kind(Kind::User), wanted.of_kind(Kind::Membership));
+                let mut found = HashMap::new();
+                if !users.is_empty() {
+                    let rows: Vec<(StoredId, String)> = memberships::table
+                        .inner_join(users::table)
+                        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+                        .filter(memberships::user_id.eq_any(users.iter().copied().map(StoredId)))
+                        .select((users::id, users::username))
+                        .distinct()
+                        .load(connection)
+                        .await?;
+                    for (id, username) in rows {
+                        found.extend([read_username(Kind::User, id.0, &username)?]);
+                    }
+                }
+                if !members.is_empty() {
+                    let rows: Vec<(StoredId, String)> = memberships::table
+                        .inner_join(users::table)
+                        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+                        .filter(memberships::id.eq_any(members.iter().copied().map(StoredId)))
+                        .select((memberships::id, users::username))
+                        .load(connection)
+                        .await?;
+                    for (id, username) in rows {
+                        found.extend([read_username(Kind::Membership, id.0, &username)?]);
+                    }
+                }
+                Ok::<_, Abort<Infallible>>(found)
+            })
+        })
+        .await
+    }
+
+    async fn find_user(
+        &self,
+        organization: OrganizationId,
+        username: &Username,
+    ) -> Result<Option<UserId>, StorageError> {
+        let username = username.as_str().to_owned();
+        self.read(move |connection| {
+            Box::pin(async move {
+                let id: Option<StoredId> = memberships::table
+                    .inner_join(users::table)
+                    .filter(users::username.eq(username))
+                    .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+                    .select(users::id)
+                    .distinct()
+                    .get_result(connection)
+                    .await
+                    .optional()?;
+                Ok::<_, Abort<Infallible>>(id.map(|id| UserId::from_uuid(id.0)))
+            })
+        })
+        .await
+    }
+
+    async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StorageError> {
+        let ids: Vec<StoredId> = ids.iter().map(|id| StoredId(id.as_uuid())).collect();
+        self.read(move |connection| {
+            Box::pin(async move {
+                let rows: Vec<UserRow> = users::table
+                    .filter(users::id.eq_any(ids))
+                    .select(UserRow::as_select())
+                    .load(connection)
+                    .await?;
+                let users: Result<_, StorageError> = rows.into_iter().map(User::try_from).collect();
+                Ok::<_, Abort<Infallible>>(users?)
+            })
+        })
+        .await
+    }
+}
+
+/// The names of what is of the organization. Each question names it, so that others' things are as good as absent.
+async fn names_of(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    kind: Kind,
+    ids: &[Uuid],
+) -> QueryResult<Vec<(StoredId, String)>> {
+    let organization = StoredId(organization.as_uuid());
+    let ids = ids.iter().copied().map(StoredId);
+    match kind {
+        Kind::Organization => {
+            organizations::table
+                .filter(organizations::id.eq(organization))
+                .filter(organizations::id.eq_any(ids))
+                .select((organizations::id, organizations::name))
+                .load(connection)
+                .await
+        }
+        Kind::User => {
+            memberships::table
+                .inner_join(users::table)
+                .filter(memberships::organization_id.eq(organization))
+                .filter(memberships::user_id.eq_any(ids))
+                .select((users::id, users::display_name))
+                .distinct()
+                .load(connection)
+                .await
+        }
+        Kind::Membership => {
+            memberships::table
+                .inner_join(users::table)
+                .filter(memberships::organization_id.eq(organization))
+                .filter(memberships::id.eq_any(ids))
+                .select((memberships::id, users::display_name))
+                .load(connection)
+                .await
+        }
+        Kind::ApiKey => {
+            api_keys::table
+                .inner_join(memberships::table.on(memberships::id.eq(api_keys::consumer_id)))
+                .filter(memberships::organization_id.eq(organization))
+                .filter(api_keys::id.eq_any(ids))
+                .select((api_keys::id, api_keys::name))
+                .load(connection)
+                .await
+        }
+        Kind::Project => {
+            projects::table
+                .filter(projects::organization_id.eq(organization))
+                .filter(projects::id.eq_any(ids))
+                .select((projects::id, projects::name))
+                .load(connection)
+                .await
+        }
+        Kind::Invitation => {
+            invitations::table
+                .filter(invitations::organization_id.eq(organization))
+                .filter(invitations::id.eq_any(ids))
+                .select((invitations::id, invitations::invitee))
+                .load(connection)
+                .await
+        }
+    }
+}

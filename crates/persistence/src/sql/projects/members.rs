@@ -1,0 +1,150 @@
+//! Who is in a project.
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+
+use diesel::dsl::exists;
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use keyward_domain::administration::ports::{ChangeProjectMembersError, ProjectMember};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+
+use super::super::audit_log::write_event;
+use super::super::authority::lock_authority;
+use super::super::dialect::{Connection, RunQueryDsl};
+use super::super::members::lock_live_member;
+use super::super::people::{MembershipRow, UserRow};
+use super::super::schema::{memberships, project_members, projects, users};
+use crate::abort::Abort;
+use crate::columns::{StoredId, StoredMoment};
+use crate::limit::one_more;
+
+pub(super) async fn list(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    id: ProjectId,
+    page: PageRequest<MembershipId>,
+) -> Result<Page<ProjectMember, MembershipId>, Abort<Infallible>> {
+    let mut query = project_members::table
+        .inner_join(projects::table)
+        .inner_join(memberships::table.inner_join(users::table))
+        .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(project_members::project_id.eq(StoredId(id.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .order(project_members::membership_id.desc())
+        .limit(one_more(page.size))
+        .select((UserRow::as_select(), MembershipRow::as_select()))
+        .into_boxed();
+    if let Some(after) = page.after {
+        query = query.filter(project_members::membership_id.lt(StoredId(after.as_uuid())));
+    }
+    let rows: Vec<(UserRow, MembershipRow)> = query.load(connection).await?;
+    let members: Result<Vec<ProjectMember>, StorageError> = rows
+        .into_iter()
+        .map(|(user, membership)| {
+            Ok(ProjectMember {
+                user: user.try_into()?,
+                membership: membership.try_into()?,
+            })
+        })
+        .collect();
+    Ok(Page::from_one_more(members?, page.size, |member| {
+        member.membership.id
+    }))
+}
+
+pub(super) async fn among(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    id: ProjectId,
+    members: Vec<MembershipId>,
+) -> Result<HashSet<MembershipId>, Abort<Infallible>> {
+    let members: Vec<StoredId> = members.iter().map(|member| StoredId(member.as_uuid())).collect();
+    let inside: Vec<StoredId> = project_members::table
+        .inner_join(projects::table)
+        .inner_join(memberships::table)
+        .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(project_members::project_id.eq(StoredId(id.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .filter(project_members::membership_id.eq_any(members))
+        .select(project_members::membership_id)
+        .load(connection)
+        .await?;
+    Ok(inside
+        .into_iter()
+        .map(|id| MembershipId::from_uuid(id.0))
+        .collect())
+}
+
+pub(super) async fn add(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    id: ProjectId,
+    member: MembershipId,
+    event: AuditEvent,
+) -> Result<(), Abort<ChangeProjectMembersError>> {
+    check(connection, organization, id, member, &event).await?;
+    let added = diesel::insert_into(project_members::table)
+        .values((
+            project_members::membership_id.eq(StoredId(member.as_uuid())),
+            project_members::project_id.eq(StoredId(id.as_uuid())),
+            project_members::added_at.eq(StoredMoment::from(event.at)),
+        ))
+        .on_conflict_do_nothing()
+        .execute(connection)
+        .await?;
+    if added > 0 {
+        write_event(connection, event).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn remove(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    id: ProjectId,
+    member: MembershipId,
+    event: AuditEvent,
+) -> Result<(), Abort<ChangeProjectMembersError>> {
+    check(connection, organization, id, member, &event).await?;
+    let removed = diesel::delete(
+        project_members::table
+            .filter(project_members::membership_id.eq(StoredId(member.as_uuid())))
+            .filter(project_members::project_id.eq(StoredId(id.as_uuid()))),
+    )
+    .execute(connection)
+    .await?;
+    if removed > 0 {
+        write_event(connection, event).await?;
+    }
+    Ok(())
+}
+
+/// Whether whoever acts may, and project and member are there. The member stays one until the end of this transaction.
+async fn check(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    id: ProjectId,
+    member: MembershipId,
+    event: &AuditEvent,
+) -> Result<(), Abort<ChangeProjectMembersError>> {
+    if !lock_authority(connection, organization, event.actor).await? {
+        return Err(Abort::Refused(ChangeProjectMembersError::NotAllowed));
+    }
+    let project_exists: bool = diesel::select(exists(
+        projects::table
+            .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
+            .filter(projects::id.eq(StoredId(id.as_uuid()))),
+    ))
+    .get_result(connection)
+    .await?;
+    if !project_exists {
+        return Err(Abort::Refused(ChangeProjectMembersError::ProjectNotFound));
+    }
+    match lock_live_member(connection, organization, member).await? {
+        Some(_) => Ok(()),
+        None => Err(Abort::Refused(ChangeProjectMembersError::MemberNotFound)),
+    }
+}

@@ -1,0 +1,69 @@
+//! What keys reach: asked at every request, so it sees whatever was committed before.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use keyward_domain::id::{ConsumerId, ProjectId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::{ReachableProjects, StorageError};
+use keyward_domain::project::Project;
+
+use super::super::dialect::{Connection, RunQueryDsl, Store};
+use super::super::schema::{memberships, project_members, projects};
+use super::row::ProjectRow;
+use crate::abort::Abort;
+use crate::columns::StoredId;
+use crate::limit::one_more;
+
+#[async_trait]
+impl ReachableProjects for Store {
+    async fn list(
+        &self,
+        consumer: ConsumerId,
+        page: PageRequest<ProjectId>,
+    ) -> Result<Page<Project, ProjectId>, StorageError> {
+        let (after, limit) = (page.after, one_more(page.size));
+        let projects = self
+            .read(move |connection| Box::pin(reached(connection, consumer, None, after, limit)))
+            .await?;
+        Ok(Page::from_one_more(projects, page.size, |project| project.id))
+    }
+
+    async fn find(&self, consumer: ConsumerId, id: ProjectId) -> Result<Option<Project>, StorageError> {
+        let mut projects = self
+            .read(move |connection| Box::pin(reached(connection, consumer, Some(id), None, 1)))
+            .await?;
+        Ok(projects.pop())
+    }
+}
+
+/// By falling identifier. The rows of whoever has left are gone; their membership is asked for all the same.
+async fn reached(
+    connection: &mut Connection,
+    consumer: ConsumerId,
+    only: Option<ProjectId>,
+    after: Option<ProjectId>,
+    limit: i64,
+) -> Result<Vec<Project>, Abort<Infallible>> {
+    let mut query = project_members::table
+        .inner_join(projects::table)
+        .inner_join(memberships::table)
+        .filter(project_members::membership_id.eq(StoredId(consumer.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .filter(projects::organization_id.eq(memberships::organization_id))
+        .filter(projects::archived_at.is_null())
+        .order(project_members::project_id.desc())
+        .limit(limit)
+        .select(ProjectRow::as_select())
+        .into_boxed();
+    if let Some(id) = only {
+        query = query.filter(project_members::project_id.eq(StoredId(id.as_uuid())));
+    }
+    if let Some(after) = after {
+        query = query.filter(project_members::project_id.lt(StoredId(after.as_uuid())));
+    }
+    let rows: Vec<ProjectRow> = query.load(connection).await?;
+    let projects: Result<Vec<Project>, StorageError> = rows.into_iter().map(Project::try_from).collect();
+    Ok(projects?)
+}

@@ -1,0 +1,109 @@
+//! Finding and listing projects.
+
+use std::convert::Infallible;
+
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use keyward_domain::administration::ports::{ProjectFilter, ProjectOverview, ProjectStatus};
+use keyward_domain::id::{OrganizationId, ProjectId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+
+use super::super::dialect::{Connection, RunQueryDsl, awaited, contains};
+use super::super::schema::{memberships, project_members, projects};
+use super::row::ProjectRow;
+use crate::abort::Abort;
+use crate::columns::StoredId;
+use crate::limit::one_more;
+use crate::search::is_in_no_text;
+use crate::stored_row::counted;
+
+/// Which projects of an organization.
+struct Selection {
+    only: Option<ProjectId>,
+    after: Option<ProjectId>,
+    status: ProjectStatus,
+    term: Option<String>,
+    limit: i64,
+}
+
+pub(super) async fn find(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    id: ProjectId,
+) -> Result<Option<ProjectOverview>, Abort<Infallible>> {
+    let selection = Selection {
+        only: Some(id),
+        after: None,
+        status: ProjectStatus::All,
+        term: None,
+        limit: 1,
+    };
+    Ok(select(connection, organization, selection).await?.pop())
+}
+
+pub(super) async fn list(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    filter: ProjectFilter,
+    page: PageRequest<ProjectId>,
+) -> Result<Page<ProjectOverview, ProjectId>, Abort<Infallible>> {
+    let selection = Selection {
+        only: None,
+        after: page.after,
+        status: filter.status(),
+        term: filter.term().map(str::to_owned),
+        limit: one_more(page.size),
+    };
+    let projects = match filter.term() {
+        Some(term) if is_in_no_text(term) => Vec::new(),
+        _ => select(connection, organization, selection).await?,
+    };
+    Ok(Page::from_one_more(projects, page.size, |overview| {
+        overview.project.id
+    }))
+}
+
+/// By falling identifier; one statement, so that all of it is of one moment.
+async fn select(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    selection: Selection,
+) -> Result<Vec<ProjectOverview>, Abort<Infallible>> {
+    let live_members = project_members::table
+        .inner_join(memberships::table)
+        .filter(project_members::project_id.eq(projects::id))
+        .filter(memberships::ended_at.is_null())
+        .count()
+        .single_value();
+    let mut query = projects::table
+        .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
+        .order(projects::id.desc())
+        .limit(selection.limit)
+        .select((ProjectRow::as_select(), live_members))
+        .into_boxed();
+    query = match selection.status {
+        ProjectStatus::Active => query.filter(projects::archived_at.is_null()),
+        ProjectStatus::Archived => query.filter(projects::archived_at.is_not_null()),
+        ProjectStatus::All => query,
+    };
+    if let Some(id) = selection.only {
+        query = query.filter(projects::id.eq(StoredId(id.as_uuid())));
+    }
+    if let Some(after) = selection.after {
+        query = query.filter(projects::id.lt(StoredId(after.as_uuid())));
+    }
+    if let Some(term) = selection.term {
+        query = awaited!(query, projects::id).filter(contains!(projects::search_text, term));
+    }
+    let rows: Vec<(ProjectRow, Option<i64>)> = query.load(connection).await?;
+    let projects: Result<Vec<ProjectOverview>, StorageError> = rows
+        .into_iter()
+        .map(|(project, members)| {
+            Ok(ProjectOverview {
+                project: project.try_into()?,
+                members: counted(members),
+            })
+        })
+        .collect();
+    Ok(projects?)
+}
