@@ -58,6 +58,17 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => humanize(document));
 
+// The wait counts down. Without this, the page says how long it was when it was answered.
+for (const timer of document.querySelectorAll("[data-wait]")) {
+  const end = Date.now() + timer.dataset.wait * 1000;
+  const ticking = setInterval(() => {
+    const left = Math.ceil((end - Date.now()) / 1000);
+    const [amount, unit] = left > 5400 ? [Math.ceil(left / 3600), "hour"] : left > 90 ? [Math.ceil(left / 60), "minute"] : [left, "second"];
+    timer.textContent = left > 0 ? `in ${amount} ${unit}${amount === 1 ? "" : "s"}` : "now";
+    if (left <= 0) clearInterval(ticking);
+  }, 1000);
+}
+
 // A form is sent once, however often its button is pressed.
 const sent = new WeakSet();
 document.addEventListener("submit", (event) => {

@@ -19,7 +19,7 @@ use crate::pages::api_keys::after_edit;
 use crate::pages::field::{Field, focus_first_error};
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::waiting::{time_to_wait, too_many};
+use crate::pages::waiting::{Wait, too_many};
 use crate::pages::{html, redirect};
 use crate::path_id::PathId;
 use crate::refusal::Refusal;
@@ -46,7 +46,7 @@ struct EditApiKeyPage {
     name: Field,
     description: Field,
     /// How long to wait, if the holder and their keys changed keys too often.
-    too_often: Option<String>,
+    too_often: Option<Wait>,
     has_errors: bool,
 }
 
@@ -96,7 +96,7 @@ pub(crate) async fn submit(
     match edited {
         Ok(_) => Ok(is_saved()),
         Err(EditKeyError::Throttled(throttled)) => {
-            page.too_often = Some(time_to_wait(throttled));
+            page.too_often = Some(throttled.into());
             page.has_errors = true;
             too_many(&page, throttled)
         }

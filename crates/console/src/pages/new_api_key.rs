@@ -16,7 +16,7 @@ use crate::pages::field::{Field, focus_first_error};
 use crate::pages::issued_api_key::IssuedApiKeyPage;
 use crate::pages::key_right;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::waiting::{time_to_wait, too_many};
+use crate::pages::waiting::{Wait, too_many};
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
@@ -36,7 +36,7 @@ struct NewApiKeyPage {
     /// The holder has as many valid keys as they may.
     limit_reached: Option<KeyLimit>,
     /// How long to wait, if the holder and their keys changed keys too often.
-    too_often: Option<String>,
+    too_often: Option<Wait>,
     has_errors: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) async fn submit(
             html(StatusCode::CONFLICT, &page)
         }
         Err(IssueKeyError::Throttled(throttled)) => {
-            page.too_often = Some(time_to_wait(throttled));
+            page.too_often = Some(throttled.into());
             page.has_errors = true;
             too_many(&page, throttled)
         }

@@ -15,7 +15,7 @@ use crate::browser_cookie::BrowserCookie;
 use crate::forms::{Fields, Form, Query};
 use crate::links::SignInNotice;
 use crate::local_path::LocalPath;
-use crate::pages::waiting::{patience, too_many};
+use crate::pages::waiting::{Wait, too_many};
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
@@ -30,6 +30,8 @@ struct SignInPage {
     notice: Option<&'static str>,
     username: String,
     error: Option<String>,
+    /// How long to wait, after too many attempts.
+    wait: Option<Wait>,
     /// The username or the password has to be typed anew.
     credentials_refused: bool,
 }
@@ -91,7 +93,13 @@ pub(crate) async fn submit(
             };
             html(StatusCode::UNPROCESSABLE_ENTITY, &page)
         }
-        Err(SignInError::Throttled(throttled)) => too_many(&page(patience(throttled)), throttled),
+        Err(SignInError::Throttled(throttled)) => {
+            let page = SignInPage {
+                wait: Some(throttled.into()),
+                ..page("Too many attempts.".to_owned())
+            };
+            too_many(&page, throttled)
+        }
         Err(SignInError::Hashing(error)) => Err(error.into()),
         Err(SignInError::Storage(error)) => Err(error.into()),
     }

@@ -1,5 +1,7 @@
 //! How long somebody has to wait who did something too often.
 
+use std::fmt;
+
 use askama::Template;
 use keyward_domain::rate::Throttled;
 use poem::Response;
@@ -18,21 +20,37 @@ pub(super) fn too_many(page: &impl Template, throttled: Throttled) -> Result<Res
 
 /// What to say of attempts.
 pub(super) fn patience(throttled: Throttled) -> String {
-    format!("Too many attempts. Try again in {}.", time_to_wait(throttled))
+    format!("Too many attempts. Try again {}.", Wait::from(throttled))
 }
 
-/// How long to wait, in the unit that a person would use.
-pub(super) fn time_to_wait(throttled: Throttled) -> String {
-    let seconds = throttled.whole_seconds();
-    let (amount, unit) = if seconds > 90 * 60 {
-        ((seconds + 3_599) / 3_600, "hour")
-    } else if seconds > 90 {
-        ((seconds + 59) / 60, "minute")
-    } else {
-        (seconds, "second")
-    };
-    let plural = if amount == 1 { "" } else { "s" };
-    format!("{amount} {unit}{plural}")
+/// How long to wait; the page's script counts down the seconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wait {
+    pub(super) seconds: i64,
+}
+
+impl From<Throttled> for Wait {
+    fn from(throttled: Throttled) -> Self {
+        Self {
+            seconds: throttled.whole_seconds(),
+        }
+    }
+}
+
+/// In the unit that a person would use; the script has the same.
+impl fmt::Display for Wait {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.seconds;
+        let (amount, unit) = if seconds > 90 * 60 {
+            ((seconds + 3_599) / 3_600, "hour")
+        } else if seconds > 90 {
+            ((seconds + 59) / 60, "minute")
+        } else {
+            (seconds, "second")
+        };
+        let plural = if amount == 1 { "" } else { "s" };
+        write!(formatter, "in {amount} {unit}{plural}")
+    }
 }
 
 #[cfg(test)]

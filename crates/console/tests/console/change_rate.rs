@@ -37,6 +37,8 @@ async fn a_key_too_many_is_created_with_the_same_form_after_the_wait() {
     let page = browser.post(NEW, &fields).await;
     assert_eq!((page.status, page.header("retry-after")), (429, "2"));
     assert!(page.text().contains(TOLD), "{}", page.text());
+    // The script counts down from there.
+    assert!(page.shows("data-wait=\"2\">in 2 seconds</span>"));
     assert!(page.shows("value=\"Third\"") && page.shows("for the night"));
     assert!(page.shows("value=\"no\" checked"));
     assert_eq!(page.field("nonce"), nonce);
