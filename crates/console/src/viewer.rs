@@ -99,20 +99,16 @@ impl<'a> FromRequest<'a> for Insider {
             .raw_path_param("slug")
             .and_then(|slug| Slug::parse(slug).ok())
             .ok_or(Refusal::NotFound)?;
-        let member = console
+        // All at once, for the menu needs the others, too.
+        let members = console
             .memberships
-            .find_live(viewer.user.id, &slug)
-            .await
-            .map_err(Refusal::from)?
-            .ok_or(Refusal::NotFound)?;
-        let organizations = console
-            .memberships
-            .organizations_of(viewer.user.id)
+            .list_live(viewer.user.id)
             .await
             .map_err(Refusal::from)?;
+        let member = members.iter().find(|member| member.organization.slug == slug);
         Ok(Self {
-            member,
-            organizations,
+            member: member.ok_or(Refusal::NotFound)?.clone(),
+            organizations: members.into_iter().map(|member| member.organization).collect(),
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::administration::ports::{ChangeRoleError, MemberOverview};
+use keyward_domain::administration::ports::{ChangeRoleError, KeyHolder};
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
 use poem::http::StatusCode;
@@ -11,7 +11,7 @@ use poem::web::Data;
 use poem::{Response, handler};
 
 use crate::forms::Form;
-use crate::pages::member::{find, last_owner_stays};
+use crate::pages::member::{identify, last_owner_stays};
 use crate::pages::settings::{Section, Settings};
 use crate::pages::what_stops::open_invitations;
 use crate::pages::{general, html, redirect};
@@ -43,7 +43,7 @@ pub(crate) async fn show(
     Owner { insider, authority }: Owner,
     PathId(id): PathId<MembershipId>,
 ) -> Result<Response, Refusal> {
-    let member = find(console, &authority, id).await?;
+    let member = identify(console, &authority, id).await?;
     // Their page says why not.
     if console.members.is_last_owner(&member.membership).await? {
         return Ok(redirect(&links::member(&insider.member.organization.slug, id)));
@@ -68,7 +68,7 @@ pub(crate) async fn submit(
     let role = Role::from_word(form.required("role")?).ok_or(Refusal::BadForm("There is no such role."))?;
     let slug = &insider.member.organization.slug;
     if form.optional("confirm") != Some("yes") {
-        let member = find(console, &authority, id).await?;
+        let member = identify(console, &authority, id).await?;
         let page = ChangeRolePage {
             confirmation_missing: true,
             ..ChangeRolePage::new(console, &insider, &member, role).await?
@@ -94,7 +94,7 @@ impl ChangeRolePage {
     async fn new(
         console: &Console,
         insider: &Insider,
-        member: &MemberOverview,
+        member: &KeyHolder,
         role: Role,
     ) -> Result<Self, Refusal> {
         let id = member.membership.id;

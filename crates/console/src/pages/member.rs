@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use keyward_domain::administration::Authority;
-use keyward_domain::administration::ports::MemberOverview;
+use keyward_domain::administration::ports::{KeyHolder, MemberOverview};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
@@ -165,7 +165,8 @@ pub(super) async fn last_owner_stays(
     authority: &Authority,
     id: MembershipId,
 ) -> Result<Response, Refusal> {
-    let member = find(console, authority, id).await?;
+    let member = console.members.find(authority, id).await?;
+    let member = member.ok_or(Refusal::NotFound)?;
     let page = MemberPage {
         is_last_owner: true,
         was_refused: true,
@@ -174,13 +175,13 @@ pub(super) async fn last_owner_stays(
     html(StatusCode::CONFLICT, &page)
 }
 
-/// A live member of the organization. Others do not exist here.
-pub(super) async fn find(
+/// Who a live member of the organization is. Others do not exist here.
+pub(super) async fn identify(
     console: &Console,
     authority: &Authority,
     id: MembershipId,
-) -> Result<MemberOverview, Refusal> {
-    let member = console.members.find(authority, id).await?;
+) -> Result<KeyHolder, Refusal> {
+    let member = console.members.identify(authority, id).await?;
     member.ok_or(Refusal::NotFound)
 }
 

@@ -92,7 +92,7 @@ pub(crate) async fn show(
         .await?;
     // It is looked up, so that no link can claim it of somebody who is still here.
     let removed = match query.optional("removed").and_then(|id| id.parse().ok()) {
-        Some(id) if console.members.find(&authority, id).await?.is_none() => {
+        Some(id) if console.members.identify(&authority, id).await?.is_none() => {
             let subject = Subject::Membership(id);
             let organization = authority.organization_id();
             console

@@ -254,7 +254,7 @@ async fn notice(
             .members_among(authority, overview.project.id, &[id])
             .await?;
         if inside.contains(&id) == is_in
-            && let Some(member) = console.members.find(authority, id).await?
+            && let Some(member) = console.members.identify(authority, id).await?
         {
             let name = member.user.display_name.to_string();
             return Ok(Some(if is_in {

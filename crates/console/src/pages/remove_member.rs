@@ -12,6 +12,7 @@ use poem::web::Data;
 use poem::{Response, handler};
 
 use crate::forms::Form;
+use crate::pages::member::identify;
 use crate::pages::members::after_removal;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::what_stops::{WhatStops, if_counted};
@@ -92,8 +93,7 @@ async fn page(
     authority: &Authority,
     id: MembershipId,
 ) -> Result<RemoveMemberPage, Refusal> {
-    let member = console.members.identify(authority, id).await?;
-    let member = member.ok_or(Refusal::NotFound)?;
+    let member = identify(console, authority, id).await?;
     let slug = &insider.member.organization.slug;
     let stops = WhatStops::on_removal(console, authority, slug, &member);
     let open_invitations = console

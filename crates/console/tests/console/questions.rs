@@ -165,3 +165,88 @@ async fn the_account_page_asks_once_about_all_organizations() {
     assert!(page.contains("Other 4"), "{page}");
     assert_eq!(asked(&running, &browser, "/account").await, few);
 }
+
+/// Each page and how often it asks, of which once for who is signed in and once for where they belong.
+#[tokio::test]
+async fn pages_ask_once_for_each_thing_they_show() {
+    let scene = Scene::new().await;
+    scene.issue_replacement("Laptop").await;
+    let holder = scene.grace.as_holder();
+    let key = scene.running.installation.issue(&holder, "Phone").await.key.id;
+    let acme = &scene.grace.organization;
+    let bob = scene.running.installation.member(acme, "bob", Role::Owner);
+    let project = project(&scene.running, &bob, "Notes").await;
+    put_in(&scene.running, &bob, &project, &scene.grace).await;
+    let grace = scene.grace.membership.id;
+    let (owner, member) = (&scene.owner, &scene.holder);
+    let at = |path: &str| format!("{SETTINGS}/{path}");
+    let mut asked_for = Vec::new();
+    for (browser, path) in [
+        (member, "/account".to_owned()),
+        (member, at("general")),
+        (member, at("general/leave")),
+        (member, at("projects")),
+        (member, at("api-keys")),
+        (member, at("api-keys/new")),
+        (member, at(&format!("api-keys/{key}/edit"))),
+        (member, at(&format!("api-keys/{key}/revoke"))),
+        (owner, at("members")),
+        (owner, at(&format!("members/{grace}"))),
+        (owner, at(&format!("members/{grace}/role"))),
+        (owner, at(&format!("members/{grace}/remove"))),
+        (owner, at("members/invitations")),
+        (owner, at("projects")),
+        (owner, at(&format!("projects/{}", project.id))),
+        (owner, at("api-keys/all")),
+        (owner, at(&format!("api-keys/all?holder={grace}"))),
+        (owner, at(&format!("api-keys/all/{key}"))),
+        (owner, at(&format!("api-keys/all/revoke?key-{key}=on"))),
+        (owner, at("audit-log")),
+        (owner, at("audit-log?who=grace")),
+        (owner, at(&format!("audit-log?who={key}"))),
+        (owner, at("audit-log?what=grace")),
+        (owner, at(&format!("audit-log?what={key}"))),
+        (owner, at("audit-log?what=01900000-0000-7000-8000-000000000001")),
+        (owner, at("audit-log?who=01900000-0000-7000-8000-000000000001")),
+    ] {
+        let store = &scene.running.installation.store;
+        let before = store.questions();
+        browser.get(&path).await;
+        let questions = store.questions() - before;
+        asked_for.push(format!("{questions} {path}"));
+    }
+    let asked_for = asked_for.join("\n");
+    let asked_for = asked_for
+        .replace(&key.to_string(), "KEY")
+        .replace(&grace.to_string(), "GRACE")
+        .replace(&project.id.to_string(), "PROJECT")
+        .replace(SETTINGS, "");
+    let expected = "\
+        4 /account
+        2 /general
+        6 /general/leave
+        3 /projects
+        7 /api-keys
+        2 /api-keys/new
+        3 /api-keys/KEY/edit
+        4 /api-keys/KEY/revoke
+        3 /members
+        3 /members/GRACE
+        4 /members/GRACE/role
+        8 /members/GRACE/remove
+        4 /members/invitations
+        3 /projects
+        5 /projects/PROJECT
+        4 /api-keys/all
+        5 /api-keys/all?holder=GRACE
+        4 /api-keys/all/KEY
+        3 /api-keys/all/revoke?key-KEY=on
+        5 /audit-log
+        6 /audit-log?who=grace
+        7 /audit-log?who=KEY
+        7 /audit-log?what=grace
+        6 /audit-log?what=KEY
+        18 /audit-log?what=01900000-0000-7000-8000-000000000001
+        13 /audit-log?who=01900000-0000-7000-8000-000000000001";
+    assert_eq!(asked_for, expected.replace("        ", ""));
+}
