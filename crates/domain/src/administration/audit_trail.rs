@@ -214,6 +214,9 @@ impl AuditTrail {
         subjects: HashSet<Subject>,
     ) -> Result<(HashMap<Subject, String>, HashMap<Subject, Username>), StorageError> {
         let subjects: Vec<Subject> = subjects.into_iter().collect();
+        if subjects.is_empty() {
+            return Ok((HashMap::new(), HashMap::new()));
+        }
         match organization {
             Some(organization) => Ok((
                 self.names.find(organization, &subjects).await?,
