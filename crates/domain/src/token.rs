@@ -12,16 +12,13 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::random::Random;
-use checksum::checksum;
+use checksum::{ALPHABET, checksum};
 
 /// What every token begins with.
 pub const PREFIX: &str = "kwp_";
 /// Characters of a whole token.
 pub const LENGTH: usize = PREFIX.len() + BODY_LENGTH + checksum::LENGTH;
 const BODY_LENGTH: usize = 32;
-
-/// The digits of base 62, in the order of their values.
-const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// A token in the clear: well formed, with a checksum that holds. It says nothing about whether a key exists.
 ///

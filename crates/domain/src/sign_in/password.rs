@@ -4,6 +4,7 @@
 //! passwords, which counts for what is made from them too.
 
 mod common;
+mod common_encoding;
 mod guessing;
 mod keyboard;
 
@@ -17,7 +18,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::random::Random;
 use crate::user::Username;
 
-pub use common::encode as encode_common_passwords;
+pub use common_encoding::encode as encode_common_passwords;
 
 /// What everybody tries here.
 const PRODUCT: &str = "keyward";

@@ -8,7 +8,7 @@
 use unicode_normalization::char::canonical_combining_class;
 use unicode_properties::{GeneralCategory, UnicodeEmoji, UnicodeGeneralCategory};
 
-use super::TextError;
+use super::error::TextError;
 
 /// The most combining marks in a row. Words have up to five, in pointed Hebrew; more are drawn over other lines.
 pub(super) const MOST_MARKS: usize = 6;

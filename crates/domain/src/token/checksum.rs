@@ -1,6 +1,7 @@
 //! The last six characters of a token: CRC-32/ISO-HDLC of its body, in base 62.
 
-use super::ALPHABET;
+/// The digits of base 62, in the order of their values.
+pub(super) const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Characters of a checksum: 62^6 is the first power of 62 above 2^32.
 pub(super) const LENGTH: usize = 6;
