@@ -50,7 +50,6 @@ mod stores;
 pub use administration::administration_cases;
 pub use cases::Case;
 pub use keys::key_cases;
-pub use parallel::Spawn;
 pub use retention::retention_cases;
 pub use sign_in::sign_in_cases;
-pub use stores::{Arrange, KeyStores, Stores};
+pub use stores::{Arrange, KeyStores, Spawn, Stores};

@@ -7,6 +7,7 @@ mod audit_feed;
 mod audit_log;
 mod authority;
 mod credentials;
+mod event_numbers;
 mod installation;
 mod invitations;
 mod last_uses;
@@ -70,7 +71,7 @@ struct State {
     setup_link: Option<(SetupDigest, DateTime<Utc>)>,
     browser_key: Option<BrowserKey>,
     events: Vec<AuditEvent>,
-    numbers: audit_feed::Numbers,
+    numbers: event_numbers::Numbers,
     clock_believed_at: Option<DateTime<Utc>>,
 }
 

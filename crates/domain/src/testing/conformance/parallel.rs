@@ -6,11 +6,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::{BoxFuture, join_all, poll_fn};
 
-use super::KeyStores;
 use super::scene::Scene;
-
-/// Starts a task at once, beside the caller and other tasks. The future that it returns waits for the task's end.
-pub type Spawn = fn(BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
+use super::stores::KeyStores;
 
 /// How long something may take that a store goes on with after its caller stopped waiting.
 const DEADLINE: Duration = Duration::from_secs(10);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use futures_util::future::BoxFuture;
 
-use super::Spawn;
 use crate::administration::ports::{
     InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
 };
@@ -18,6 +18,9 @@ use crate::sign_in::ports::{
     AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
 };
 use crate::user::User;
+
+/// Starts a task at once, beside the caller and other tasks. The future that it returns waits for the task's end.
+pub type Spawn = fn(BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
 
 /// One fresh, empty store, behind the ports that keys need: all that a service implements that has users and sign-in
 /// of its own.

@@ -1,45 +1,9 @@
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use async_trait::async_trait;
 
 use super::{MemoryStore, State};
 use crate::id::AuditEventId;
 use crate::page::PageSize;
-use crate::ports::{AuditFeed, AuditLogId, FeedPage, FeedPosition, ReadFeedError, StorageError};
-
-/// The numbers of the events. Each store's log is one of its own.
-pub(super) struct Numbers {
-    log: AuditLogId,
-    last: u64,
-    of_events: HashMap<AuditEventId, u64>,
-    removed_through: u64,
-}
-
-impl Default for Numbers {
-    fn default() -> Self {
-        static LOGS: AtomicU32 = AtomicU32::new(1);
-        Self {
-            log: AuditLogId(LOGS.fetch_add(1, Ordering::Relaxed)),
-            last: 0,
-            of_events: HashMap::new(),
-            removed_through: 0,
-        }
-    }
-}
-
-impl Numbers {
-    pub(super) fn give(&mut self, event: AuditEventId) {
-        self.last += 1;
-        self.of_events.insert(event, self.last);
-    }
-
-    pub(super) fn remove(&mut self, event: AuditEventId) {
-        if let Some(number) = self.of_events.remove(&event) {
-            self.removed_through = self.removed_through.max(number);
-        }
-    }
-}
+use crate::ports::{AuditFeed, FeedPage, FeedPosition, ReadFeedError, StorageError};
 
 impl State {
     fn position(&self, event: AuditEventId) -> Option<FeedPosition> {
