@@ -1,7 +1,7 @@
 //! The audit log as a whole, piece by piece.
 
-use crate::administration::{AuditPage, AuditTrail};
-use crate::audit::{Act, Action, AuditEvent, Subject};
+use crate::administration::{AuditPage, AuditTrail, Authority};
+use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::id::OrganizationId;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditPosition, StorageError};
@@ -24,8 +24,26 @@ enum NextPage {
     None,
 }
 
+impl AuditTrail {
+    /// All events of the organization that pass the filter, to be read piece by piece. That they were exported is an event
+    /// itself.
+    #[must_use]
+    pub fn export(&self, authority: &Authority, filter: AuditFilter, source: RequestSource) -> AuditExport {
+        let organization = authority.organization_id();
+        let act = self.act(authority.as_actor(), source).within(organization);
+        AuditExport::new(self.clone(), act, Subject::Organization(organization), filter)
+    }
+
+    /// Likewise those of no organization, such as sign-ins: for whoever runs the server, and nobody else.
+    #[must_use]
+    pub fn export_of_installation(&self, filter: AuditFilter) -> AuditExport {
+        let act = self.act(Actor::Administrator, RequestSource::default());
+        AuditExport::new(self.clone(), act, Subject::Installation, filter)
+    }
+}
+
 impl AuditExport {
-    pub(super) fn new(trail: AuditTrail, act: Act, subject: Subject, filter: AuditFilter) -> Self {
+    fn new(trail: AuditTrail, act: Act, subject: Subject, filter: AuditFilter) -> Self {
         Self {
             trail,
             organization: act.organization_id,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
+use crate::administration::Authority;
 use crate::administration::ports::Names;
-use crate::administration::{AuditExport, Authority};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::holder::Holder;
@@ -67,22 +67,6 @@ impl AuditTrail {
         page: PageRequest<AuditPosition>,
     ) -> Result<AuditPage, StorageError> {
         self.page(Some(authority.organization_id()), filter, page).await
-    }
-
-    /// All events of the organization that pass the filter, to be read piece by piece. That they were exported is an event
-    /// itself.
-    #[must_use]
-    pub fn export(&self, authority: &Authority, filter: AuditFilter, source: RequestSource) -> AuditExport {
-        let organization = authority.organization_id();
-        let act = self.act(authority.as_actor(), source).within(organization);
-        AuditExport::new(self.clone(), act, Subject::Organization(organization), filter)
-    }
-
-    /// Likewise those of no organization, such as sign-ins: for whoever runs the server, and nobody else.
-    #[must_use]
-    pub fn export_of_installation(&self, filter: AuditFilter) -> AuditExport {
-        let act = self.act(Actor::Administrator, RequestSource::default());
-        AuditExport::new(self.clone(), act, Subject::Installation, filter)
     }
 
     /// The latest uses of the holder's keys that no longer work, of the last days, the latest first. Of many, only some are
