@@ -6,9 +6,8 @@ use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
 
-use crate::audit::Actor;
+use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::{ApiKeyId, ConsumerId, UserId};
-use crate::membership::Membership;
 use crate::text::{folded, text_type};
 use crate::token::TokenHint;
 use crate::words::words;
@@ -86,11 +85,11 @@ impl ApiKey {
     /// Since when the key gives nobody access, and never will again: when it was revoked or, if it never was, when the
     /// membership that it acts as ended.
     #[must_use]
-    pub fn dead_since(&self, membership: &Membership) -> Option<DateTime<Utc>> {
+    pub fn dead_since(&self, membership_ended_at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
         self.revocation
             .as_ref()
             .map(|revocation| revocation.at)
-            .or(membership.ended_at)
+            .or(membership_ended_at)
     }
 
     /// What a search compares with its term: name, description and the last four characters, folded.
@@ -114,6 +113,19 @@ impl ApiKey {
             self.description = description.clone();
         }
         before != self.version()
+    }
+}
+
+impl Act {
+    /// The event that tells of a new key, and whether it may manage keys.
+    #[must_use]
+    pub fn creation_of_key(&self, key: &ApiKey) -> AuditEvent {
+        let action = if key.can_manage_keys {
+            Action::CreateApiKey
+        } else {
+            Action::CreateRestrictedApiKey
+        };
+        self.event(action, Subject::ApiKey(key.id))
     }
 }
 

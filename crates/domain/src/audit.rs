@@ -6,7 +6,6 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use crate::api_key::ApiKey;
 use crate::id::{
     ApiKeyId, AuditEventId, IdGenerator, InvitationId, MembershipId, OrganizationId, ProjectId, SessionId,
     UserId,
@@ -330,17 +329,6 @@ impl Act {
             object: Some(object),
             ..self.event(action, subject)
         }
-    }
-
-    /// The event that tells of a new key, and whether it may manage keys.
-    #[must_use]
-    pub fn creation_of_key(&self, key: &ApiKey) -> AuditEvent {
-        let action = if key.can_manage_keys {
-            Action::CreateApiKey
-        } else {
-            Action::CreateRestrictedApiKey
-        };
-        self.event(action, Subject::ApiKey(key.id))
     }
 
     /// The event that tells of an attempt that was refused.
