@@ -1,5 +1,6 @@
 //! People: passwords, console sessions, first-run setup and accounts. No key rule depends on anything here.
 
+mod account;
 pub mod accounts;
 mod browser_memory;
 mod events;
@@ -12,6 +13,7 @@ pub mod refusals;
 pub mod remembered_browser;
 pub mod session;
 pub mod setup;
+mod setup_link;
 pub mod signing_in;
 pub mod throttle;
 mod user_agent;

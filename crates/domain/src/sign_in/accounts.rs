@@ -9,20 +9,13 @@ use crate::membership::{Membership, Role};
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
 use crate::sign_in::newcomer::{Names, Newcomer};
-use crate::sign_in::password::{HashingError, Password, PasswordHash, PasswordHasher};
+use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{
     AccountStore, AddAccountError, NewAccount, NewOrganization, ReplacePasswordError,
 };
 use crate::user::{DisplayName, User, Username};
 
-/// A user and what their password is checked against.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
-    /// The user.
-    pub user: User,
-    /// The hash of their password.
-    pub password_hash: PasswordHash,
-}
+pub use crate::sign_in::account::Account;
 
 /// What an administrator says about a new user.
 #[derive(Debug)]

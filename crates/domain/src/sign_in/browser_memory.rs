@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::id::UserId;
 use crate::ports::StorageError;
 use crate::random::Random;
-use crate::sign_in::accounts::Account;
+use crate::sign_in::account::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::InstallationStore;
 use crate::sign_in::remembered_browser::{BrowserKey, BrowserToken, RememberedBrowser};

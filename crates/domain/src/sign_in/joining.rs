@@ -9,7 +9,7 @@ use crate::invitation::{Invitation, InvitationToken};
 use crate::membership::{Member, Membership};
 use crate::ports::StorageError;
 use crate::rate::Throttled;
-use crate::sign_in::accounts::Account;
+use crate::sign_in::account::Account;
 use crate::sign_in::newcomer::{Names, Newcomer};
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{

@@ -12,11 +12,11 @@ use crate::membership::Membership;
 use crate::organization::{Organization, Slug};
 use crate::ports::StorageError;
 use crate::rate::Throttled;
-use crate::sign_in::accounts::Account;
+use crate::sign_in::account::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::remembered_browser::BrowserKey;
 use crate::sign_in::session::{Session, SessionDigest, SignedIn};
-use crate::sign_in::setup::SetupDigest;
+use crate::sign_in::setup_link::SetupDigest;
 use crate::sign_in::throttle::ThrottleBucket;
 use crate::user::{User, Username};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::clock::Clock;
@@ -11,21 +11,12 @@ use crate::membership::Role;
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
 use crate::random::Random;
-use crate::secret::secret_type;
 use crate::sign_in::newcomer::{Names, Newcomer};
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof};
 use crate::user::{DisplayName, Username};
 
-secret_type! {
-    /// The secret in the one-time setup link. Whoever has it becomes the first owner.
-    SetupToken,
-    /// What is stored of a [`SetupToken`].
-    SetupDigest
-}
-
-/// How long a setup link works.
-pub const LINK_LIFETIME: TimeDelta = TimeDelta::hours(24);
+pub use crate::sign_in::setup_link::{LINK_LIFETIME, SetupDigest, SetupToken};
 
 /// What somebody chooses at the first run.
 #[derive(Debug)]

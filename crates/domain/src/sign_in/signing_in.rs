@@ -11,7 +11,7 @@ use crate::ports::{Memberships, StorageError};
 use crate::random::Random;
 use crate::rate::Throttled;
 use crate::sign_in::UserAgent;
-use crate::sign_in::accounts::Account;
+use crate::sign_in::account::Account;
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingError, HashingQueue, Password, PasswordHasher};
 use crate::sign_in::ports::{

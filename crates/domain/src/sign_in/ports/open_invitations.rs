@@ -8,7 +8,7 @@ use crate::invitation::{Invitation, InvitationDigest};
 use crate::membership::Membership;
 use crate::organization::Organization;
 use crate::ports::StorageError;
-use crate::sign_in::accounts::Account;
+use crate::sign_in::account::Account;
 
 /// Keeps what links lead to, and lets people join. The owners' side of it is
 /// [`InvitationStore`](crate::administration::ports::InvitationStore).

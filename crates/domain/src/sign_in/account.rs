@@ -1,0 +1,13 @@
+//! What is stored of a user who signs in.
+
+use crate::sign_in::password::PasswordHash;
+use crate::user::User;
+
+/// A user and what their password is checked against.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The user.
+    pub user: User,
+    /// The hash of their password.
+    pub password_hash: PasswordHash,
+}
