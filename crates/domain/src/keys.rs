@@ -1,7 +1,6 @@
 //! What a holder can do with their keys: issue, list, read, edit, revoke.
 
 mod edit;
-mod form_nonce;
 mod issue;
 mod read;
 mod revoke;
@@ -15,8 +14,8 @@ use crate::id::IdGenerator;
 use crate::ports::{ApiKeys, KeyLimits};
 use crate::random::Random;
 
+pub use crate::form_nonce::{FormNonce, InvalidNonce};
 pub use crate::ports::{EditKeyError, RevokeKeyError};
-pub use form_nonce::{FormNonce, InvalidNonce};
 pub use issue::{IssueKeyError, IssuedKey, KeyDraft};
 pub use read::{ListKeysError, ReadKeyError};
 

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
 
-use crate::access::Credential;
+use crate::credential::Credential;
 use crate::id::{ApiKeyId, MembershipId, OrganizationId};
 
 pub use reports::RefusedUseReports;

@@ -8,9 +8,9 @@ use crate::administration::ports::{
 };
 use crate::audit::{Act, Action, RequestSource, Subject};
 use crate::clock::Clock;
+use crate::form_nonce::FormNonce;
 use crate::id::{IdGenerator, InvitationId, OrganizationId, UserId};
 use crate::invitation::{Invitation, InvitationToken, Invitee};
-use crate::keys::FormNonce;
 use crate::membership::Role;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;

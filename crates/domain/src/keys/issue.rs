@@ -2,9 +2,10 @@
 
 use crate::api_key::{ApiKey, KeyDescription, KeyName};
 use crate::audit::RequestSource;
+use crate::form_nonce::FormNonce;
 use crate::holder::{Holder, KeyReach};
 use crate::id::ApiKeyId;
-use crate::keys::{FormNonce, PersonalKeys};
+use crate::keys::PersonalKeys;
 use crate::ports::{AddKeyError, KeyLimit, NewApiKey, StorageError};
 use crate::rate::Throttled;
 use crate::token::Token;

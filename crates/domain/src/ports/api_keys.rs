@@ -4,8 +4,8 @@ use async_trait::async_trait;
 
 use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
 use crate::audit::{Act, AuditEvent};
+use crate::form_nonce::FormNonce;
 use crate::id::{ApiKeyId, ConsumerId};
-use crate::keys::FormNonce;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::rate::{Rate, Throttled};

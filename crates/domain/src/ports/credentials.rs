@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::access::Credential;
+use crate::credential::Credential;
 use crate::ports::StorageError;
 use crate::token::TokenDigest;
 

@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use crate::audit::AuditEvent;
+use crate::form_nonce::FormNonce;
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::invitation::{Invitation, InvitationDigest};
-use crate::keys::FormNonce;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 
