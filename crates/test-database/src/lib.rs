@@ -30,11 +30,13 @@ mod database;
 mod error;
 mod own_thread;
 mod programs;
+mod road;
 mod server;
 mod server_url;
 mod unique;
 
 pub use database::TestDatabase;
 pub use error::Error;
-pub use server::{Road, RoadChoice, Server};
+pub use road::{Road, RoadChoice};
+pub use server::Server;
 pub use server_url::ServerUrl;

@@ -1,61 +1,13 @@
 //! One PostgreSQL server for the tests, and the roads to it.
 
 use std::env;
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use crate::cluster::Cluster;
-use crate::{Error, ServerUrl, own_thread};
+use crate::{Error, Road, RoadChoice, ServerUrl, own_thread};
 
 /// The variable that names a server which runs already.
 const URL_VARIABLE: &str = "TEST_DATABASE_URL";
-
-/// How a server is come by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Road {
-    /// `TEST_DATABASE_URL` names a server that runs already.
-    Url,
-    /// A container that was started for the tests.
-    Container,
-    /// A private cluster from the machine's own PostgreSQL programs.
-    Cluster,
-}
-
-impl fmt::Display for Road {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Url => "TEST_DATABASE_URL",
-            Self::Container => "container",
-            Self::Cluster => "private cluster",
-        })
-    }
-}
-
-/// Which roads may be taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RoadChoice {
-    /// The first that is there: the URL, a container, a private cluster.
-    #[default]
-    Auto,
-    /// A container or nothing.
-    Containers,
-    /// A private cluster or nothing.
-    Cluster,
-}
-
-impl FromStr for RoadChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "containers" => Ok(Self::Containers),
-            "cluster" => Ok(Self::Cluster),
-            other => Err(format!("{other:?} is no road: auto, containers or cluster")),
-        }
-    }
-}
 
 /// A server that lives until it is dropped, unless it was there before.
 #[derive(Debug)]
