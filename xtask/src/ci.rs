@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use crate::arguments::refuse_arguments;
 use crate::command::{cargo, run};
 use crate::failure::{Failure, Outcome};
 use crate::generated::Mode;
 use crate::test::{TestRun, take_road};
 use crate::workspace::Workspace;
-use crate::{example_project, faults, layers, openapi, refuse_arguments, schema, tools, without_ipv6};
+use crate::{example_project, faults, layers, openapi, schema, tools, without_ipv6};
 
 /// Stops at the first step that fails. The cheap steps come first; the tests come last, so that their totals are the
 /// last lines.

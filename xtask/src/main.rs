@@ -6,6 +6,7 @@
     reason = "a command speaks on its standard streams"
 )]
 
+mod arguments;
 mod binaries;
 mod ci;
 mod command;
@@ -26,6 +27,7 @@ mod workspace;
 
 use std::process::ExitCode;
 
+use arguments::refuse_arguments;
 use failure::{Failure, Outcome};
 use generated::Mode;
 use workspace::Workspace;
@@ -51,7 +53,8 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       Writes crates/persistence/src/postgres/schema.rs from the database that `keyward migrate` makes; with --check
       only compares.
   layers
-      Checks which crate imports which, and that the domain stays free of input and output.
+      Checks which crate imports which, that the domain stays free of input and output, and that no modules of a crate
+      depend on each other in a circle.
   ci [--road ROAD]
       What continuous integration runs: formatting, layers, dependency policy, clippy, documentation, generated
       files, the project in examples/own-store, every test, the attacks.
@@ -98,15 +101,6 @@ fn perform(task: &str, arguments: &[String]) -> Outcome {
         "dev" => dev::dev(&Workspace::find()?, arguments),
         unknown => Err(Failure::new(format!(
             "there is no task {unknown:?}; `cargo xtask help` lists them"
-        ))),
-    }
-}
-
-fn refuse_arguments(arguments: &[String]) -> Outcome {
-    match arguments.first() {
-        None => Ok(()),
-        Some(argument) => Err(Failure::new(format!(
-            "unknown argument {argument:?}; see `cargo xtask help`"
         ))),
     }
 }
