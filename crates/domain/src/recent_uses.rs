@@ -95,6 +95,14 @@ impl RecentUses {
         }
     }
 
+    /// How many uses wait to be written. Those that were taken are not among them.
+    #[must_use]
+    pub fn unwritten(&self) -> usize {
+        let state = self.state();
+        let unwritten = state.keys.values().filter(|noted| noted.unwritten.is_some());
+        unwritten.count()
+    }
+
     /// How many uses were passed over for want of room since this was last asked.
     #[must_use]
     pub fn take_passed_over(&self) -> u64 {
@@ -277,7 +285,9 @@ mod tests {
         };
         uses.note(key, last);
         assert_eq!(uses.take_due(now + seconds(1)), []);
+        assert_eq!(uses.unwritten(), 1);
         assert_eq!(uses.take_last(now + seconds(1)), [KeyUse { key, last }]);
+        assert_eq!(uses.unwritten(), 0);
         assert_eq!(uses.take_last(now + seconds(1)), []);
     }
 

@@ -63,6 +63,8 @@ struct State {
     /// Until when each key needs no report.
     reported: HashMap<ApiKeyId, DateTime<Utc>>,
     organizations: HashMap<OrganizationId, OfOrganization>,
+    /// How many were taken, and are not known to be written.
+    being_written: usize,
     passed_over: u64,
 }
 
@@ -150,6 +152,7 @@ impl RefusedUses {
         state
             .organizations
             .retain(|_, organization| organization.matters(now));
+        state.being_written += uses.len();
         uses
     }
 
@@ -157,13 +160,21 @@ impl RefusedUses {
     pub(crate) fn take_more(&self) -> Vec<RefusedUse> {
         let mut state = self.state();
         let organizations = state.organizations.values_mut();
-        organizations
+        let more: Vec<RefusedUse> = organizations
             .filter_map(|organization| organization.more.take())
-            .collect()
+            .collect();
+        state.being_written += more.len();
+        more
+    }
+
+    /// One of those that were taken needs no more writing.
+    pub(crate) fn is_written(&self) {
+        self.state().being_written -= 1;
     }
 
     /// Puts back what was taken and could not be written.
     pub(crate) fn put_back(&self, uses: Vec<RefusedUse>) {
+        self.state().being_written -= uses.len();
         for used in uses {
             self.note(used);
         }
@@ -190,6 +201,15 @@ impl RefusedUses {
     pub(crate) fn has_reported_more(&self, id: OrganizationId, until: DateTime<Utc>) {
         let mut state = self.state();
         state.organizations.entry(id).or_default().more_reported_until = Some(until);
+    }
+
+    /// How many reports are not known to be written: those that wait, and those that were taken.
+    #[must_use]
+    pub fn unwritten(&self) -> usize {
+        let state = self.state();
+        let organizations = state.organizations.values();
+        let more = organizations.filter(|organization| organization.more.is_some());
+        state.waiting.len() + more.count() + state.being_written
     }
 
     /// How many uses were passed over for want of room since this was last asked.

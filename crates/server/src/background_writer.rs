@@ -1,5 +1,6 @@
 //! Writes what requests left in memory, beside them and until the server ends.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_domain::failure_sentence::sentence;
@@ -24,30 +25,40 @@ pub(crate) trait BackgroundWriter: Send + Sync + 'static {
     /// again.
     fn write(&self) -> impl Future<Output = Result<usize, StorageError>> + Send;
 
-    /// Writes what is left when the server ends.
+    /// Writes all that is left when the server ends.
     fn write_last(&self) -> impl Future<Output = Result<usize, StorageError>> + Send {
         self.write()
     }
+
+    /// How many records are not known to be written: those that wait, and those that are being written.
+    fn unwritten(&self) -> usize;
 }
 
 /// A writer at work.
 pub(crate) struct RunningWriter {
     records: &'static str,
+    unwritten: Box<dyn Fn() -> usize + Send + Sync>,
     end: oneshot::Sender<()>,
-    task: JoinHandle<()>,
+    task: JoinHandle<Result<usize, StorageError>>,
 }
 
 /// Writes from now on.
 pub(crate) fn start<W: BackgroundWriter>(writer: W) -> RunningWriter {
     let (end, ended) = oneshot::channel();
+    let writer = Arc::new(writer);
+    let counted = Arc::clone(&writer);
     RunningWriter {
         records: W::RECORDS,
+        unwritten: Box::new(move || counted.unwritten()),
         end,
         task: tokio::spawn(run(writer, ended)),
     }
 }
 
-async fn run<W: BackgroundWriter>(writer: W, mut ended: oneshot::Receiver<()>) {
+async fn run<W: BackgroundWriter>(
+    writer: Arc<W>,
+    mut ended: oneshot::Receiver<()>,
+) -> Result<usize, StorageError> {
     let mut ticks = interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_failing = false;
@@ -58,15 +69,15 @@ async fn run<W: BackgroundWriter>(writer: W, mut ended: oneshot::Receiver<()>) {
             _ = &mut ended => break,
             _ = ticks.tick() => {}
         }
-        is_failing = report::<W>(writer.write().await, is_failing);
+        is_failing = report::<W>(&writer.write().await, is_failing);
     }
-    report::<W>(writer.write_last().await, is_failing);
+    writer.write_last().await
 }
 
 /// One line when it begins to fail, and one when it works again. Returns whether it fails.
-fn report<W: BackgroundWriter>(written: Result<usize, StorageError>, was_failing: bool) -> bool {
+fn report<W: BackgroundWriter>(written: &Result<usize, StorageError>, was_failing: bool) -> bool {
     let records = W::RECORDS;
-    match &written {
+    match written {
         Ok(0) => return was_failing,
         Ok(_) if was_failing => info!("{records} are recorded again"),
         Ok(count) => debug!(count, "recorded {records}"),
@@ -80,15 +91,22 @@ fn report<W: BackgroundWriter>(written: Result<usize, StorageError>, was_failing
 }
 
 impl RunningWriter {
-    /// Writes what is left, and ends.
-    pub(crate) async fn finish(self) {
+    /// Writes what is left, and ends. One line says how many records are lost, if any are: how many that is, is returned.
+    pub(crate) async fn finish(self) -> usize {
         let records = self.records;
         // If the writer is gone already, the task says why.
         let _ = self.end.send(());
-        match timeout(LAST_PATIENCE, self.task).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "{records} were not all recorded"),
-            Err(_) => warn!("{records} were not all recorded in time"),
+        let cause = match timeout(LAST_PATIENCE, self.task).await {
+            Ok(Ok(Ok(_))) => None,
+            Ok(Ok(Err(error))) => Some(sentence(&error)),
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("the storage does not answer".to_owned()),
+        };
+        let lost = (self.unwritten)();
+        if lost > 0 {
+            let cause = cause.unwrap_or_else(|| "the storage does not take them".to_owned());
+            warn!(lost, cause, "{records} could not be recorded before the end");
         }
+        lost
     }
 }

@@ -1,6 +1,7 @@
 //! Writes down when keys were last used, beside the requests.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use keyward_domain::clock::Clock;
 use keyward_domain::ports::{KeyUse, LastUses, StorageError};
@@ -17,11 +18,17 @@ pub(crate) struct LastUseWriter {
     uses: Arc<RecentUses>,
     store: Arc<dyn LastUses>,
     clock: Arc<dyn Clock>,
+    being_written: AtomicUsize,
 }
 
 impl LastUseWriter {
     pub(crate) fn new(uses: Arc<RecentUses>, store: Arc<dyn LastUses>, clock: Arc<dyn Clock>) -> Self {
-        Self { uses, store, clock }
+        Self {
+            uses,
+            store,
+            clock,
+            being_written: AtomicUsize::new(0),
+        }
     }
 
     /// Writes in portions until nothing is left, or the storage fails: then the rest waits for the next time.
@@ -29,6 +36,7 @@ impl LastUseWriter {
         let mut left = uses;
         let mut written = Ok(uses.len());
         while !left.is_empty() {
+            self.being_written.store(left.len(), Ordering::Relaxed);
             let (portion, rest) = left.split_at(left.len().min(AT_ONCE));
             if let Err(error) = self.store.record(portion.to_vec()).await {
                 self.uses.put_back(left);
@@ -37,6 +45,7 @@ impl LastUseWriter {
             }
             left = rest;
         }
+        self.being_written.store(0, Ordering::Relaxed);
         let passed_over = self.uses.take_passed_over();
         if passed_over > 0 {
             warn!(
@@ -59,13 +68,17 @@ impl BackgroundWriter for LastUseWriter {
     async fn write_last(&self) -> Result<usize, StorageError> {
         self.record(&self.uses.take_last(self.clock.now())).await
     }
+
+    fn unwritten(&self) -> usize {
+        self.uses.unwritten() + self.being_written.load(Ordering::Relaxed)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
     use std::sync::Mutex;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
     use async_trait::async_trait;
@@ -207,13 +220,24 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn uses_that_the_storage_does_not_take_at_the_end_are_counted() {
+        let scene = Scene::new();
+        let writer = scene.start();
+        for _ in 0..2_500 {
+            scene.note(scene.ids.next());
+        }
+        scene.book.is_down.store(true, Ordering::SeqCst);
+        assert_eq!(writer.finish().await, 2_500);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn many_keys_are_written_in_portions() {
         let scene = Scene::new();
         let keys: Vec<ApiKeyId> = (0..2_500).map(|_| scene.ids.next()).collect();
         for key in &keys {
             scene.note(*key);
         }
-        scene.start().finish().await;
+        assert_eq!(scene.start().finish().await, 0);
         assert_eq!(*scene.book.attempts.lock().unwrap(), [1_000, 1_000, 500]);
         assert!(keys.iter().all(|key| scene.kept(*key).is_some()));
     }

@@ -24,6 +24,7 @@ pub(crate) struct RefusalQueue {
 struct Waiting {
     refusals: VecDeque<Refusal>,
     within: HashMap<ThrottleBucket, i32>,
+    being_written: usize,
     passed_over: usize,
 }
 
@@ -47,8 +48,14 @@ impl Waiting {
     }
 
     fn put_back(&mut self, refusal: Refusal) {
+        self.being_written = 0;
         self.count(&refusal);
         self.refusals.push_front(refusal);
+    }
+
+    fn pass_over(&mut self) {
+        self.being_written = 0;
+        self.passed_over += 1;
     }
 
     fn count(&mut self, refusal: &Refusal) {
@@ -58,7 +65,9 @@ impl Waiting {
     }
 
     fn take(&mut self) -> Option<Refusal> {
+        self.being_written = 0;
         let refusal = self.refusals.pop_front()?;
+        self.being_written = 1;
         for limit in refusal.limits() {
             if let Some(count) = self.within.get_mut(limit) {
                 *count -= 1;
@@ -112,7 +121,7 @@ impl BackgroundWriter for RefusalLog {
             match &written {
                 Ok(()) => {}
                 Err(StorageError::Unavailable(_)) => self.queue.waiting().put_back(refusal),
-                Err(_) => self.queue.waiting().passed_over += 1,
+                Err(_) => self.queue.waiting().pass_over(),
             }
             written?;
             count += 1;
@@ -125,6 +134,11 @@ impl BackgroundWriter for RefusalLog {
             );
         }
         Ok(count)
+    }
+
+    fn unwritten(&self) -> usize {
+        let waiting = self.queue.waiting();
+        waiting.refusals.len() + waiting.being_written + waiting.passed_over
     }
 }
 
@@ -254,8 +268,9 @@ mod tests {
             scene.refuse(Some(scene.ids.next()));
         }
         assert_eq!(scene.queue.waiting().refusals.len(), MOST, "it is bounded");
+        let passed_over = scene.queue.waiting().passed_over;
         let begun = Instant::now();
-        log.finish().await;
+        assert_eq!(log.finish().await, MOST + passed_over);
         assert!(begun.elapsed() <= LAST_PATIENCE + Duration::from_millis(1));
     }
 

@@ -34,4 +34,17 @@ impl BackgroundWriter for RefusedUseWriter {
         }
         written
     }
+
+    async fn write_last(&self) -> Result<usize, StorageError> {
+        let mut written = 0;
+        // At one time, only so many are written.
+        while self.unwritten() > 0 {
+            written += self.write().await?;
+        }
+        Ok(written)
+    }
+
+    fn unwritten(&self) -> usize {
+        self.uses.unwritten()
+    }
 }

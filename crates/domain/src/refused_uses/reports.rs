@@ -55,6 +55,7 @@ impl RefusedUseReports {
                 }
             }
             uses.pop();
+            self.uses.is_written();
         }
         // After the others: of which organizations there are more is known by then.
         let mut more = self.uses.take_more();
@@ -67,6 +68,7 @@ impl RefusedUseReports {
                 }
             }
             more.pop();
+            self.uses.is_written();
         }
         Ok(written)
     }
