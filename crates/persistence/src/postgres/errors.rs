@@ -44,7 +44,7 @@ fn may_pass(kind: &DatabaseErrorKind, message: &str) -> bool {
         // A conflict with a concurrent transaction, or with a standby's replay: asking again helps. Nothing retries
         // here, because the locks are taken in an order in which neither this nor a deadlock comes from our own work.
         DatabaseErrorKind::SerializationFailure | DatabaseErrorKind::ReadOnlyTransaction => true,
-        DatabaseErrorKind::Unknown => is_operational(message),
+        DatabaseErrorKind::Unknown => is_operational(message) || message.starts_with(PERMISSION_DENIED),
         // Rules of the schema, which the domain keeps before the database is asked. (The enum may grow.)
         _ => false,
     }
@@ -116,6 +116,9 @@ pub(super) fn is_read_only(error: &QueryError) -> bool {
     )
 }
 
+/// What PostgreSQL says first when the role lacks a right, which its owner can grant at any time.
+pub(super) const PERMISSION_DENIED: &str = "permission denied for ";
+
 /// What PostgreSQL says when a statement gave up waiting for a lock.
 pub(super) const LOCK_TIMEOUT: &str = "canceling statement due to lock timeout";
 
@@ -137,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_by_itself_is_unavailable() {
+    fn what_passes_without_a_new_program_or_schema_is_unavailable() {
         for message in [
             "canceling statement due to statement timeout",
             LOCK_TIMEOUT,
@@ -145,6 +148,7 @@ mod tests {
             "the database system is shutting down",
             "out of shared memory",
             "could not extend file \"base/5/16384\": No space left on device",
+            "permission denied for table audit_events",
         ] {
             let error = storage_error(of(DatabaseErrorKind::Unknown, message));
             assert!(matches!(error, StorageError::Unavailable(_)), "{message}");

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use super::connection::{EstablishError, SessionLimits};
 use super::connection_refused::ConnectionRefused;
-use super::errors::{LOCK_TIMEOUT, storage_error};
+use super::errors::{LOCK_TIMEOUT, PERMISSION_DENIED, storage_error};
 use super::schema::schema_compatibility;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
@@ -282,6 +282,9 @@ fn query_failed(error: QueryError) -> MigrateError {
     if error.to_string() == LOCK_TIMEOUT {
         return MigrateError::Blocked;
     }
+    if error.to_string().starts_with(PERMISSION_DENIED) {
+        return MigrateError::NotAllowed(error.into());
+    }
     match storage_error(error) {
         StorageError::Unavailable(source) => MigrateError::Unavailable(source),
         StorageError::Defect(source) => migration_failed(source),
@@ -296,7 +299,7 @@ fn migration_failed(error: Box<dyn Error + Send + Sync>) -> MigrateError {
     let words = error.to_string();
     if words.contains(LOCK_TIMEOUT) {
         MigrateError::Blocked
-    } else if words.contains("permission denied for ") || words.contains("must be owner of ") {
+    } else if words.contains(PERMISSION_DENIED) || words.contains("must be owner of ") {
         MigrateError::NotAllowed(error)
     } else {
         MigrateError::Failed(error)

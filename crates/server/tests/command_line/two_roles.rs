@@ -156,6 +156,30 @@ async fn the_owner_migrates_and_the_role_that_serves_cannot_rewrite_the_audit_lo
 }
 
 #[tokio::test]
+async fn changes_are_unavailable_until_the_role_that_serves_has_its_rights() {
+    let roles = TwoRoles::new().await;
+    let guide = roles.guide();
+    let (owner, server) = (roles.owner_url(), roles.server_url());
+    run(roles.database.url(), &guide.create_role).await.unwrap();
+    run(&owner, &guide.grant).await.unwrap();
+    bootstrap(&owner).success();
+    let served = Server::start(&server, &[]);
+    let signed_in = sign_in(&served, "ada", PASSWORD);
+    for right in ["INSERT ON audit_events", "INSERT ON api_keys"] {
+        let refused = format!("REVOKE {right} FROM {}", roles.server);
+        run(&owner, &refused).await.unwrap();
+        let answer = create_key(&served, cookie(&signed_in), "nightly");
+        assert_eq!(answer.status, 503, "{right}: {}", answer.body);
+        let granted = format!("GRANT {right} TO {}", roles.server);
+        run(&owner, &granted).await.unwrap();
+        let answer = create_key(&served, cookie(&signed_in), "nightly");
+        assert_eq!(answer.status, 200, "{right}: {}", answer.body);
+    }
+    drop(served);
+    roles.remove_roles().await;
+}
+
+#[tokio::test]
 async fn old_audit_events_are_removed_as_the_owner_only_and_the_server_says_so() {
     let roles = TwoRoles::new().await;
     let guide = roles.guide();
