@@ -13,6 +13,9 @@ pub(crate) struct LogState {
     pub(crate) found: Option<i64>,
 }
 
+/// [`LogState::removed_through`] as a column of the statement that reads events: both are then of one moment.
+pub(crate) const REMOVED_THROUGH: &str = "(SELECT removed_through FROM audit_feed)";
+
 impl LogState {
     /// The number after which the log goes on: 0 for the beginning.
     pub(crate) fn number_of(&self, position: Option<FeedPosition>) -> Result<i64, ReadFeedError> {

@@ -145,12 +145,25 @@ pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<
     open_if_there(database, Tables::OwnOrCompatible).await
 }
 
+/// Likewise, for a command that goes on when the database is back: a server that does not answer is waited for without end.
+pub(crate) async fn open_to_follow(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+    open_patiently(configured(options)?, Tables::OwnOrCompatible, None).await
+}
+
 async fn open_if_there(database: Database, tables: Tables) -> Result<Arc<dyn Store>, Failure> {
+    open_patiently(database, tables, Some(PATIENCE)).await
+}
+
+async fn open_patiently(
+    database: Database,
+    tables: Tables,
+    patience: Option<Duration>,
+) -> Result<Arc<dyn Store>, Failure> {
     if let Some(directory) = database.new_in() {
         return Err(OpenError::NoDatabase { directory }.into());
     }
     let opened = Opened::of(database)?;
-    let state = opened.look().await?;
+    let state = opened.look_patiently(patience).await?;
     if state == SchemaState::Empty {
         return Err(Failure::NotSetUp);
     }
@@ -243,8 +256,12 @@ impl Opened {
     }
 
     async fn look(&self) -> Result<SchemaState, OpenError> {
+        self.look_patiently(Some(PATIENCE)).await
+    }
+
+    async fn look_patiently(&self, patience: Option<Duration>) -> Result<SchemaState, OpenError> {
         match self {
-            Self::Postgres { store, .. } => once_it_answers(async || store.look().await).await,
+            Self::Postgres { store, .. } => once_it_answers(patience, async || store.look().await).await,
             Self::Sqlite { store, .. } => Ok(store.look().await?),
         }
     }
@@ -262,10 +279,10 @@ impl Opened {
         match self {
             Self::Postgres { store, owner } => {
                 let by_owner = match owner {
-                    Some(owner) => once_it_answers(async || owner.migrate().await).await?,
+                    Some(owner) => once_it_answers(Some(PATIENCE), async || owner.migrate().await).await?,
                     None => Migrated::Nothing,
                 };
-                let migrated = once_it_answers(async || store.migrate().await).await?;
+                let migrated = once_it_answers(Some(PATIENCE), async || store.migrate().await).await?;
                 Ok(if migrated == Migrated::Nothing {
                     by_owner
                 } else {
@@ -335,21 +352,26 @@ async fn warn_of_excessive_rights(store: &PostgresStore) {
     }
 }
 
-/// Asks a server that may have been started together with this process.
+/// Asks a server that may have been started together with this process, until it answers or patience is at its end.
 async fn once_it_answers<T>(
+    patience: Option<Duration>,
     ask: impl AsyncFn() -> Result<T, postgres::MigrateError>,
 ) -> Result<T, OpenError> {
-    let deadline = Instant::now() + PATIENCE;
+    let begun = Instant::now();
+    let is_over = || patience.is_some_and(|patience| begun.elapsed() >= patience);
     let mut has_waited = false;
     loop {
         match ask().await {
             Ok(answer) => return Ok(answer),
-            Err(error @ postgres::MigrateError::Unavailable(_)) if Instant::now() >= deadline => {
+            Err(error @ postgres::MigrateError::Unavailable(_)) if is_over() => {
                 return Err(OpenError::Unavailable(error));
             }
             Err(error @ postgres::MigrateError::Unavailable(_)) => {
-                if !has_waited {
-                    info!(cause = sentence(&error), "waiting for the database");
+                match patience {
+                    _ if has_waited => {}
+                    // It says itself soon what came of it.
+                    Some(_) => info!(cause = sentence(&error), "waiting for the database"),
+                    None => warn!(cause = sentence(&error), "waiting for the database"),
                 }
                 has_waited = true;
                 sleep(BETWEEN_ATTEMPTS).await;

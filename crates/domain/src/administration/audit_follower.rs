@@ -58,8 +58,9 @@ pub struct AuditFollower {
     start: Option<FeedStart>,
     after: Option<FeedPosition>,
     until: Until,
-    removed_through: u64,
-    event: Option<AuditEvent>,
+    /// The highest number of a removed event of which it was said; nothing before the first events, if it begins with them.
+    removed_through: Option<u64>,
+    is_recorded: bool,
 }
 
 /// Where reading ends.
@@ -105,13 +106,6 @@ impl AuditFollower {
         filter: AuditFilter,
         start: FeedStart,
     ) -> Self {
-        let act = trail.act(Actor::Administrator, RequestSource::default());
-        let event = match log.0 {
-            Which::Organization(organization) => act
-                .within(organization)
-                .event(Action::ExportAuditLog, Subject::Organization(organization)),
-            Which::Installation | Which::All => act.event(Action::ExportAuditLog, Subject::Installation),
-        };
         Self {
             feed,
             trail,
@@ -120,8 +114,8 @@ impl AuditFollower {
             start: Some(start),
             after: None,
             until: Until::Never,
-            removed_through: 0,
-            event: Some(event),
+            removed_through: None,
+            is_recorded: false,
         }
     }
 
@@ -141,19 +135,20 @@ impl AuditFollower {
     pub async fn next(&mut self) -> Result<FollowedEvents, ReadFeedError> {
         self.find_start_and_end().await?;
         let page = self.feed.events_after(self.after, PageSize::EXPORT).await?;
-        let were_some_removed =
-            self.after.is_some() && page.removed_through > self.removed_through.max(page.after);
+        let were_some_removed = self
+            .removed_through
+            .is_some_and(|said| page.removed_through > said.max(page.after));
         let is_full = page.entries.len() >= PageSize::EXPORT.items();
         let last = page.entries.last().map(|(position, _)| *position);
         let removed_through = page.removed_through;
         let events = self.wanted(page);
         let (names, usernames) = self.names_in(&events).await?;
-        if let Some(event) = &self.event {
-            self.trail.record(event.clone()).await?;
-            self.event = None;
+        if !self.is_recorded {
+            self.trail.record(self.event()).await?;
+            self.is_recorded = true;
         }
         self.after = last.or(self.after);
-        self.removed_through = removed_through;
+        self.removed_through = Some(removed_through);
         Ok(FollowedEvents {
             events,
             names,
@@ -178,11 +173,23 @@ impl AuditFollower {
             FeedStart::End => end,
             FeedStart::After(position) => Some(position),
         };
+        self.removed_through = self.after.map(|_| 0);
         if let Until::End = self.until {
             self.until = Until::Number(end.map_or(0, |end| end.number));
         }
         self.start = None;
         Ok(())
+    }
+
+    /// Another one at each attempt: one whose outcome is unknown may be in the log already.
+    fn event(&self) -> AuditEvent {
+        let act = self.trail.act(Actor::Administrator, RequestSource::default());
+        match self.log.0 {
+            Which::Organization(organization) => act
+                .within(organization)
+                .event(Action::ExportAuditLog, Subject::Organization(organization)),
+            Which::Installation | Which::All => act.event(Action::ExportAuditLog, Subject::Installation),
+        }
     }
 
     fn is_before_end(&self, number: u64) -> bool {

@@ -24,6 +24,9 @@ pub trait AuditFeed: Send + Sync {
     /// An event that is not among them and becomes visible later MUST get a higher number than all that were ever
     /// returned: a store in which transactions with lower numbers commit later MUST keep back what comes after these.
     ///
+    /// The entries and [`FeedPage::removed_through`] MUST be of one moment, so that an event that was removed before it could
+    /// be among the entries is known to be missing, and no other.
+    ///
     /// A position of which the store knows the event MUST be found by that, whatever its number and its log: events keep
     /// their identifiers when they are moved to another database. Else it MUST be a position of this log whose event may
     /// have been removed, or the answer is [`ReadFeedError::UnknownPosition`].
@@ -59,7 +62,7 @@ pub struct FeedPage {
     pub entries: Vec<(FeedPosition, AuditEvent)>,
     /// The number after which these are, as this log has it; 0 for the beginning.
     pub after: u64,
-    /// The highest number of an event that was removed for its age; 0 if none was.
+    /// The highest number of an event that was removed for its age when the entries were read; 0 if none was.
     pub removed_through: u64,
 }
 

@@ -2,6 +2,7 @@
 
 mod acting;
 mod api_keys;
+mod audit_feed;
 mod audit_log;
 mod columns;
 mod credentials;
@@ -42,6 +43,8 @@ pub(crate) struct BrokenStore {
     /// Who really did what the sound store was told that an administrator did.
     authors: Mutex<HashMap<AuditEventId, Actor>>,
     revokers: Mutex<HashMap<ApiKeyId, Actor>>,
+    /// Events that have a number, and are not to be seen yet.
+    uncommitted: Mutex<HashSet<AuditEventId>>,
     /// Keys that the sound store was told a person had made, and the keys that made them.
     parents: Mutex<HashMap<ApiKeyId, ApiKeyId>>,
 }
@@ -60,6 +63,7 @@ impl BrokenStore {
             changes: Mutex::default(),
             authors: Mutex::default(),
             revokers: Mutex::default(),
+            uncommitted: Mutex::default(),
             parents: Mutex::default(),
         });
         let sound = Arc::new(sound);
@@ -71,6 +75,7 @@ impl BrokenStore {
                 audit_log: Arc::clone(&broken) as _,
                 ..stores.keys
             },
+            audit_feed: Arc::clone(&broken) as _,
             throttle: Arc::clone(&broken) as _,
             members: Arc::clone(&broken) as _,
             invitations: Arc::clone(&broken) as _,

@@ -333,6 +333,38 @@ async fn pages_that_never_lead_on_are_caught() {
 }
 
 #[tokio::test]
+async fn audit_feed_that_misses_or_mistakes_events_is_caught() {
+    for (fault, by) in [
+        (
+            Fault::TakesUnknownPositions,
+            "positions_that_the_log_never_gave_are_refused",
+        ),
+        (
+            Fault::FindsPositionsByTheirNumbers,
+            "positions_are_found_by_their_event_after_a_move",
+        ),
+        (
+            Fault::FeedsTheInstallationsLogOnly,
+            "events_of_every_log_are_read_in_the_order_of_their_commits",
+        ),
+        (
+            Fault::SkipsTheEventAfterAPosition,
+            "reading_on_misses_and_repeats_no_event",
+        ),
+        (
+            Fault::ForgetsWhichNumbersWereRemoved,
+            "positions_outlive_their_events_and_numbers_are_not_used_again",
+        ),
+        (
+            Fault::FeedsAheadOfLowerNumbers,
+            "a_reader_misses_no_event_of_many_concurrent_writers",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
 async fn a_column_that_is_misread_is_caught() {
     let (key, revocation) = (
         "a_key_reads_back_as_it_was_added",

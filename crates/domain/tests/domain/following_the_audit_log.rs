@@ -1,13 +1,15 @@
 //! The audit log, followed by whoever runs the server.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use chrono::TimeDelta;
-use keyward_domain::administration::{AuditFollower, Authority, FeedStart, FollowedEvents, FollowedLog};
+use keyward_domain::administration::{
+    AuditFollower, AuditTrail, Authority, FeedStart, FollowedEvents, FollowedLog,
+};
 use keyward_domain::audit::{Action, Actor, AuditEvent, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{AuditFeed, AuditFilter, AuditLog, ReadFeedError, StorageError};
+use keyward_domain::ports::{AuditFeed, AuditFilter, AuditLog, MockAuditLog, ReadFeedError, StorageError};
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::testing::TestInstallation;
 
@@ -136,6 +138,62 @@ async fn follower_goes_on_where_it_was_after_a_failure() {
     assert_eq!(events(&next(&mut follower).await), [first]);
     let told = next(&mut follower).await;
     assert_eq!(actions(&told), [Action::ExportAuditLog]);
+}
+
+#[tokio::test]
+async fn follower_whose_event_may_be_recorded_records_another() {
+    let (installation, _) = installation_with_ada();
+    let first = record(&installation, None).await;
+    let recorded: Arc<Mutex<Vec<AuditEvent>>> = Arc::default();
+    let mut log = MockAuditLog::new();
+    let noted = Arc::clone(&recorded);
+    log.expect_record().returning(move |event| {
+        let mut recorded = noted.lock().expect("no panic");
+        recorded.push(event);
+        match recorded.len() {
+            1 => Err(StorageError::OutcomeUnknown("the line broke".into())),
+            _ => Ok(()),
+        }
+    });
+    let store = Arc::new(installation.store.clone());
+    let (clock, ids) = (
+        Arc::clone(&installation.builder.clock) as _,
+        Arc::clone(&installation.builder.ids),
+    );
+    let trail = AuditTrail::new(Arc::new(log), Arc::clone(&store) as _, clock, ids);
+    let (filter, start) = (AuditFilter::default(), FeedStart::Beginning);
+    let mut follower = AuditFollower::new(store, trail, FollowedLog::ALL, filter, start);
+    let unknown = follower.next().await;
+    assert!(
+        matches!(
+            unknown,
+            Err(ReadFeedError::Storage(StorageError::OutcomeUnknown(_)))
+        ),
+        "{unknown:?}"
+    );
+    assert_eq!(events(&next(&mut follower).await), [first]);
+    next(&mut follower).await;
+    let recorded = recorded.lock().expect("no panic");
+    assert_eq!(recorded.len(), 2);
+    assert_ne!(recorded[0].id, recorded[1].id);
+}
+
+#[tokio::test]
+async fn events_removed_while_the_follower_waits_are_reported_once() {
+    let (installation, _) = installation_with_ada();
+    let mut follower = follower(&installation, FollowedLog::ALL, FeedStart::Beginning);
+    next(&mut follower).await;
+    next(&mut follower).await;
+    for _ in 0..3 {
+        record(&installation, None).await;
+    }
+    installation.builder.clock.advance(TimeDelta::days(400));
+    let now = installation.builder.clock.now();
+    let removed = installation.store.remove_audit_events(now, 500, None).await;
+    assert_eq!(removed.expect("a removal"), 4);
+    for expected in [true, false] {
+        assert_eq!(next(&mut follower).await.were_some_removed, expected);
+    }
 }
 
 #[tokio::test]

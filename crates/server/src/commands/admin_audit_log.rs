@@ -3,7 +3,7 @@
 mod follow;
 
 use keyward_console::audit_json_lines;
-use keyward_domain::administration::{AuditExport, FeedStart, FollowedLog};
+use keyward_domain::administration::{AuditExport, Authority, FeedStart, FollowedLog};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::ports::AuditFilter;
 
@@ -31,30 +31,38 @@ pub(crate) async fn run(options: AuditLogOptions) -> Result<(), Failure> {
     {
         return Err(Failure::UntilBeforeSince);
     }
-    let store = storage::open_existing(&storage.database).await?;
-    let composition = Composition::new(Sources::of_this_machine(), store);
     let filter = AuditFilter {
         from: since,
         until,
         ..AuditFilter::default()
     };
+    let start = after.unwrap_or(FeedStart::Beginning);
+    let log = |authority: Option<&Authority>| match authority {
+        Some(authority) => FollowedLog::of_organization(authority),
+        None if all => FollowedLog::ALL,
+        None => FollowedLog::INSTALLATION,
+    };
+    if follow {
+        return follow::follow(async |outage| {
+            let store = storage::open_to_follow(&storage.database).await?;
+            let composition = Composition::new(Sources::of_this_machine(), store);
+            let authority = match &organization {
+                Some(slug) => Some(outage.wait_for_authority(&composition, slug).await?),
+                None => None,
+            };
+            Ok(composition.audit_follower(log(authority.as_ref()), filter, start))
+        })
+        .await;
+    }
+    let store = storage::open_existing(&storage.database).await?;
+    let composition = Composition::new(Sources::of_this_machine(), store);
     let authority = match organization {
         Some(slug) => Some(authority_over(&composition, &slug).await?),
         None => None,
     };
-    if follow || after.is_some() {
-        let log = match &authority {
-            Some(authority) => FollowedLog::of_organization(authority),
-            None if all => FollowedLog::ALL,
-            None => FollowedLog::INSTALLATION,
-        };
-        let start = after.unwrap_or(FeedStart::Beginning);
-        let follower = composition.audit_follower(log, filter, start);
-        return if follow {
-            follow::follow(follower).await
-        } else {
-            follow::print_to_the_end(follower).await
-        };
+    if after.is_some() {
+        let follower = composition.audit_follower(log(authority.as_ref()), filter, start);
+        return follow::print_to_the_end(follower).await;
     }
     let trail = composition.audit_trail();
     print(match &authority {

@@ -4,12 +4,14 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+use std::time::Duration;
 
 use keyward_test_database::TestDatabase;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::browser::{cookie, create_key, sign_in};
+use crate::keyward::Keyward;
 use crate::place::{Place, pipe};
 use crate::server::PATIENCE;
 use crate::setup::PASSWORD;
@@ -251,6 +253,37 @@ async fn follower_waits_for_a_database_that_is_away_and_says_so_once() {
     following.signal(Signal::TERM);
     assert_eq!(following.ended(), (Some(0), Vec::new()));
     assert_eq!(before.len(), 4, "{before:?}");
+}
+
+#[tokio::test]
+async fn follower_waits_for_a_database_that_is_away_at_its_start() {
+    let place = Place::server().await;
+    place.bootstrap();
+    let Place::Server(database) = &place else {
+        panic!("a server")
+    };
+    database.refuse_connections().await.unwrap();
+    let following = Following::start(&place, &["--organization=acme-sons"]);
+    let complaint = following.complaints.recv_timeout(PATIENCE).unwrap();
+    assert!(complaint.contains("waiting for the database"), "{complaint}");
+    // Longer than other commands wait.
+    let more = following.complaints.recv_timeout(Duration::from_secs(7));
+    assert!(more.is_err(), "{more:?}");
+    database.accept_connections().await.unwrap();
+    following.until("membership.create");
+    following.signal(Signal::TERM);
+    assert_eq!(following.ended(), (Some(0), Vec::new()));
+}
+
+#[tokio::test]
+async fn follower_that_may_not_connect_ends_with_the_reason() {
+    let database = TestDatabase::empty().await.unwrap();
+    let (server, _) = database.url().split_once(database.name()).unwrap();
+    let refused = Keyward::new(&["admin", "audit-log", "--follow"])
+        .database(&format!("{server}keyward_that_is_not_there"))
+        .run();
+    let reason = "the database is not there (create it, or check the name at the end of the database URL): ";
+    assert!(refused.refusal().starts_with(reason), "{refused:?}");
 }
 
 #[tokio::test]

@@ -45,6 +45,14 @@ pub(crate) enum Fault {
     CutsPagesAt100(List),
     /// Every page is the first.
     NeverLeadsOn(List),
+    /// The feed begins anew after a position that it does not know.
+    TakesUnknownPositions,
+    FindsPositionsByTheirNumbers,
+    FeedsTheInstallationsLogOnly,
+    SkipsTheEventAfterAPosition,
+    ForgetsWhichNumbersWereRemoved,
+    /// The feed shows an event although one with a lower number is not committed yet.
+    FeedsAheadOfLowerNumbers,
     /// One column is not read as it was written.
     Misreads(Column),
 }

@@ -13,6 +13,7 @@
 use std::convert::Infallible;
 
 use async_trait::async_trait;
+use diesel::dsl::sql;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryableByName, SelectableHelper};
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -22,7 +23,7 @@ use keyward_domain::ports::{AuditFeed, FeedPage, FeedPosition, ReadFeedError, St
 use uuid::Uuid;
 
 use crate::abort::Abort;
-use crate::feed::{LogState, log_id, page};
+use crate::feed::{LogState, REMOVED_THROUGH, log_id, page};
 use crate::limit::at_most;
 use crate::postgres::schema::audit_events;
 use crate::postgres::sql::audit_log::EventRow;
@@ -49,23 +50,28 @@ async fn events_after(
     after: Option<FeedPosition>,
     size: PageSize,
 ) -> Result<Result<FeedPage, ReadFeedError>, Abort<Infallible>> {
-    let (log, settled) = look(connection, after).await?;
+    let (mut log, settled) = look(connection, after).await?;
     let number = match log.number_of(after) {
         Ok(number) => number,
         Err(unknown) => return Ok(Err(unknown)),
     };
-    let mut rows: Vec<(i64, EventRow)> = Vec::new();
+    let mut rows: Vec<(i64, EventRow, i64)> = Vec::new();
     if number < settled {
         rows = audit_events::table
             .filter(audit_events::position.gt(number))
             .filter(audit_events::position.le(settled))
             .order(audit_events::position)
             .limit(at_most(size.items()))
-            .select((audit_events::position, EventRow::as_select()))
+            .select((
+                audit_events::position,
+                EventRow::as_select(),
+                sql::<BigInt>(REMOVED_THROUGH),
+            ))
             .load(connection)
             .await?;
     }
-    let events = rows.into_iter().map(|(number, row)| (number, row.try_into()));
+    log.removed_through = rows.as_slice().first().map_or(log.removed_through, |row| row.2);
+    let events = rows.into_iter().map(|(number, row, _)| (number, row.try_into()));
     Ok(Ok(page(&log, number, events)?))
 }
 

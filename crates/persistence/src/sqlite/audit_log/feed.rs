@@ -3,17 +3,19 @@
 use std::convert::Infallible;
 
 use async_trait::async_trait;
+use diesel::dsl::sql;
 use diesel::prelude::{
     ExpressionMethods, JoinOnDsl, OptionalExtension, QueryDsl, RunQueryDsl, SelectableHelper,
     SqliteConnection,
 };
+use diesel::sql_types::BigInt;
 use keyward_domain::id::AuditEventId;
 use keyward_domain::page::PageSize;
 use keyward_domain::ports::{AuditFeed, FeedPage, FeedPosition, ReadFeedError, StorageError};
 
 use crate::abort::Abort;
 use crate::columns::StoredId;
-use crate::feed::{LogState, log_id, page};
+use crate::feed::{LogState, REMOVED_THROUGH, log_id, page};
 use crate::limit::at_most;
 use crate::sqlite::schema::{audit_events, audit_feed, audit_positions};
 use crate::sqlite::sql::audit_log::EventRow;
@@ -40,19 +42,24 @@ fn events_after(
     after: Option<FeedPosition>,
     size: PageSize,
 ) -> Result<Result<FeedPage, ReadFeedError>, Abort<Infallible>> {
-    let log = look(connection, after)?;
+    let mut log = look(connection, after)?;
     let number = match log.number_of(after) {
         Ok(number) => number,
         Err(unknown) => return Ok(Err(unknown)),
     };
-    let rows: Vec<(i64, EventRow)> = audit_positions::table
+    let rows: Vec<(i64, EventRow, i64)> = audit_positions::table
         .inner_join(audit_events::table.on(audit_events::id.eq(audit_positions::event_id)))
         .filter(audit_positions::position.gt(number))
         .order(audit_positions::position)
         .limit(at_most(size.items()))
-        .select((audit_positions::position, EventRow::as_select()))
+        .select((
+            audit_positions::position,
+            EventRow::as_select(),
+            sql::<BigInt>(REMOVED_THROUGH),
+        ))
         .load(connection)?;
-    let events = rows.into_iter().map(|(number, row)| (number, row.try_into()));
+    log.removed_through = rows.as_slice().first().map_or(log.removed_through, |row| row.2);
+    let events = rows.into_iter().map(|(number, row, _)| (number, row.try_into()));
     Ok(Ok(page(&log, number, events)?))
 }
 
@@ -71,9 +78,7 @@ fn look(
     connection: &mut SqliteConnection,
     after: Option<FeedPosition>,
 ) -> Result<LogState, Abort<Infallible>> {
-    let (stored_log_id, removed_through): (String, i64) = audit_feed::table
-        .select((audit_feed::log_id, audit_feed::removed_through))
-        .get_result(connection)?;
+    // Before what was removed is read: an event that is removed in between was found, or counts as removed.
     let found = match after {
         None => None,
         Some(position) => audit_positions::table
@@ -82,6 +87,9 @@ fn look(
             .get_result(connection)
             .optional()?,
     };
+    let (stored_log_id, removed_through): (String, i64) = audit_feed::table
+        .select((audit_feed::log_id, audit_feed::removed_through))
+        .get_result(connection)?;
     Ok(LogState {
         log: log_id(&stored_log_id)?,
         removed_through,

@@ -1,11 +1,14 @@
 //! The log in the order of commits, while transactions commit in another order than that in which they took their numbers.
 
+use chrono::TimeDelta;
+use keyward_domain::clock::Clock;
 use keyward_domain::id::AuditEventId;
 use keyward_domain::page::PageSize;
 use keyward_domain::ports::{AuditFeed, FeedPosition};
+use keyward_domain::retention::ports::RetentionStore;
 use tokio_postgres::Client;
 
-use crate::postgres::fixture::{Fixture, connect, patient, store};
+use crate::postgres::fixture::{Fixture, connect, count, patient, store};
 
 const WRITERS: usize = 8;
 const ROUNDS: usize = 12;
@@ -156,6 +159,45 @@ async fn transactions_that_write_no_events_keep_nothing_back() {
     write(&other).await;
     let event = write(&reader.fixture.client).await;
     assert_eq!(reader.read().await, [event]);
+}
+
+#[tokio::test]
+async fn events_removed_while_a_page_is_read_are_known_to_be_missing() {
+    let reader = Reader::new().await;
+    let fixture = &reader.fixture;
+    let old = "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
+               SELECT ('00000000-0000-7000-8000-' || lpad(number::text, 12, '0'))::uuid, '2024-01-01',
+                   'anonymous', 'session.sign_in', 'installation', 'refused' FROM generate_series(1, 3) AS number";
+    fixture.execute(old).await;
+    let young = write(&fixture.client).await;
+    // Reading waits between what it learns of the log and the events; an announced number makes it ask which database it is.
+    let name = fixture.database.name();
+    fixture
+        .execute(&format!(
+            "CREATE SCHEMA slow;
+             CREATE FUNCTION slow.current_database() RETURNS name LANGUAGE plpgsql AS
+                 $$ BEGIN PERFORM pg_advisory_xact_lock_shared(77); RETURN pg_catalog.current_database(); END $$;
+             ALTER DATABASE {name} SET search_path = slow, public, pg_catalog"
+        ))
+        .await;
+    let (gate, announcing) = (reader.connect().await, reader.connect().await);
+    run(&gate, "SELECT pg_advisory_lock(77)").await;
+    run(&announcing, "SELECT pg_advisory_lock_shared(1635083369, 1000000)").await;
+    let store = store(patient(fixture.database.url()));
+    let after = reader.after;
+    let reading = tokio::spawn(async move { store.events_after(after, PageSize::EXPORT).await });
+    let waiting =
+        "pg_stat_activity WHERE datname = pg_catalog.current_database() AND wait_event = 'advisory'";
+    while count(&fixture.client, waiting).await == 0 {}
+    let before = fixture.make.clock.now() - TimeDelta::days(1);
+    let removed = fixture.store.remove_audit_events(before, 1_000, None).await;
+    assert_eq!(removed.expect("a removal"), 3);
+    run(&gate, "SELECT pg_advisory_unlock(77)").await;
+
+    let page = reading.await.expect("no panic").expect("a page");
+    let found: Vec<AuditEventId> = page.entries.iter().map(|(position, _)| position.event).collect();
+    assert_eq!(found, [young]);
+    assert!(page.removed_through > page.after, "{page:?}");
 }
 
 #[tokio::test]

@@ -5,8 +5,9 @@ use std::io;
 use std::time::Duration;
 
 use keyward_console::followed_json_lines;
-use keyward_domain::administration::{AuditFollower, FollowedEvents};
+use keyward_domain::administration::{AuditFollower, Authority, FollowedEvents};
 use keyward_domain::failure_sentence::sentence;
+use keyward_domain::organization::Slug;
 use keyward_domain::ports::{ReadFeedError, StorageError};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -15,20 +16,71 @@ use tokio::time::sleep;
 use tracing::{info, warn};
 
 use crate::commands::Failure;
+use crate::commands::organization::authority_over;
+use crate::composition::Composition;
 use crate::output::{self, OutputError};
 use crate::shutdown::ShutdownSignals;
 
 /// How long after the last event the log is asked again, and after an attempt the database.
 const BETWEEN_READS: Duration = Duration::from_secs(1);
 
-/// Prints events until the process is asked to end or nobody reads any more.
-pub(super) async fn follow(events: AuditFollower) -> Result<(), Failure> {
+/// Prints events until the process is asked to end or nobody reads any more. A database that is away is waited for.
+pub(super) async fn follow(
+    open: impl AsyncFnOnce(&mut Outage) -> Result<AuditFollower, Failure>,
+) -> Result<(), Failure> {
     let mut signals = ShutdownSignals::listen().map_err(Failure::Process)?;
+    let mut outage = Outage { is_on: false };
+    let print = async {
+        let events = open(&mut outage).await?;
+        print_for_ever(events, outage).await
+    };
     tokio::select! {
         biased;
         () = signals.next() => Ok(()),
         () = reader_leaves() => Ok(()),
-        ended = print_for_ever(events) => ended,
+        ended = print => ended,
+    }
+}
+
+/// While the database does not answer. One line when it begins, and one when it is over.
+pub(super) struct Outage {
+    is_on: bool,
+}
+
+impl Outage {
+    /// Waits before the next attempt, if another one may succeed: a database that was cut off may also have done what it was
+    /// asked.
+    async fn wait(&mut self, error: StorageError) -> Result<(), StorageError> {
+        match error {
+            StorageError::Unavailable(_) | StorageError::OutcomeUnknown(_) => {}
+            StorageError::Defect(_) | StorageError::Corrupt { .. } => return Err(error),
+        }
+        if !self.is_on {
+            warn!(cause = sentence(&error), "waiting for the database");
+            self.is_on = true;
+        }
+        sleep(BETWEEN_READS).await;
+        Ok(())
+    }
+
+    fn is_over(&mut self) {
+        if self.is_on {
+            info!("the database answers again");
+            self.is_on = false;
+        }
+    }
+
+    pub(super) async fn wait_for_authority(
+        &mut self,
+        composition: &Composition,
+        slug: &Slug,
+    ) -> Result<Authority, Failure> {
+        loop {
+            match authority_over(composition, slug).await {
+                Err(Failure::Storage(error)) => self.wait(error).await?,
+                authority => return authority,
+            }
+        }
     }
 }
 
@@ -43,16 +95,11 @@ pub(super) async fn print_to_the_end(events: AuditFollower) -> Result<(), Failur
     }
 }
 
-/// A database that is away is waited for.
-async fn print_for_ever(mut events: AuditFollower) -> Result<(), Failure> {
-    let mut is_away = false;
+async fn print_for_ever(mut events: AuditFollower, mut outage: Outage) -> Result<(), Failure> {
     loop {
         match events.next().await {
             Ok(followed) => {
-                if is_away {
-                    info!("the database answers again");
-                    is_away = false;
-                }
+                outage.is_over();
                 if !print(&followed).await? {
                     return Ok(());
                 }
@@ -60,14 +107,8 @@ async fn print_for_ever(mut events: AuditFollower) -> Result<(), Failure> {
                     sleep(BETWEEN_READS).await;
                 }
             }
-            Err(ReadFeedError::Storage(error @ StorageError::Unavailable(_))) => {
-                if !is_away {
-                    warn!(cause = sentence(&error), "waiting for the database");
-                    is_away = true;
-                }
-                sleep(BETWEEN_READS).await;
-            }
-            Err(error) => return Err(failure(error)),
+            Err(ReadFeedError::Storage(error)) => outage.wait(error).await?,
+            Err(error @ ReadFeedError::UnknownPosition(_)) => return Err(failure(error)),
         }
     }
 }

@@ -1,0 +1,74 @@
+use async_trait::async_trait;
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::page::PageSize;
+use keyward_domain::ports::{AuditFeed, AuditLog, FeedPage, FeedPosition, ReadFeedError, StorageError};
+
+use super::{BrokenStore, Fault, lock, pause};
+
+#[async_trait]
+impl AuditFeed for BrokenStore {
+    async fn events_after(
+        &self,
+        after: Option<FeedPosition>,
+        at_most: PageSize,
+    ) -> Result<FeedPage, ReadFeedError> {
+        if self.fault == Fault::FeedsAheadOfLowerNumbers {
+            // Whoever reads on until all is there lets the writers go on.
+            pause().await;
+        }
+        if let (Fault::FindsPositionsByTheirNumbers, Some(after)) = (self.fault, after) {
+            return self.page_after_number(after.number).await;
+        }
+        let mut page = match self.sound.events_after(after, at_most).await {
+            Err(ReadFeedError::UnknownPosition(_)) if self.fault == Fault::TakesUnknownPositions => {
+                self.sound.events_after(None, at_most).await
+            }
+            page => page,
+        }?;
+        match self.fault {
+            Fault::FeedsTheInstallationsLogOnly => {
+                page.entries.retain(|(_, event)| event.organization_id.is_none());
+            }
+            Fault::SkipsTheEventAfterAPosition if after.is_some() && !page.entries.is_empty() => {
+                page.entries.remove(0);
+            }
+            Fault::ForgetsWhichNumbersWereRemoved => page.removed_through = 0,
+            Fault::FeedsAheadOfLowerNumbers => {
+                let uncommitted = lock(&self.uncommitted);
+                page.entries
+                    .retain(|(position, _)| !uncommitted.contains(&position.event));
+            }
+            _ => {}
+        }
+        Ok(page)
+    }
+
+    async fn last_position(&self) -> Result<Option<FeedPosition>, StorageError> {
+        self.sound.last_position().await
+    }
+}
+
+impl BrokenStore {
+    async fn page_after_number(&self, number: u64) -> Result<FeedPage, ReadFeedError> {
+        let mut page = self.sound.events_after(None, PageSize::EXPORT).await?;
+        page.entries.retain(|(position, _)| position.number > number);
+        page.after = number;
+        Ok(page)
+    }
+
+    /// The event has its number, and nobody sees it until some time later, which differs.
+    pub(super) async fn record_and_commit_later(&self, event: AuditEvent) -> Result<(), StorageError> {
+        let id = event.id;
+        let turns = {
+            let mut uncommitted = lock(&self.uncommitted);
+            uncommitted.insert(id);
+            uncommitted.len() % 3
+        };
+        AuditLog::record(&self.sound, event).await?;
+        for _ in 0..turns {
+            pause().await;
+        }
+        lock(&self.uncommitted).remove(&id);
+        Ok(())
+    }
+}
