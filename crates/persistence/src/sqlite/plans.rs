@@ -158,7 +158,7 @@ fn asks_an_index(step: &str) -> bool {
     goes_through.is_none_or(|table| {
         matches!(
             table,
-            "api_key_grams" | "json_each" | "valid" | "(subquery-1)" | "CONSTANT"
+            "api_key_grams" | "json_each" | "run" | "valid" | "(subquery-1)" | "CONSTANT"
         )
     }) && !step.contains(" AUTOMATIC ")
 }

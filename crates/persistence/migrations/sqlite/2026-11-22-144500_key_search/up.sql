@@ -4,13 +4,15 @@
 -- on beside it: triggers keep the index, whoever writes keys. With a million keys this takes a minute or two, in which
 -- nobody writes.
 
--- What the index knows a key as. (The number that SQLite gives a row by itself may change.) Numbers over 0 rise with the
--- identifiers, so that the index finds the newest keys first; a key that comes later than one with a higher identifier, which
--- is rare, gets a number below 0.
+-- What the index knows a key as. (The number that SQLite gives a row by itself may change.) There are eight runs of numbers, of
+-- 2^40 each. Within a run they rise with the identifiers, so that the index finds the newest keys first. A key goes into a run
+-- whose last key has a lower identifier: nearly always the first, or the second for as long as keys are in the first that were
+-- made while a clock was ahead. One that fits into none, which takes clocks that go back eight times, gets a number below 0.
 CREATE TABLE api_key_search (
     number INTEGER NOT NULL CONSTRAINT api_key_search_pkey PRIMARY KEY,
     key_id BLOB NOT NULL CONSTRAINT api_key_search_key_id_key UNIQUE
 ) STRICT;
+CREATE INDEX api_key_search_run_idx ON api_key_search (number >> 40, key_id);
 
 -- Every three bytes that follow each other in a text, and the last two and the last one: a term of three or more is in
 -- texts that have all of its threes, a shorter one in texts that have one that begins with it. Each in hexadecimal,
@@ -41,12 +43,22 @@ INSERT INTO api_key_grams (rowid, grams)
 CREATE TRIGGER api_keys_search_added AFTER INSERT ON api_keys
 BEGIN
     INSERT INTO api_key_search (number, key_id) SELECT
-        CASE
-            WHEN NEW.id > coalesce((SELECT key_id FROM api_key_search WHERE number > 0 ORDER BY number DESC LIMIT 1), x'')
-                THEN coalesce((SELECT max(number) FROM api_key_search WHERE number > 0), 0) + 1
+        coalesce(
+            (
+                SELECT coalesce(last_number, run << 40) + 1
+                FROM (
+                    SELECT run.value AS run, (
+                        SELECT max(number) FROM api_key_search WHERE number > run.value << 40 AND number < (run.value + 1) << 40
+                    ) AS last_number
+                    FROM json_each('[0,1,2,3,4,5,6,7]') AS run
+                )
+                WHERE last_number IS NULL
+                    OR NEW.id > (SELECT key_id FROM api_key_search WHERE number = last_number)
+                LIMIT 1
+            ),
             -- These rise, too, because the index takes them in faster so.
-            ELSE coalesce((SELECT max(number) FROM api_key_search WHERE number < 0), -4611686018427387904) + 1
-        END,
+            coalesce((SELECT max(number) FROM api_key_search WHERE number < 0), -4611686018427387904) + 1
+        ),
         NEW.id;
     INSERT INTO api_key_grams (rowid, grams)
         SELECT api_key_search.number, search_grams.grams

@@ -70,8 +70,15 @@ impl Source {
     }
 }
 
-/// The keys of the organization whose own text likely contains the term. See the migration `key_search`: numbers over 0 rise
-/// with the identifiers; the others, which are few, are all looked at.
+/// The last number of each run that has a key from before another one. See the migration `key_search`.
+#[derive(QueryableByName)]
+struct Run {
+    #[diesel(sql_type = BigInt)]
+    last_number: i64,
+}
+
+/// The keys of the organization whose own text likely contains the term. Of each run of numbers, which rise with the
+/// identifiers, so many are looked at; of keys that are in none, all. There are next to none of these.
 pub(in crate::sqlite) fn containing_term(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -80,23 +87,37 @@ pub(in crate::sqlite) fn containing_term(
     limit: usize,
 ) -> QueryResult<Vec<Uuid>> {
     let grams = grams(organization, term);
-    let in_order: Vec<Candidate> = diesel::sql_query(
-        "SELECT api_key_search.key_id AS id
-         FROM api_key_grams CROSS JOIN api_key_search ON api_key_search.number = api_key_grams.rowid
-         WHERE api_key_grams MATCH ? AND api_key_grams.rowid BETWEEN 1 AND (
-                 SELECT number FROM api_key_search WHERE key_id < ? AND number > 0 ORDER BY key_id DESC LIMIT 1
-             ) AND still_awaited(api_key_search.key_id)
-         ORDER BY api_key_grams.rowid DESC
-         LIMIT ?",
+    let runs: Vec<Run> = diesel::sql_query(
+        "SELECT last_number FROM (
+             SELECT (
+                 SELECT number FROM api_key_search WHERE number >> 40 = run.value AND key_id < ?
+                 ORDER BY key_id DESC LIMIT 1
+             ) AS last_number
+             FROM json_each('[0,1,2,3,4,5,6,7]') AS run
+         ) WHERE last_number IS NOT NULL",
     )
-    .bind::<Text, _>(&grams)
     .bind::<Binary, _>(StoredId(before))
-    .bind::<BigInt, _>(at_most(limit))
     .load(connection)?;
+    let mut found = Vec::new();
+    for Run { last_number } in runs {
+        let of_run: Vec<Candidate> = diesel::sql_query(
+            "SELECT api_key_search.key_id AS id
+             FROM api_key_grams CROSS JOIN api_key_search ON api_key_search.number = api_key_grams.rowid
+             WHERE api_key_grams MATCH ? AND api_key_grams.rowid BETWEEN ? AND ? AND still_awaited(api_key_search.key_id)
+             ORDER BY api_key_grams.rowid DESC
+             LIMIT ?",
+        )
+        .bind::<Text, _>(&grams)
+        .bind::<BigInt, _>(last_number >> 40 << 40)
+        .bind::<BigInt, _>(last_number)
+        .bind::<BigInt, _>(at_most(limit))
+        .load(connection)?;
+        found = newest(found, ids(of_run), limit);
+    }
     // Asked for a term of one letter, the index takes long even to find none of these.
     let numbers_below_0 = api_key_search::table.filter(api_key_search::number.lt(0));
     if !select(exists(numbers_below_0)).get_result::<bool>(connection)? {
-        return Ok(ids(in_order));
+        return Ok(found);
     }
     let others: Vec<Candidate> = diesel::sql_query(
         "SELECT api_key_search.key_id AS id
@@ -107,7 +128,7 @@ pub(in crate::sqlite) fn containing_term(
     .bind::<Text, _>(&grams)
     .bind::<Binary, _>(StoredId(before))
     .load(connection)?;
-    Ok(newest(ids(in_order), ids(others), limit))
+    Ok(newest(found, ids(others), limit))
 }
 
 fn of_holders_with_term(
@@ -185,4 +206,97 @@ fn of_former_members(
 
 fn ids(candidates: Vec<Candidate>) -> Vec<Uuid> {
     candidates.into_iter().map(|candidate| candidate.id.0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use diesel::connection::SimpleConnection;
+    use keyward_domain::ports::StorageError;
+
+    use super::*;
+    use crate::abort::Abort;
+    use crate::sqlite::SqliteStore;
+    use crate::sqlite::scene::scene;
+    use crate::sqlite::still_awaited;
+    use crate::sqlite::temporary_directory::TemporaryDirectory;
+
+    const TERM: &str = "needle";
+
+    async fn add_keys(store: &SqliteStore, ids: impl Iterator<Item = u128>) {
+        let rows: Vec<String> = ids
+            .map(|id| {
+                format!(
+                    "(x'{id:032x}', zeroblob(16), randomblob(32), 'kwp_…cccc', 'needle', '', 'needle', zeroblob(16), 0)"
+                )
+            })
+            .collect();
+        let added = store.change_blocking(move |connection| {
+            for rows in rows.chunks(500) {
+                connection.batch_execute(&format!(
+                    "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text,
+                         created_by_user_id, created_at) VALUES {}",
+                    rows.join(", ")
+                ))?;
+            }
+            Ok::<_, Abort<StorageError>>(())
+        });
+        added.await.unwrap();
+    }
+
+    /// What a search finds, and how many keys it looks at.
+    async fn search(store: &SqliteStore, before: u128, limit: usize) -> (Vec<u128>, usize) {
+        let found = store.read_blocking(move |connection| {
+            let looked_at = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&looked_at);
+            still_awaited::register(connection, move || {
+                counted.fetch_add(1, Ordering::Relaxed) < usize::MAX
+            })?;
+            let organization = OrganizationId::from_uuid(Uuid::nil());
+            let found = containing_term(connection, organization, TERM, Uuid::from_u128(before), limit)?;
+            let found = found.iter().map(Uuid::as_u128).collect();
+            Ok((found, looked_at.load(Ordering::Relaxed)))
+        });
+        found.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn keys_made_while_a_clock_was_ahead_lengthen_no_search() {
+        const LATER: u128 = 5_000;
+        let directory = TemporaryDirectory::new();
+        let store = scene(&directory).await;
+        let ahead = 1_000_000..1_000_010;
+        add_keys(&store, ahead.chain(1..=LATER)).await;
+        let (found, looked_at) = search(&store, 1_000_000, 10).await;
+        assert_eq!(found, (LATER - 9..=LATER).rev().collect::<Vec<_>>());
+        assert!(looked_at <= 20, "{looked_at}");
+        let (found, looked_at) = search(&store, u128::MAX, 15).await;
+        let expected = (1_000_000..1_000_010).rev().chain((LATER - 4..=LATER).rev());
+        assert_eq!(found, expected.collect::<Vec<_>>());
+        assert!(looked_at <= 30, "{looked_at}");
+    }
+
+    #[tokio::test]
+    async fn keys_are_found_the_newest_first_in_whatever_order_they_came() {
+        let directory = TemporaryDirectory::new();
+        let store = scene(&directory).await;
+        // Falling, so that there are more than runs; and every residue once.
+        let falling = (1..=20).rev().map(|id| id * 1_000);
+        let mixed = (1..=400).map(|number| number * 7_919 % 30_011 + 30_000);
+        let all: Vec<u128> = falling.chain(mixed).collect();
+        add_keys(&store, all.iter().copied()).await;
+        let mut sorted = all;
+        sorted.sort_unstable_by(|one, other| other.cmp(one));
+        for before in [u128::MAX, 45_000, 30_000, 5_500, 1] {
+            let expected: Vec<u128> = sorted
+                .iter()
+                .copied()
+                .filter(|id| *id < before)
+                .take(50)
+                .collect();
+            assert_eq!(search(&store, before, 50).await.0, expected, "before {before}");
+        }
+    }
 }
