@@ -12,12 +12,14 @@ use diesel::sql_types::{Bool, Text};
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use futures_util::future::try_join;
 use keyward_domain::ports::StorageError;
 use tokio::time::timeout;
 
 use super::connection::{EstablishError, SessionLimits};
 use super::connection_refused::ConnectionRefused;
 use super::errors::{LOCK_TIMEOUT, PERMISSION_DENIED, storage_error};
+use super::prepared_once::PreparedOnce;
 use super::schema::schema_compatibility;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
@@ -243,39 +245,55 @@ fn newest_migration() -> Known<String> {
 }
 
 async fn schema_state(connection: &mut AsyncPgConnection) -> Result<Known<SchemaState>, QueryError> {
-    let applied = applied_versions(connection).await?;
-    let minimum_reader = if has_table(connection, "schema_compatibility").await? {
-        schema_compatibility::table
-            .select(schema_compatibility::minimum_reader)
-            .get_result::<String>(connection)
-            .await
-            .optional()?
-    } else {
-        None
-    };
+    let connection = &*connection;
+    // Two round trips: `/readyz` has only so much time.
+    let (is_migrated, is_versioned) = try_join(
+        has_table(connection, "__diesel_schema_migrations"),
+        has_table(connection, "schema_compatibility"),
+    )
+    .await?;
+    let (applied, minimum_reader) = try_join(
+        applied_versions(connection, is_migrated),
+        minimum_reader(connection, is_versioned),
+    )
+    .await?;
     Ok(known_versions().map(|known| SchemaState::of(&known, &applied, minimum_reader.as_deref())))
 }
 
-async fn applied_versions(connection: &mut AsyncPgConnection) -> Result<BTreeSet<String>, QueryError> {
-    // diesel keeps its list in a table, which an empty database does not have.
-    if !has_table(connection, "__diesel_schema_migrations").await? {
+/// diesel keeps its list in a table, which an empty database does not have.
+async fn applied_versions(
+    mut connection: &AsyncPgConnection,
+    is_migrated: bool,
+) -> Result<BTreeSet<String>, QueryError> {
+    if !is_migrated {
         return Ok(BTreeSet::new());
     }
-    let applied: Vec<AppliedMigration> =
-        diesel::sql_query("SELECT version::text AS version FROM __diesel_schema_migrations")
-            .load(connection)
-            .await?;
+    let versions = diesel::sql_query("SELECT version::text AS version FROM __diesel_schema_migrations");
+    let applied: Vec<AppliedMigration> = PreparedOnce(versions).load(&mut connection).await?;
     Ok(applied.into_iter().map(|migration| migration.version).collect())
 }
 
-async fn has_table(connection: &mut AsyncPgConnection, table: &str) -> Result<bool, QueryError> {
-    diesel::select(
+async fn minimum_reader(
+    mut connection: &AsyncPgConnection,
+    is_versioned: bool,
+) -> Result<Option<String>, QueryError> {
+    if !is_versioned {
+        return Ok(None);
+    }
+    schema_compatibility::table
+        .select(schema_compatibility::minimum_reader)
+        .get_result(&mut connection)
+        .await
+        .optional()
+}
+
+async fn has_table(mut connection: &AsyncPgConnection, table: &str) -> Result<bool, QueryError> {
+    let is_there = diesel::select(
         diesel::dsl::sql::<Bool>("to_regclass(")
             .bind::<Text, _>(table)
             .sql(") IS NOT NULL"),
-    )
-    .get_result(connection)
-    .await
+    );
+    PreparedOnce(is_there).get_result(&mut connection).await
 }
 
 fn query_failed(error: QueryError) -> MigrateError {

@@ -174,3 +174,10 @@ async fn verifying_a_key_takes_one_round_trip() {
     };
     assert_eq!(far.round_trips(verified).await, 1);
 }
+
+#[tokio::test]
+async fn readiness_takes_two_round_trips() {
+    let far = Far::new().await;
+    let asked = async || assert!(far.store.is_ready().await.expect("an answer"));
+    assert_eq!(far.round_trips(asked).await, 2);
+}
