@@ -42,15 +42,6 @@ impl<E> Abort<E> {
 }
 
 impl Abort<Infallible> {
-    /// The same, where more can come of it.
-    pub(crate) fn widen<E>(self) -> Abort<E> {
-        match self {
-            Self::Refused(never) => match never {},
-            Self::Query(error) => Abort::Query(error),
-            Self::Storage(error) => Abort::Storage(error),
-        }
-    }
-
     /// What failed, where nothing can be refused; `name` is how the database's errors are called here.
     pub(crate) fn into_storage_error(self, name: fn(QueryError) -> StorageError) -> StorageError {
         match self {

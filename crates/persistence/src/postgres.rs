@@ -17,9 +17,9 @@
 //! A connection pooler between Keyward and PostgreSQL must pool by session. One that pools by transaction is refused.
 
 mod addresses;
-mod api_keys;
 mod audit_log;
 mod change;
+mod changes;
 mod config;
 mod connection;
 mod connection_refused;
@@ -30,6 +30,7 @@ mod idle_days_of_keys;
 mod last_uses;
 mod leaving;
 mod line;
+mod lineage;
 mod migrations;
 mod organization_keys;
 mod organizations_of_keys;
@@ -48,7 +49,7 @@ mod tls;
 mod transfer;
 mod trial_change;
 
-use sql::{authority, people};
+use sql::people;
 
 pub use config::PostgresConfig;
 pub use connection_refused::ConnectionRefused;

@@ -15,10 +15,9 @@
 //!
 //! The file must be on a local disk: processes that use it share memory (SQLite documentation, *Write-Ahead Logging*).
 
-mod api_keys;
 mod audit_log;
-mod authority;
 mod change;
+mod changes;
 mod config;
 mod database_file;
 mod dialect;
@@ -26,6 +25,8 @@ mod errors;
 mod file_identity;
 mod last_uses;
 mod leaving;
+mod lineage;
+mod listed;
 mod migrations;
 #[cfg(test)]
 mod noted_statements;

@@ -20,6 +20,7 @@ use super::errors::{commit_error, is_read_only, storage_error};
 use super::line::Line;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
+use crate::claim::Claim;
 use crate::progress::{Progress, settled};
 use crate::{looked, task};
 
@@ -38,7 +39,7 @@ impl PostgresStore {
     }
 
     /// Likewise, where the work sends [`begin`] itself, together with its first statements: that spares a round trip.
-    pub(super) async fn change_that_begins<T, E, W>(&self, work: W) -> Result<T, E>
+    pub(super) async fn change_that_begins<T, E, W>(&self, _claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
@@ -50,7 +51,7 @@ impl PostgresStore {
     /// Likewise, where the work sends [`begin`], unless a look tells what comes of it: that takes no lock that others wait
     /// for. A look that fails or is late tells nothing, and what it takes is of the change's time. What was asked for happens
     /// even if the caller stops waiting, during the look too.
-    pub(super) async fn change_after_look<T, E, L, W>(&self, look: L, work: W) -> Result<T, E>
+    pub(super) async fn change_after_look<T, E, L, W>(&self, look: L, _claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,

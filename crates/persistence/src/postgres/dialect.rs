@@ -1,15 +1,31 @@
 //! What [`sql`](super::sql) is asked with on PostgreSQL.
 
+use std::convert::Infallible;
+
+use diesel::QueryResult;
+use diesel::dsl::{AssumeNotNull, Eq, EqAny};
+use diesel::prelude::{ExpressionMethods, NullableExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
 use futures_util::future::BoxFuture;
+use keyward_domain::id::OrganizationId;
 use keyward_domain::ports::StorageError;
+use uuid::Uuid;
 
 use super::errors::violates_unique;
+use super::prepared_once::PreparedOnce;
+use super::schema::api_keys;
 use crate::abort::Abort;
 use crate::claim::Claim;
+use crate::columns::StoredId;
 
 pub(super) use super::audit_log::write_events;
+pub(super) use super::change::{begin, for_any_connection};
+pub(super) use super::changes::count_change;
 pub(super) use super::leaving::preview as leaving_preview;
+pub(super) use super::lineage::{line_above, some_below, some_between, valid_from, valid_in_line};
+pub(super) use super::organization_keys::revoke::revoke as revoke_selected;
+pub(super) use super::organization_keys::sources;
+pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::search::coalesce;
 pub(super) use super::store::PostgresStore as Store;
 pub(super) use diesel::pg::Pg as Database;
@@ -28,6 +44,14 @@ macro_rules! together {
     ($connection:ident, $first:expr, $second:expr, $third:expr $(,)?) => {{
         let $connection: $crate::postgres::dialect::Pipelined<'_> = $connection;
         futures_util::future::try_join3($first, $second, $third).await?
+    }};
+    ($connection:ident, $first:expr, $second:expr, $third:expr, $fourth:expr $(,)?) => {{
+        let $connection: $crate::postgres::dialect::Pipelined<'_> = $connection;
+        futures_util::future::try_join4($first, $second, $third, $fourth).await?
+    }};
+    ($connection:ident, $first:expr, $second:expr, $third:expr, $fourth:expr, $fifth:expr $(,)?) => {{
+        let $connection: $crate::postgres::dialect::Pipelined<'_> = $connection;
+        futures_util::future::try_join5($first, $second, $third, $fourth, $fifth).await?
     }};
 }
 
@@ -58,7 +82,31 @@ macro_rules! contains {
         diesel::TextExpressionMethods::like($text, $crate::postgres::search::containing(&$term))
     };
 }
-pub(super) use {awaited, contains, kept, locked, together};
+
+/// Texts in the order of their code points, as everywhere. (The column must be `search_text`.)
+macro_rules! by_code_point {
+    ($text:path) => {
+        diesel::dsl::sql::<diesel::sql_types::Text>("api_keys.search_text COLLATE \"C\"")
+    };
+}
+
+/// A query of the keys that have this in a column, the newest first. It is said so that PostgreSQL cannot take the order for
+/// one by identifier alone: it would go through everybody's keys, newest first, where it expects to meet enough of these soon.
+macro_rules! newest {
+    ($query:expr, $column:expr, $value:expr) => {
+        $query
+            .filter($column.between($value, $value))
+            .order(($column.desc(), api_keys::id.desc()))
+    };
+}
+
+/// That a key, whose consumer is given, is of the organization.
+macro_rules! of_organization {
+    ($organization:expr) => {
+        memberships::organization_id.eq($organization)
+    };
+}
+pub(super) use {awaited, by_code_point, contains, kept, locked, newest, of_organization, together};
 
 impl Store {
     /// Makes a [change](Self::change). PostgreSQL's disk is its own: nothing of it is reserved here.
@@ -70,6 +118,53 @@ impl Store {
     {
         self.change(work).await
     }
+
+    /// Makes a change that [begins](Self::change_that_begins), and finds out then whether it is refused: only changes of the
+    /// same consumer wait for each other, and asking before would take one more way to the server and back.
+    pub(super) async fn change_unless_refused<T, E, L, W>(&self, _look: L, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        L: for<'c> FnOnce(
+                &'c mut Connection,
+            ) -> BoxFuture<'c, Result<Option<Result<T, E>>, Abort<Infallible>>>
+            + Send
+            + 'static,
+        W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+    {
+        self.change_that_begins(Claim::Nothing, work).await
+    }
+}
+
+/// A statement whose text is always the same.
+pub(super) const fn prepared_once<Q>(query: Q) -> PreparedOnce<Q> {
+    PreparedOnce(query)
+}
+
+/// Keys with one of these identifiers.
+pub(super) fn listed(ids: impl Iterator<Item = Uuid>) -> EqAny<api_keys::id, Vec<StoredId>> {
+    api_keys::id.eq_any(ids.map(StoredId).collect::<Vec<_>>())
+}
+
+/// The keys of the organization.
+pub(super) fn within(organization: OrganizationId) -> Eq<AssumeNotNull<api_keys::organization_id>, StoredId> {
+    let of_key = api_keys::organization_id.assume_not_null();
+    of_key.eq(StoredId(organization.as_uuid()))
+}
+
+/// Locks keys in the order of their identifiers: when they were last used is written at any time, and several keys at once
+/// are locked in that order there, too.
+pub(super) async fn lock_keys(mut connection: Pipelined<'_>, keys: &[Uuid]) -> QueryResult<()> {
+    if keys.len() > 1 {
+        api_keys::table
+            .filter(api_keys::id.eq_any(keys))
+            .order(api_keys::id)
+            .select(api_keys::id)
+            .for_no_key_update()
+            .load::<Uuid>(&mut connection)
+            .await?;
+    }
+    Ok(())
 }
 
 /// Whether a user could not be added because another one has the name.

@@ -14,8 +14,8 @@ use uuid::Uuid;
 
 use crate::abort::Abort;
 use crate::limit::at_most;
-use crate::postgres::api_keys::row::KeyRow;
 use crate::postgres::schema::api_keys;
+use crate::postgres::sql::api_keys::row::KeyRow;
 use crate::stored_row::counted;
 
 #[derive(QueryableByName)]

@@ -18,6 +18,7 @@ use super::change::begun_before;
 use super::schema::sign_in_throttle;
 use super::store::PostgresStore;
 use crate::abort::Abort;
+use crate::claim::Claim;
 use crate::not_taken::NotTaken;
 
 #[async_trait]
@@ -30,6 +31,7 @@ impl SignInThrottle for PostgresStore {
         let looked_at = buckets.clone();
         let taken = self.change_after_look(
             move |connection| Box::pin(async move { look_at(connection, &looked_at, now).await }),
+            Claim::SigningIn,
             begun_before(move |connection| Box::pin(async move { take(connection, &buckets, now).await })),
         );
         NotTaken::full_bucket(taken.await)
@@ -52,6 +54,7 @@ impl LimitedAuditLog for PostgresStore {
         let looked_at = limits.clone();
         let recorded = self.change_after_look(
             move |connection| Box::pin(async move { look_at(connection, &looked_at, now).await }),
+            Claim::SigningIn,
             begun_before(move |connection| {
                 Box::pin(async move {
                     take(connection, &limits, now).await?;

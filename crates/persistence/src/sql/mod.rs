@@ -8,6 +8,7 @@
 use super::{dialect, schema};
 
 mod accounts;
+pub(crate) mod api_keys;
 pub(crate) mod audit_log;
 pub(crate) mod authority;
 mod credentials;
@@ -16,6 +17,7 @@ pub(crate) mod invitations;
 mod members;
 mod memberships;
 mod names;
+pub(crate) mod organization_keys;
 mod organizations;
 pub(crate) mod people;
 mod projects;

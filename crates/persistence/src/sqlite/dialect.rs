@@ -17,13 +17,20 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
+use uuid::Uuid;
 
 use super::errors::violates_unique;
 use super::sql::audit_log::write_event;
 use crate::abort::Abort;
 use crate::claim::Claim;
 
+pub(super) use super::changes::count_change;
 pub(super) use super::leaving::preview as leaving_preview;
+pub(super) use super::lineage::{line_above, some_below, some_between, valid_from, valid_in_line};
+pub(super) use super::listed::listed;
+pub(super) use super::organization_keys::revoke::revoke as revoke_selected;
+pub(super) use super::organization_keys::sources::containing_term;
+pub(super) use super::organization_keys::{sources, within};
 pub(super) use super::search::coalesce;
 pub(super) use super::store::SqliteStore as Store;
 pub(super) use diesel::prelude::SqliteConnection as Connection;
@@ -68,7 +75,30 @@ macro_rules! contains {
         diesel::ExpressionMethods::gt($crate::sqlite::search::instr($text, $term), 0)
     };
 }
-pub(super) use {awaited, contains, kept, locked, together};
+
+/// Texts in the order of their code points, as everywhere.
+macro_rules! by_code_point {
+    ($text:path) => {
+        $text
+    };
+}
+
+/// A query of the keys that have this in a column, the newest first.
+macro_rules! newest {
+    ($query:expr, $column:expr, $value:expr) => {
+        $query.filter($column.eq($value)).order(api_keys::id.desc())
+    };
+}
+
+/// That a key, whose consumer is given, is of the organization. The `+` keeps SQLite from going through all keys of the
+/// organization; and asked of the membership, it would look for that first, and sort the keys.
+macro_rules! of_organization {
+    ($organization:expr) => {
+        diesel::dsl::sql::<diesel::sql_types::Bool>("+`api_keys`.`organization_id` = ")
+            .bind::<diesel::sql_types::Binary, _>($organization)
+    };
+}
+pub(super) use {awaited, by_code_point, contains, kept, locked, newest, of_organization, together};
 
 /// diesel's verbs, as diesel-async has them.
 pub(super) trait RunQueryDsl: diesel::RunQueryDsl<Connection> {
@@ -151,6 +181,75 @@ impl Store {
         self.change_blocking_with(claim, move |connection| at_once(work(connection)))
             .await
     }
+
+    /// Makes a change that takes of the reserve. What [`begin`] begins on PostgreSQL has begun here.
+    pub(super) async fn change_that_begins<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>> + Clone + Send + 'static,
+    {
+        self.change_with(claim, work).await
+    }
+
+    /// Likewise, unless a [look](Self::change_blocking_after_look) tells what comes of it.
+    pub(super) async fn change_after_look<T, E, L, W>(&self, look: L, claim: Claim, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        L: for<'c> FnOnce(
+                &'c mut Connection,
+            ) -> BoxFuture<'c, Result<Option<Result<T, E>>, Abort<Infallible>>>
+            + Send
+            + 'static,
+        W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>> + Clone + Send + 'static,
+    {
+        self.change_blocking_after_look(
+            move |connection| at_once(look(connection)),
+            claim,
+            move |connection| at_once(work(connection)),
+        )
+        .await
+    }
+
+    /// Makes a change that takes nothing of the reserve, unless a look finds that it is refused: that takes the one writer
+    /// from nobody.
+    pub(super) async fn change_unless_refused<T, E, L, W>(&self, look: L, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+        L: for<'c> FnOnce(
+                &'c mut Connection,
+            ) -> BoxFuture<'c, Result<Option<Result<T, E>>, Abort<Infallible>>>
+            + Send
+            + 'static,
+        W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>> + Clone + Send + 'static,
+    {
+        self.change_after_look(look, Claim::Nothing, work).await
+    }
+}
+
+/// The transaction of a change has begun.
+pub(super) async fn begin(_: Pipelined<'_>) -> QueryResult<()> {
+    Ok(())
+}
+
+/// The same closure: only as an argument is it inferred to take a connection of any lifetime.
+pub(super) const fn for_any_connection<T, E, W>(work: W) -> W
+where
+    W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>>,
+{
+    work
+}
+
+/// A statement whose text is always the same.
+pub(super) const fn prepared_once<Q>(query: Q) -> Q {
+    query
+}
+
+/// Nobody else changes any key until the end of the transaction.
+pub(super) async fn lock_keys(_: Pipelined<'_>, _: &[Uuid]) -> QueryResult<()> {
+    Ok(())
 }
 
 /// Writes events in the transaction of the changes they tell of.

@@ -13,10 +13,10 @@ use keyward_domain::ports::StorageError;
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit::at_most;
-use crate::sqlite::api_keys::row::KeyRow;
 use crate::sqlite::dialect::{Connection, RunQueryDsl};
-use crate::sqlite::organization_keys::selection::listed;
+use crate::sqlite::listed::listed;
 use crate::sqlite::schema::api_keys;
+use crate::sqlite::sql::api_keys::row::KeyRow;
 use crate::stored_row::counted;
 
 /// One of the keys used last.

@@ -1,99 +1,23 @@
-//! Keys, as an organization's owners see them. Every statement names the organization.
+//! What SQLite is asked of an organization's keys in words of its own: it locks none, and its planner is led by the hand.
 
-mod family;
-mod list;
-mod read;
-mod revoke;
-pub(super) mod selection;
+pub(super) mod revoke;
 pub(super) mod sources;
 
-use std::num::NonZeroU32;
+use diesel::BoxableExpression;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::sql_types::Bool;
+use diesel::sqlite::Sqlite;
+use keyward_domain::id::OrganizationId;
 
-use async_trait::async_trait;
-use keyward_domain::administration::ports::{
-    AtStake, FamilySize, HeldKey, KeyFamily, KeySelection, OrganizationKeyFilter, OrganizationKeyStore,
-    RevokeKeysError,
-};
-use keyward_domain::api_key::{RevocationNote, RevocationReason};
-use keyward_domain::audit::Act;
-use keyward_domain::id::{ApiKeyId, OrganizationId};
-use keyward_domain::page::{Page, PageRequest};
-use keyward_domain::ports::StorageError;
-
-use super::store::SqliteStore;
-use crate::claim::Claim;
+use super::schema::{api_keys, memberships};
 use crate::columns::StoredId;
 
-#[async_trait]
-impl OrganizationKeyStore for SqliteStore {
-    async fn list(
-        &self,
-        organization: OrganizationId,
-        filter: OrganizationKeyFilter,
-        page: PageRequest<ApiKeyId>,
-    ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
-        self.read_blocking(move |connection| list::list(connection, organization, &filter, page))
-            .await
-    }
+type KeyCondition = Box<dyn BoxableExpression<api_keys::table, Sqlite, SqlType = Bool>>;
 
-    async fn find(
-        &self,
-        organization: OrganizationId,
-        id: ApiKeyId,
-    ) -> Result<Option<HeldKey>, StorageError> {
-        self.read_blocking(move |connection| read::find(connection, organization, id))
-            .await
-    }
-
-    async fn find_many(
-        &self,
-        organization: OrganizationId,
-        ids: &[ApiKeyId],
-    ) -> Result<Vec<HeldKey>, StorageError> {
-        let ids: Vec<StoredId> = ids.iter().map(|id| StoredId(id.as_uuid())).collect();
-        self.read_blocking(move |connection| read::named(connection, organization, &ids))
-            .await
-    }
-
-    async fn family(
-        &self,
-        organization: OrganizationId,
-        id: ApiKeyId,
-        size: FamilySize,
-    ) -> Result<KeyFamily, StorageError> {
-        self.read_blocking(move |connection| family::family(connection, organization, id, size))
-            .await
-    }
-
-    async fn at_stake(
-        &self,
-        organization: OrganizationId,
-        selection: KeySelection,
-    ) -> Result<AtStake, StorageError> {
-        self.read_blocking(move |connection| read::at_stake(connection, organization, selection))
-            .await
-    }
-
-    async fn revoke(
-        &self,
-        organization: OrganizationId,
-        selection: KeySelection,
-        at_most: NonZeroU32,
-        reason: RevocationReason,
-        note: Option<RevocationNote>,
-        act: Act,
-    ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
-        self.change_blocking_with(Claim::Revoking, move |connection| {
-            revoke::revoke(
-                connection,
-                organization,
-                selection,
-                at_most,
-                reason,
-                note.as_ref(),
-                &act,
-            )
-        })
-        .await
-    }
+/// The keys of the organization.
+pub(super) fn within(organization: OrganizationId) -> KeyCondition {
+    let consumers = memberships::table
+        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+        .select(memberships::id);
+    Box::new(api_keys::consumer_id.eq_any(consumers))
 }

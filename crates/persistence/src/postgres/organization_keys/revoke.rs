@@ -13,15 +13,15 @@ use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use uuid::Uuid;
 
-use super::selection::{Selected, consumers_of, valid_of};
 use crate::abort::Abort;
 use crate::limit;
-use crate::postgres::api_keys::revoke::revoke_valid;
-use crate::postgres::authority::lock_authority;
 use crate::postgres::change::begin;
 use crate::postgres::schema::{api_keys, memberships};
+use crate::postgres::sql::api_keys::revoke::revoke_valid;
+use crate::postgres::sql::authority::lock_authority;
+use crate::postgres::sql::organization_keys::selection::{Selected, consumers_of_keys, valid_of};
 
-pub(super) async fn revoke(
+pub(in crate::postgres) async fn revoke(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
     selection: KeySelection,
@@ -71,6 +71,19 @@ pub(super) async fn revoke(
             return Ok(revoked);
         }
         first = first_of(at_once, organization, &selected, left(at_most, &revoked)).await?;
+    }
+}
+
+/// Whose new keys a selection may come to have: none are born that were created before a moment that is settled.
+async fn consumers_of(
+    connection: &AsyncPgConnection,
+    organization: OrganizationId,
+    selection: &KeySelection,
+) -> QueryResult<Vec<Uuid>> {
+    match selection {
+        KeySelection::Keys { ids, descendants: _ } => consumers_of_keys(connection, organization, ids).await,
+        KeySelection::OfConsumer(consumer) => Ok(vec![consumer.as_uuid()]),
+        KeySelection::IssuedBefore(_) => Ok(Vec::new()),
     }
 }
 

@@ -6,7 +6,6 @@ use diesel::prelude::{
     ExpressionMethods, QueryDsl, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection,
 };
 use diesel::sql_types::{BigInt, Binary, Text};
-use keyward_domain::administration::ports::{HolderFilter, OrganizationKeyFilter};
 use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
@@ -22,54 +21,6 @@ struct Candidate {
     id: StoredId,
 }
 
-/// Part of a filter that an index knows about.
-pub(super) enum Source {
-    /// Keys that contain the term, and all keys of holders who do.
-    Term(String),
-    /// Valid keys that were not used since this moment or, if they never were, not created since, and perhaps others.
-    UnusedSince(DateTime<Utc>),
-    /// Keys of those whose membership has ended.
-    FormerMembers,
-}
-
-impl Source {
-    /// All that the filter has, those first that likely let the fewest keys through.
-    pub(super) fn of(filter: &OrganizationKeyFilter) -> Vec<Self> {
-        let term = filter.term().map(|term| Self::Term(term.to_owned()));
-        if filter.consumer.is_some() {
-            // Few keys of one consumer are valid, and its membership has ended or has not.
-            return term.into_iter().collect();
-        }
-        let unused = filter.unused_since.map(Self::UnusedSince);
-        let holders = match filter.holders {
-            // Nearly all keys are those of members.
-            HolderFilter::Anybody | HolderFilter::Members => None,
-            HolderFilter::FormerMembers => Some(Self::FormerMembers),
-        };
-        [term, unused, holders].into_iter().flatten().collect()
-    }
-
-    /// So many of the organization's keys from before this one that may pass, the newest first. Fewer only if there are no
-    /// more.
-    pub(super) fn candidates(
-        &self,
-        connection: &mut SqliteConnection,
-        organization: OrganizationId,
-        before: Uuid,
-        limit: usize,
-    ) -> QueryResult<Vec<Uuid>> {
-        match self {
-            Self::Term(term) => {
-                let own = containing_term(connection, organization, term, before, limit)?;
-                let holders = of_holders_with_term(connection, organization, term, before, limit)?;
-                Ok(newest(own, holders, limit))
-            }
-            Self::UnusedSince(since) => unused(connection, organization, *since, before, limit),
-            Self::FormerMembers => of_former_members(connection, organization, before, limit),
-        }
-    }
-}
-
 /// The last number of each run that has a key from before another one. See the migration `key_search`.
 #[derive(QueryableByName)]
 struct Run {
@@ -79,7 +30,7 @@ struct Run {
 
 /// The keys of the organization whose own text likely contains the term. Of each run of numbers, which rise with the
 /// identifiers, so many are looked at; of keys that are in none, all. There are next to none of these.
-pub(in crate::sqlite) fn containing_term(
+pub(crate) async fn containing_term(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     term: &str,
@@ -131,7 +82,8 @@ pub(in crate::sqlite) fn containing_term(
     Ok(newest(found, ids(others), limit))
 }
 
-fn of_holders_with_term(
+/// All keys of holders who contain the term.
+pub(crate) async fn of_holders_with_term(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     term: &str,
@@ -156,7 +108,8 @@ fn of_holders_with_term(
     Ok(ids(candidates))
 }
 
-fn unused(
+/// Valid keys that were not used since this moment or, if they never were, not created since.
+pub(crate) async fn unused(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     since: DateTime<Utc>,
@@ -184,7 +137,8 @@ fn unused(
     Ok(ids(candidates))
 }
 
-fn of_former_members(
+/// Keys of those whose membership has ended.
+pub(crate) async fn of_former_members(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     before: Uuid,
@@ -248,16 +202,19 @@ mod tests {
 
     /// What a search finds, and how many keys it looks at.
     async fn search(store: &SqliteStore, before: u128, limit: usize) -> (Vec<u128>, usize) {
-        let found = store.read_blocking(move |connection| {
-            let looked_at = Arc::new(AtomicUsize::new(0));
-            let counted = Arc::clone(&looked_at);
-            still_awaited::register(connection, move || {
-                counted.fetch_add(1, Ordering::Relaxed) < usize::MAX
-            })?;
-            let organization = OrganizationId::from_uuid(Uuid::nil());
-            let found = containing_term(connection, organization, TERM, Uuid::from_u128(before), limit)?;
-            let found = found.iter().map(Uuid::as_u128).collect();
-            Ok((found, looked_at.load(Ordering::Relaxed)))
+        let found = store.read(move |connection| {
+            Box::pin(async move {
+                let looked_at = Arc::new(AtomicUsize::new(0));
+                let counted = Arc::clone(&looked_at);
+                still_awaited::register(connection, move || {
+                    counted.fetch_add(1, Ordering::Relaxed) < usize::MAX
+                })?;
+                let organization = OrganizationId::from_uuid(Uuid::nil());
+                let found =
+                    containing_term(connection, organization, TERM, Uuid::from_u128(before), limit).await?;
+                let found = found.iter().map(Uuid::as_u128).collect();
+                Ok((found, looked_at.load(Ordering::Relaxed)))
+            })
         });
         found.await.unwrap()
     }

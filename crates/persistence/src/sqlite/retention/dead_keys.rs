@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::retention::{Below, adoptions, counted, halve_if_too_many, most_next_below};
-use crate::sqlite::organization_keys::selection::{as_json, listed};
+use crate::sqlite::listed::{as_json, listed};
 use crate::sqlite::schema::api_keys;
 
 pub(super) fn remove(

@@ -4,43 +4,17 @@
 //! out from the valid ones upwards, in steps that pass over most of what is between (`api_keys.skip_key_id`), or has a
 //! limit. Each step leads to a smaller depth, so each search ends, even if rows pointed at each other in a circle.
 
-use std::convert::Infallible;
-
 use diesel::QueryResult;
-use diesel::prelude::{ExpressionMethods, QueryDsl, QueryableByName, SelectableHelper};
+use diesel::prelude::QueryableByName;
 use diesel::sql_types::{Array, BigInt, Nullable, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
-use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
-use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
-use super::row::KeyRow;
-use crate::abort::Abort;
+use super::prepared_once::PreparedOnce;
 use crate::limit;
 use crate::lineage::{InLine, Step, starts_below, upwards};
-use crate::postgres::prepared_once::PreparedOnce;
-use crate::postgres::schema::api_keys;
-
-pub(super) async fn valid_descendants(
-    connection: &mut AsyncPgConnection,
-    consumer: ConsumerId,
-    id: ApiKeyId,
-) -> Result<Vec<ApiKey>, Abort<Infallible>> {
-    let found = valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()]).await?;
-    let rows: Vec<KeyRow> = api_keys::table
-        .filter(api_keys::consumer_id.eq(consumer.as_uuid()))
-        .filter(api_keys::revoked_at.is_null())
-        .filter(api_keys::id.ne(id.as_uuid()))
-        .filter(api_keys::id.eq_any(found))
-        .order(api_keys::id.desc())
-        .select(KeyRow::as_select())
-        .load(connection)
-        .await?;
-    let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
-    Ok(keys?)
-}
 
 /// A climb from each key where one starts, past all depths to look at (`goals`) that are above it, each step as far as it can
 /// go without leading past the next of them. Where keys were removed, the next key above may be past it: nothing is between.
@@ -68,7 +42,7 @@ const CLIMB: &str = "
 ///
 /// The type of its future is hidden, as of all that others are built of: the compiler looks at futures within futures
 /// again and again, and takes minutes for it.
-pub(in crate::postgres) fn valid_from<'a>(
+pub(super) fn valid_from<'a>(
     connection: &'a AsyncPgConnection,
     consumers: &'a [Uuid],
     roots: &'a [Uuid],
@@ -144,7 +118,7 @@ pub(super) async fn valid_in_line(
 }
 
 /// A consumer's key and what it came from, so many keys at most, the key itself first.
-pub(in crate::postgres) async fn line_above(
+pub(super) async fn line_above(
     connection: &mut AsyncPgConnection,
     consumer: Uuid,
     id: Uuid,
@@ -171,7 +145,7 @@ pub(in crate::postgres) async fn line_above(
 }
 
 /// What is between these keys of a consumer and one of that depth, so many keys at most, the nearest first.
-pub(in crate::postgres) async fn some_between(
+pub(super) async fn some_between(
     connection: &mut AsyncPgConnection,
     consumer: Uuid,
     keys: &[Uuid],
@@ -201,7 +175,7 @@ pub(in crate::postgres) async fn some_between(
 }
 
 /// A consumer's key and some of what came from it, so many keys at most. PostgreSQL looks for no more than that.
-pub(in crate::postgres) async fn some_below(
+pub(super) async fn some_below(
     connection: &mut AsyncPgConnection,
     consumer: Uuid,
     id: Uuid,

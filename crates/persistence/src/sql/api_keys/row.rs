@@ -2,8 +2,6 @@
 
 use std::net::IpAddr;
 
-use chrono::{DateTime, Utc};
-use diesel::pg::Pg;
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use keyward_domain::api_key::{
     ApiKey, KeyDescription, KeyName, LastUse, Origin, Revocation, RevocationNote, RevocationReason,
@@ -11,32 +9,33 @@ use keyward_domain::api_key::{
 use keyward_domain::id::{ApiKeyId, MembershipId, UserId};
 use keyward_domain::ports::{NewApiKey, StorageError};
 use keyward_domain::token::TokenHint;
-use uuid::Uuid;
 
+use super::super::dialect::Database;
+use super::super::schema::api_keys;
 use crate::actor;
-use crate::postgres::schema::api_keys;
+use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
 
 #[derive(Queryable, Selectable)]
-#[diesel(table_name = api_keys, check_for_backend(Pg))]
-pub(in crate::postgres) struct KeyRow {
-    id: Uuid,
-    consumer_id: Uuid,
+#[diesel(table_name = api_keys, check_for_backend(Database))]
+pub(crate) struct KeyRow {
+    id: StoredId,
+    consumer_id: StoredId,
     hint: String,
     name: String,
     description: String,
-    created_by_user_id: Option<Uuid>,
-    created_by_key_id: Option<Uuid>,
-    created_at: DateTime<Utc>,
-    revoked_at: Option<DateTime<Utc>>,
+    created_by_user_id: Option<StoredId>,
+    created_by_key_id: Option<StoredId>,
+    created_at: StoredMoment,
+    revoked_at: Option<StoredMoment>,
     revoked_by_kind: Option<String>,
-    revoked_by_id: Option<Uuid>,
+    revoked_by_id: Option<StoredId>,
     revoked_reason: Option<String>,
-    last_used_at: Option<DateTime<Utc>>,
+    last_used_at: Option<StoredMoment>,
     last_used_from: Option<String>,
     revoked_note: Option<String>,
-    adopted_by_key_id: Option<Uuid>,
-    can_manage_keys: bool,
+    adopted_by_key_id: Option<StoredId>,
+    can_manage_keys: StoredFlag,
 }
 
 impl KeyRow {
@@ -50,20 +49,20 @@ impl TryFrom<KeyRow> for ApiKey {
     type Error = StorageError;
 
     fn try_from(row: KeyRow) -> Result<Self, StorageError> {
-        let stored = StoredRow::new("api_keys", row.id);
+        let stored = StoredRow::new("api_keys", row.id.0);
         let origin = origin(&stored, &row)?;
         let revocation = revocation(&stored, &row)?;
         let last_use = last_use(&stored, &row)?;
         Ok(Self {
-            id: ApiKeyId::from_uuid(row.id),
-            consumer_id: MembershipId::from_uuid(row.consumer_id),
+            id: ApiKeyId::from_uuid(row.id.0),
+            consumer_id: MembershipId::from_uuid(row.consumer_id.0),
             hint: stored.read("hint", TokenHint::parse(&row.hint))?,
             name: stored.read("name", KeyName::from_storage(row.name))?,
             description: stored.read("description", KeyDescription::from_storage(row.description))?,
             origin,
-            adopted_by: row.adopted_by_key_id.map(ApiKeyId::from_uuid),
-            can_manage_keys: row.can_manage_keys,
-            created_at: row.created_at,
+            adopted_by: row.adopted_by_key_id.map(|id| ApiKeyId::from_uuid(id.0)),
+            can_manage_keys: row.can_manage_keys.0,
+            created_at: stored.moment("created_at", row.created_at)?,
             revocation,
             last_use,
         })
@@ -72,8 +71,8 @@ impl TryFrom<KeyRow> for ApiKey {
 
 fn origin(stored: &StoredRow, row: &KeyRow) -> Result<Origin, StorageError> {
     match (row.created_by_user_id, row.created_by_key_id) {
-        (Some(user), None) => Ok(Origin::Console(UserId::from_uuid(user))),
-        (None, Some(key)) => Ok(Origin::Key(ApiKeyId::from_uuid(key))),
+        (Some(user), None) => Ok(Origin::Console(UserId::from_uuid(user.0))),
+        (None, Some(key)) => Ok(Origin::Key(ApiKeyId::from_uuid(key.0))),
         (None, None) => stored.present("created_by_user_id", None),
         (Some(_), Some(_)) => Err(stored.corrupt("created_by_key_id", "a second origin".to_owned())),
     }
@@ -91,11 +90,11 @@ fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, St
     let reason = stored.present("revoked_reason", row.revoked_reason.as_deref())?;
     let note = row.revoked_note.as_deref().map(RevocationNote::from_storage);
     Ok(Some(Revocation {
-        at,
+        at: stored.moment("revoked_at", at)?,
         by: actor::from_columns(
             stored,
             ("revoked_by_kind", kind),
-            ("revoked_by_id", row.revoked_by_id),
+            ("revoked_by_id", row.revoked_by_id.map(|id| id.0)),
         )?,
         reason: stored.word("revoked_reason", RevocationReason::from_word(reason))?,
         note: stored.read("revoked_note", note.transpose())?,
@@ -108,7 +107,7 @@ fn last_use(stored: &StoredRow, row: &KeyRow) -> Result<Option<LastUse>, Storage
     };
     let from = row.last_used_from.as_deref().map(str::parse::<IpAddr>);
     Ok(Some(LastUse {
-        at,
+        at: stored.moment("last_used_at", at)?,
         from: stored.read("last_used_from", from.transpose())?,
     }))
 }
@@ -118,18 +117,18 @@ fn last_use(stored: &StoredRow, row: &KeyRow) -> Result<Option<LastUse>, Storage
 #[derive(Insertable)]
 #[diesel(table_name = api_keys, treat_none_as_default_value = false)]
 pub(super) struct NewKeyRow<'a> {
-    id: Uuid,
-    consumer_id: Uuid,
+    id: StoredId,
+    consumer_id: StoredId,
     digest: &'a [u8],
     hint: &'a str,
     name: &'a str,
     description: &'a str,
     search_text: String,
-    created_by_user_id: Option<Uuid>,
-    created_by_key_id: Option<Uuid>,
+    created_by_user_id: Option<StoredId>,
+    created_by_key_id: Option<StoredId>,
     creation_nonce: Option<Vec<u8>>,
-    created_at: DateTime<Utc>,
-    can_manage_keys: bool,
+    created_at: StoredMoment,
+    can_manage_keys: StoredFlag,
 }
 
 impl<'a> NewKeyRow<'a> {
@@ -142,12 +141,12 @@ impl<'a> NewKeyRow<'a> {
             nonce,
         } = new;
         let (created_by_user_id, created_by_key_id) = match key.origin {
-            Origin::Console(user) => (Some(user.as_uuid()), None),
-            Origin::Key(parent) => (None, Some(parent.as_uuid())),
+            Origin::Console(user) => (Some(StoredId(user.as_uuid())), None),
+            Origin::Key(parent) => (None, Some(StoredId(parent.as_uuid()))),
         };
         Self {
-            id: key.id.as_uuid(),
-            consumer_id: key.consumer_id.as_uuid(),
+            id: StoredId(key.id.as_uuid()),
+            consumer_id: StoredId(key.consumer_id.as_uuid()),
             digest: digest.as_bytes(),
             hint: key.hint.as_str(),
             name: key.name.as_str(),
@@ -156,8 +155,8 @@ impl<'a> NewKeyRow<'a> {
             created_by_user_id,
             created_by_key_id,
             creation_nonce: nonce.map(|nonce| nonce.to_bytes().to_vec()),
-            created_at: key.created_at,
-            can_manage_keys: key.can_manage_keys,
+            created_at: key.created_at.into(),
+            can_manage_keys: StoredFlag(key.can_manage_keys),
         }
     }
 }

@@ -3,36 +3,38 @@
 use std::convert::Infallible;
 
 use diesel::OptionalExtension;
-use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 use uuid::Uuid;
 
+use super::super::dialect::{Connection, RunQueryDsl, awaited, containing_term, contains, listed, newest};
+use super::super::schema::{api_keys, memberships};
 use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit::{at_most, one_more};
 use crate::narrowing::{FEW, MORE, NEWEST};
-use crate::sqlite::organization_keys::selection::listed;
-use crate::sqlite::organization_keys::sources::containing_term;
-use crate::sqlite::schema::{api_keys, memberships};
-use crate::sqlite::search::instr;
-use crate::sqlite::still_awaited::still_awaited;
+use crate::search::is_in_no_text;
 
-pub(super) fn list(
-    connection: &mut SqliteConnection,
+pub(super) async fn list(
+    connection: &mut Connection,
     consumer: ConsumerId,
     filter: KeyFilter,
     page: PageRequest<ApiKeyId>,
 ) -> Result<Page<ApiKey, ApiKeyId>, Abort<Infallible>> {
-    let listing = Listing {
-        consumer,
-        filter,
-        page,
+    let keys = if filter.term().is_some_and(is_in_no_text) {
+        Vec::new()
+    } else {
+        let listing = Listing {
+            consumer,
+            filter,
+            page,
+        };
+        listing.keys(connection).await?
     };
-    let keys = listing.keys(connection)?;
     Ok(Page::from_one_more(keys, page.size, |key| key.id))
 }
 
@@ -52,28 +54,29 @@ enum Among {
 
 impl Listing {
     /// One key more than the page holds, or more, if there are so many.
-    fn keys(&self, connection: &mut SqliteConnection) -> Result<Vec<ApiKey>, Abort<Infallible>> {
+    async fn keys(&self, connection: &mut Connection) -> Result<Vec<ApiKey>, Abort<Infallible>> {
         let Some(term) = self.filter.term() else {
-            return self.passing(connection, Among::All);
+            return self.passing(connection, Among::All).await;
         };
-        let Some(last) = self.last_of_the_newest(connection)? else {
-            return self.passing(connection, Among::All);
+        let Some(last) = self.last_of_the_newest(connection).await? else {
+            return self.passing(connection, Among::All).await;
         };
-        let mut keys = self.passing(connection, Among::NotBefore(last))?;
+        let mut keys = self.passing(connection, Among::NotBefore(last)).await?;
         if keys.len() > self.page.size.items() {
             return Ok(keys);
         }
         let organization: StoredId = memberships::table
             .filter(memberships::id.eq(StoredId(self.consumer.as_uuid())))
             .select(memberships::organization_id)
-            .get_result(connection)?;
+            .get_result(connection)
+            .await?;
         let organization = OrganizationId::from_uuid(organization.0);
         let (mut before, mut limit) = (last, FEW);
         loop {
-            let found = containing_term(connection, organization, term, before, limit)?;
+            let found = containing_term(connection, organization, term, before, limit).await?;
             let next = found.last().copied().filter(|_| found.len() == limit);
             if !found.is_empty() {
-                keys.extend(self.passing(connection, Among::These(found))?);
+                keys.extend(self.passing(connection, Among::These(found)).await?);
             }
             let is_full = keys.len() > self.page.size.items();
             match next.filter(|_| !is_full) {
@@ -85,13 +88,12 @@ impl Listing {
     }
 
     /// The last of as many keys as are looked at one after the other; nothing if there are no more.
-    fn last_of_the_newest(
+    async fn last_of_the_newest(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
     ) -> Result<Option<Uuid>, Abort<Infallible>> {
-        let mut query = api_keys::table
-            .filter(api_keys::consumer_id.eq(StoredId(self.consumer.as_uuid())))
-            .order(api_keys::id.desc())
+        let consumer = StoredId(self.consumer.as_uuid());
+        let mut query = newest!(api_keys::table, api_keys::consumer_id, consumer)
             .offset(at_most(NEWEST))
             .limit(1)
             .select(api_keys::id)
@@ -104,19 +106,18 @@ impl Listing {
         if let Some(after) = self.page.after {
             query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
         }
-        let last: Option<StoredId> = query.get_result(connection).optional()?;
+        let last: Option<StoredId> = query.get_result(connection).await.optional()?;
         Ok(last.map(|last| last.0))
     }
 
     /// The first of these keys that pass.
-    fn passing(
+    async fn passing(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         among: Among,
     ) -> Result<Vec<ApiKey>, Abort<Infallible>> {
-        let mut query = api_keys::table
-            .filter(api_keys::consumer_id.eq(StoredId(self.consumer.as_uuid())))
-            .order(api_keys::id.desc())
+        let consumer = StoredId(self.consumer.as_uuid());
+        let mut query = newest!(api_keys::table, api_keys::consumer_id, consumer)
             .limit(one_more(self.page.size))
             .select(KeyRow::as_select())
             .into_boxed();
@@ -134,11 +135,9 @@ impl Listing {
             query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
         }
         if let Some(term) = self.filter.term() {
-            query = query
-                .filter(still_awaited(api_keys::id))
-                .filter(instr(api_keys::search_text, term).gt(0));
+            query = awaited!(query, api_keys::id).filter(contains!(api_keys::search_text, term));
         }
-        let rows: Vec<KeyRow> = query.load(connection)?;
+        let rows: Vec<KeyRow> = query.load(connection).await?;
         let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
         Ok(keys?)
     }

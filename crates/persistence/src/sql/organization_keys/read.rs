@@ -4,35 +4,35 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 
 use diesel::dsl::{count_star, sql};
-use diesel::prelude::{ExpressionMethods, QueryDsl, RunQueryDsl, SelectableHelper, SqliteConnection};
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel::sql_types::BigInt;
 use keyward_domain::administration::ports::{AtStake, HeldKey, KeyHolder, KeySelection, KeysAtStake};
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::ports::{DescendantKeys, StorageError};
 use uuid::Uuid;
 
-use super::selection::{Selected, listed, valid_of, valid_with_descendants};
+use super::super::api_keys::row::KeyRow;
+use super::super::dialect::{Connection, RunQueryDsl, awaited, by_code_point, listed};
+use super::super::people::{MembershipRow, UserRow};
+use super::super::schema::{api_keys, memberships, users};
+use super::selection::{Selected, valid_of, valid_with_descendants};
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit::at_most;
-use crate::sqlite::api_keys::row::KeyRow;
-use crate::sqlite::people::{MembershipRow, UserRow};
-use crate::sqlite::schema::{api_keys, memberships, users};
-use crate::sqlite::still_awaited::still_awaited;
 
 pub(super) type HeldKeyRow = (KeyRow, MembershipRow, UserRow);
 
-pub(super) fn find(
-    connection: &mut SqliteConnection,
+pub(super) async fn find(
+    connection: &mut Connection,
     organization: OrganizationId,
     id: ApiKeyId,
 ) -> Result<Option<HeldKey>, Abort<Infallible>> {
-    let mut found = named(connection, organization, &[StoredId(id.as_uuid())])?;
+    let mut found = named(connection, organization, &[id.as_uuid()]).await?;
     Ok(found.pop())
 }
 
-pub(super) fn at_stake(
-    connection: &mut SqliteConnection,
+pub(super) async fn at_stake(
+    connection: &mut Connection,
     organization: OrganizationId,
     selection: KeySelection,
 ) -> Result<AtStake, Abort<Infallible>> {
@@ -41,10 +41,10 @@ pub(super) fn at_stake(
             ids,
             descendants: DescendantKeys::Revoke,
         } => {
-            let mut below = valid_with_descendants(connection, organization, ids)?;
+            let mut below = valid_with_descendants(connection, organization, ids).await?;
             let selected: HashSet<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
             below.retain(|key| !selected.contains(key));
-            keys_at_stake(connection, organization, &Selected::Keys(below))?
+            keys_at_stake(connection, organization, &Selected::Keys(below)).await?
         }
         KeySelection::Keys {
             descendants: DescendantKeys::Keep,
@@ -55,43 +55,47 @@ pub(super) fn at_stake(
     };
     let selected = Selected::without_descendants(&selection);
     Ok(AtStake {
-        selected: keys_at_stake(connection, organization, &selected)?,
+        selected: keys_at_stake(connection, organization, &selected).await?,
         descendants,
     })
 }
 
-fn keys_at_stake(
-    connection: &mut SqliteConnection,
+async fn keys_at_stake(
+    connection: &mut Connection,
     organization: OrganizationId,
     selected: &Selected,
 ) -> Result<KeysAtStake, Abort<Infallible>> {
-    let (keys, holders): (i64, i64) = api_keys::table
-        .filter(valid_of(organization, selected))
-        .filter(still_awaited(api_keys::id))
+    let valid = || {
+        awaited!(
+            api_keys::table.filter(valid_of(organization, selected)),
+            api_keys::id
+        )
+    };
+    let (keys, holders): (i64, i64) = valid()
         .select((
             count_star(),
             sql::<BigInt>("count(DISTINCT api_keys.consumer_id)"),
         ))
-        .get_result(connection)?;
+        .get_result(connection)
+        .await?;
     let former_members = memberships::table
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(memberships::ended_at.is_not_null())
         .select(memberships::id);
-    let without_access: i64 = api_keys::table
-        .filter(valid_of(organization, selected))
-        .filter(still_awaited(api_keys::id))
+    let without_access: i64 = valid()
         .filter(api_keys::consumer_id.eq_any(former_members))
         .count()
-        .get_result(connection)?;
-    let first: Vec<StoredId> = api_keys::table
-        .filter(valid_of(organization, selected))
-        .filter(still_awaited(api_keys::id))
-        .order((api_keys::search_text, api_keys::id))
+        .get_result(connection)
+        .await?;
+    let first: Vec<StoredId> = valid()
+        .order((by_code_point!(api_keys::search_text), api_keys::id))
         .limit(at_most(KeysAtStake::SHOWN))
         .select(api_keys::id)
-        .load(connection)?;
-    let mut shown = named(connection, organization, &first)?;
-    shown.sort_by_key(|key| first.iter().position(|id| id.0 == key.id.as_uuid()));
+        .load(connection)
+        .await?;
+    let first: Vec<Uuid> = first.into_iter().map(|id| id.0).collect();
+    let mut shown = named(connection, organization, &first).await?;
+    shown.sort_by_key(|key| first.iter().position(|id| *id == key.id.as_uuid()));
     let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
     Ok(KeysAtStake {
         keys: counted(keys),
@@ -102,17 +106,18 @@ fn keys_at_stake(
 }
 
 /// These keys of the organization.
-pub(super) fn named(
-    connection: &mut SqliteConnection,
+pub(super) async fn named(
+    connection: &mut Connection,
     organization: OrganizationId,
-    ids: &[StoredId],
+    ids: &[Uuid],
 ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
     let rows: Vec<HeldKeyRow> = api_keys::table
         .inner_join(memberships::table.inner_join(users::table))
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(listed(ids.iter().map(|id| id.0)))
+        .filter(listed(ids.iter().copied()))
         .select(<HeldKeyRow as SelectableHelper<_>>::as_select())
-        .load(connection)?;
+        .load(connection)
+        .await?;
     Ok(held(rows)?)
 }
 

@@ -7,12 +7,11 @@
 
 mod add;
 mod edit;
-mod holder;
-pub(super) mod lineage;
+pub(crate) mod holder;
 mod list;
 mod read;
-pub(super) mod revoke;
-pub(super) mod row;
+pub(crate) mod revoke;
+pub(crate) mod row;
 
 use async_trait::async_trait;
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
@@ -24,16 +23,20 @@ use keyward_domain::ports::{
     StorageError,
 };
 use keyward_domain::rate::Rate;
-use uuid::Uuid;
 
-use super::change::for_any_connection;
-use super::store::PostgresStore;
+use super::dialect::{Store, for_any_connection};
+use crate::abort::Abort;
+use crate::claim::Claim;
 
 #[async_trait]
-impl ApiKeys for PostgresStore {
+impl ApiKeys for Store {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
-        self.change_that_begins(move |connection| Box::pin(add::add(connection, new, limits, act)))
-            .await
+        let (asked, at) = (new.clone(), act.at);
+        let look = for_any_connection(move |connection| {
+            Box::pin(async move { Abort::refusal_of(add::look(connection, asked, limits, at).await) })
+        });
+        let add = for_any_connection(move |connection| Box::pin(add::add(connection, new, limits, act)));
+        self.change_unless_refused(look, add).await
     }
 
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
@@ -42,7 +45,7 @@ impl ApiKeys for PostgresStore {
     }
 
     async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
-        let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+        let ids = ids.to_vec();
         self.read(move |connection| Box::pin(read::find_many(connection, consumer, ids)))
             .await
     }
@@ -62,7 +65,7 @@ impl ApiKeys for PostgresStore {
         consumer: ConsumerId,
         id: ApiKeyId,
     ) -> Result<Vec<ApiKey>, StorageError> {
-        self.read(move |connection| Box::pin(lineage::valid_descendants(connection, consumer, id)))
+        self.read(move |connection| Box::pin(read::valid_descendants(connection, consumer, id)))
             .await
     }
 
@@ -75,7 +78,13 @@ impl ApiKeys for PostgresStore {
         changes: Rate,
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
-        self.change_that_begins(move |connection| {
+        let (asked, to_meet) = (event.clone(), precondition.clone());
+        let look = for_any_connection(move |connection| {
+            Box::pin(async move {
+                Abort::refusal_of(edit::look(connection, consumer, id, to_meet, changes, asked).await)
+            })
+        });
+        let edit = for_any_connection(move |connection| {
             Box::pin(edit::edit(
                 connection,
                 consumer,
@@ -85,8 +94,8 @@ impl ApiKeys for PostgresStore {
                 changes,
                 event,
             ))
-        })
-        .await
+        });
+        self.change_unless_refused(look, edit).await
     }
 
     async fn revoke(
@@ -111,7 +120,7 @@ impl ApiKeys for PostgresStore {
             ))
         });
         match descendants {
-            DescendantKeys::Keep => self.change_that_begins(revoke).await,
+            DescendantKeys::Keep => self.change_that_begins(Claim::Revoking, revoke).await,
             // Whether there are any takes long to find out where many are revoked.
             DescendantKeys::Revoke => {
                 let look = for_any_connection(move |connection| {
@@ -120,7 +129,7 @@ impl ApiKeys for PostgresStore {
                         Ok(looked.answer())
                     })
                 });
-                self.change_after_look(look, revoke).await
+                self.change_after_look(look, Claim::Revoking, revoke).await
             }
         }
     }

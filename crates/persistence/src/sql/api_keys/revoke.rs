@@ -4,28 +4,27 @@ use std::convert::Infallible;
 
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use futures_util::future::{try_join, try_join3, try_join4};
 use keyward_domain::api_key::{ApiKey, KeyPrecondition, RevocationNote, RevocationReason};
 use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError, StorageError};
 use uuid::Uuid;
 
+use super::super::dialect::{
+    Connection, Pipelined, RunQueryDsl, begin, listed, lock_keys, prepared_once, together, valid_from,
+    write_events,
+};
+use super::super::schema::api_keys;
 use super::holder::{lock_holder, reach};
-use super::lineage::valid_from;
 use super::read::find_row;
 use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::actor;
+use crate::columns::{StoredId, StoredMoment};
 use crate::looked::Looked;
-use crate::postgres::audit_log::write_events;
-use crate::postgres::change::begin;
-use crate::postgres::prepared_once::PreparedOnce;
-use crate::postgres::schema::api_keys;
 
 pub(super) async fn revoke(
-    connection: &mut AsyncPgConnection,
+    connection: &mut Connection,
     consumer: ConsumerId,
     id: ApiKeyId,
     reason: RevocationReason,
@@ -36,14 +35,13 @@ pub(super) async fn revoke(
     // No child is born to any of these keys, and no other revocation comes between, until this one is committed. A
     // membership that has ended is no obstacle to whoever acts in person: its keys can still be revoked.
     let acting_key = act.actor.api_key();
-    let at_once: &AsyncPgConnection = connection;
-    let ((), reach, row, below) = try_join4(
-        begin(at_once),
-        lock_holder(at_once, consumer, acting_key),
-        find_row(at_once, consumer, id),
-        valid_below(at_once, consumer, id, descendants),
-    )
-    .await?;
+    let ((), reach, row, below) = together!(
+        connection,
+        begin(connection),
+        lock_holder(connection, consumer, acting_key),
+        find_row(connection, consumer, id),
+        valid_below(connection, consumer, id, descendants),
+    );
     if acting_key.is_some() {
         let reach = reach.ok_or(Abort::Refused(RevokeKeyError::HolderGone))?;
         if !reach.includes(id) {
@@ -67,7 +65,7 @@ pub(super) async fn revoke(
 }
 
 async fn valid_below(
-    connection: &AsyncPgConnection,
+    connection: Pipelined<'_>,
     consumer: ConsumerId,
     id: ApiKeyId,
     descendants: DescendantKeys,
@@ -87,8 +85,8 @@ fn is_met(precondition: &KeyPrecondition, row: KeyRow) -> Result<bool, StorageEr
 }
 
 /// Revokes valid keys, and tells of each. No other revocation may come between: their consumers are locked.
-pub(in crate::postgres) async fn revoke_valid(
-    connection: &AsyncPgConnection,
+pub(crate) async fn revoke_valid(
+    connection: Pipelined<'_>,
     keys: Vec<Uuid>,
     reason: RevocationReason,
     note: Option<&RevocationNote>,
@@ -98,63 +96,47 @@ pub(in crate::postgres) async fn revoke_valid(
         let key = ApiKeyId::from_uuid(*key);
         act.event(Action::RevokeApiKey, Subject::ApiKey(key))
     });
-    try_join3(
-        lock_in_order(connection, &keys),
+    together!(
+        connection,
+        lock_keys(connection, &keys),
         write_revocation(connection, &keys, reason, note, act),
         write_events(connection, events.collect()),
-    )
-    .await?;
+    );
     Ok(keys.into_iter().map(ApiKeyId::from_uuid).collect())
 }
 
-/// Locks keys in the order of their identifiers: when they were last used is written at any time, and several keys at once
-/// are locked in that order there, too.
-async fn lock_in_order(mut connection: &AsyncPgConnection, keys: &[Uuid]) -> QueryResult<()> {
-    if keys.len() > 1 {
-        api_keys::table
-            .filter(api_keys::id.eq_any(keys))
-            .order(api_keys::id)
-            .select(api_keys::id)
-            .for_no_key_update()
-            .load::<Uuid>(&mut connection)
-            .await?;
-    }
-    Ok(())
-}
-
 async fn write_revocation(
-    mut connection: &AsyncPgConnection,
+    mut connection: Pipelined<'_>,
     keys: &[Uuid],
     reason: RevocationReason,
     note: Option<&RevocationNote>,
     act: &Act,
 ) -> QueryResult<()> {
     let (by_kind, by_id) = actor::to_columns(act.actor);
-    let update = diesel::update(api_keys::table.filter(api_keys::id.eq_any(keys))).set((
-        api_keys::revoked_at.eq(act.at),
+    let update = diesel::update(api_keys::table.filter(listed(keys.iter().copied()))).set((
+        api_keys::revoked_at.eq(StoredMoment::from(act.at)),
         api_keys::revoked_by_kind.eq(by_kind),
-        api_keys::revoked_by_id.eq(by_id),
+        api_keys::revoked_by_id.eq(by_id.map(StoredId)),
         api_keys::revoked_reason.eq(reason.as_str()),
         api_keys::revoked_note.eq(note.map(RevocationNote::as_str)),
     ));
-    PreparedOnce(update).execute(&mut connection).await?;
+    prepared_once(update).execute(&mut connection).await?;
     Ok(())
 }
 
 /// What can be told without a lock: that the key acts no more, that there is no such key, or that neither it nor anything
 /// that came from it is valid. Each stays true for ever, since none is made below a key that is not valid.
 pub(super) async fn look_at_tree(
-    connection: &mut AsyncPgConnection,
+    connection: &mut Connection,
     consumer: ConsumerId,
     id: ApiKeyId,
     acting_key: Option<ApiKeyId>,
 ) -> Result<Looked, Abort<Infallible>> {
-    let at_once: &AsyncPgConnection = connection;
-    let (reach, row) = try_join(
-        reach(at_once, consumer, acting_key),
-        find_row(at_once, consumer, id),
-    )
-    .await?;
+    let (reach, row) = together!(
+        connection,
+        reach(connection, consumer, acting_key),
+        find_row(connection, consumer, id),
+    );
     match reach {
         Some(reach) if reach.includes(id) => {}
         Some(_) => return Ok(Looked::NotFound),

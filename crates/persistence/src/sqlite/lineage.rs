@@ -4,43 +4,17 @@
 //! out from the valid ones upwards, in steps that pass over most of what is between (`api_keys.skip_key_id`), or has a
 //! limit. Each step leads to a smaller depth, so each search ends, even if rows pointed at each other in a circle.
 
-use std::convert::Infallible;
-
 use diesel::QueryResult;
-use diesel::prelude::{
-    ExpressionMethods, QueryDsl, QueryableByName, RunQueryDsl, SelectableHelper, SqliteConnection,
-};
+use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
-use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
-use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
-use super::row::KeyRow;
-use crate::abort::Abort;
+use super::dialect::Pipelined;
+use super::listed::as_json;
 use crate::columns::StoredId;
 use crate::limit;
 use crate::lineage::{InLine, Step, starts_below, upwards};
-use crate::sqlite::organization_keys::selection::{as_json, listed};
-use crate::sqlite::schema::api_keys;
-
-pub(super) fn valid_descendants(
-    connection: &mut SqliteConnection,
-    consumer: ConsumerId,
-    id: ApiKeyId,
-) -> Result<Vec<ApiKey>, Abort<Infallible>> {
-    let found = valid_from(connection, &[StoredId(consumer.as_uuid())], &[id.as_uuid()])?;
-    let rows: Vec<KeyRow> = api_keys::table
-        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
-        .filter(api_keys::revoked_at.is_null())
-        .filter(api_keys::id.ne(StoredId(id.as_uuid())))
-        .filter(listed(found.into_iter()))
-        .order(api_keys::id.desc())
-        .select(KeyRow::as_select())
-        .load(connection)?;
-    let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
-    Ok(keys?)
-}
 
 /// The deepest of the depths to look at (`goals`) that are above a key of a climb, or as deep.
 const NEXT_GOAL: &str = "
@@ -67,9 +41,9 @@ fn climb() -> String {
 }
 
 /// The valid ones among these keys of these consumers and what came from them, by rising identifier.
-pub(in crate::sqlite) fn valid_from(
-    connection: &mut SqliteConnection,
-    consumers: &[StoredId],
+pub(super) async fn valid_from(
+    connection: Pipelined<'_>,
+    consumers: &[Uuid],
     roots: &[Uuid],
 ) -> QueryResult<Vec<Uuid>> {
     let steps = steps_to(connection, consumers, roots)?;
@@ -78,11 +52,7 @@ pub(in crate::sqlite) fn valid_from(
 
 /// The steps from all valid keys of these consumers up to these roots, each climb to the first that it meets. There are few
 /// for each key, however many are dead and however many roots there are.
-fn steps_to(
-    connection: &mut SqliteConnection,
-    consumers: &[StoredId],
-    roots: &[Uuid],
-) -> QueryResult<Vec<Step>> {
+fn steps_to(connection: &mut SqliteConnection, consumers: &[Uuid], roots: &[Uuid]) -> QueryResult<Vec<Step>> {
     let climb = climb();
     // Where each climb starts, the first goal is the deepest one that is no deeper than the key.
     let found: Vec<FoundStep> = diesel::sql_query(format!(
@@ -113,19 +83,19 @@ fn steps_to(
          SELECT below, id FROM climb"
     ))
     .bind::<Text, _>(as_json(roots.iter().copied()))
-    .bind::<Text, _>(as_json(consumers.iter().map(|consumer| consumer.0)))
+    .bind::<Text, _>(as_json(consumers.iter().copied()))
     .load(connection)?;
     let steps = found.into_iter();
     Ok(steps.map(|row| (row.below.map(|id| id.0), row.id.0)).collect())
 }
 
 /// How many keys of the line that ends with this one are valid.
-pub(super) fn valid_in_line(
-    connection: &mut SqliteConnection,
+pub(super) async fn valid_in_line(
+    connection: Pipelined<'_>,
     consumer: ConsumerId,
     id: ApiKeyId,
 ) -> QueryResult<i64> {
-    let (consumer, climb) = (StoredId(consumer.as_uuid()), climb());
+    let (consumer, climb) = (consumer.as_uuid(), climb());
     let counted: Counted = diesel::sql_query(format!(
         "WITH RECURSIVE goals AS MATERIALIZED (
              SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE consumer_id = ? AND revoked_at IS NULL
@@ -138,18 +108,18 @@ pub(super) fn valid_in_line(
          SELECT count(*) AS count FROM api_keys
          WHERE id IN (SELECT id FROM climb) AND +consumer_id = ? AND revoked_at IS NULL"
     ))
-    .bind::<Binary, _>(consumer)
+    .bind::<Binary, _>(StoredId(consumer))
     .bind::<Binary, _>(StoredId(id.as_uuid()))
-    .bind::<Binary, _>(consumer)
-    .bind::<Binary, _>(consumer)
+    .bind::<Binary, _>(StoredId(consumer))
+    .bind::<Binary, _>(StoredId(consumer))
     .get_result(connection)?;
     Ok(counted.count)
 }
 
 /// A consumer's key and what it came from, so many keys at most, the key itself first.
-pub(in crate::sqlite) fn line_above(
-    connection: &mut SqliteConnection,
-    consumer: StoredId,
+pub(super) async fn line_above(
+    connection: Pipelined<'_>,
+    consumer: Uuid,
     id: Uuid,
     at_most: usize,
 ) -> QueryResult<Vec<InLine>> {
@@ -167,7 +137,7 @@ pub(in crate::sqlite) fn line_above(
          SELECT id, tree_depth AS depth FROM line",
     )
     .bind::<Binary, _>(StoredId(id))
-    .bind::<Binary, _>(consumer)
+    .bind::<Binary, _>(StoredId(consumer))
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
     Ok(upwards(
@@ -176,9 +146,9 @@ pub(in crate::sqlite) fn line_above(
 }
 
 /// What is between these keys of a consumer and one of that depth, so many keys at most, the nearest first.
-pub(in crate::sqlite) fn some_between(
-    connection: &mut SqliteConnection,
-    consumer: StoredId,
+pub(super) async fn some_between(
+    connection: Pipelined<'_>,
+    consumer: Uuid,
     keys: &[Uuid],
     depth: i64,
     at_most: usize,
@@ -197,7 +167,7 @@ pub(in crate::sqlite) fn some_between(
          SELECT id FROM line",
     )
     .bind::<Text, _>(as_json(keys.iter().copied()))
-    .bind::<Binary, _>(consumer)
+    .bind::<Binary, _>(StoredId(consumer))
     .bind::<BigInt, _>(depth)
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
@@ -205,9 +175,9 @@ pub(in crate::sqlite) fn some_between(
 }
 
 /// A consumer's key and some of what came from it, so many keys at most. SQLite looks for no more than that.
-pub(in crate::sqlite) fn some_below(
-    connection: &mut SqliteConnection,
-    consumer: StoredId,
+pub(super) async fn some_below(
+    connection: Pipelined<'_>,
+    consumer: Uuid,
     id: Uuid,
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
@@ -224,7 +194,7 @@ pub(in crate::sqlite) fn some_below(
          SELECT id FROM below",
     )
     .bind::<Binary, _>(StoredId(id))
-    .bind::<Binary, _>(consumer)
+    .bind::<Binary, _>(StoredId(consumer))
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
     Ok(found.into_iter().map(|row| row.id.0).collect())
@@ -265,7 +235,6 @@ mod tests {
 
     use super::{starts_below, steps_to};
     use crate::abort::Abort;
-    use crate::columns::StoredId;
     use crate::sqlite::scene::scene;
     use crate::sqlite::temporary_directory::TemporaryDirectory;
 
@@ -297,7 +266,7 @@ mod tests {
         let roots: Vec<Uuid> = (1..=100).map(|number| Uuid::from_u128(number * 29)).collect();
         let found = store.change_blocking(move |connection| {
             connection.batch_execute(&line())?;
-            let steps = steps_to(connection, &[StoredId(Uuid::nil())], &roots)?;
+            let steps = steps_to(connection, &[Uuid::nil()], &roots)?;
             let below = starts_below(&steps, &roots);
             Ok::<_, Abort<keyward_domain::ports::StorageError>>((steps.len(), below.len()))
         });

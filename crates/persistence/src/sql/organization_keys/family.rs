@@ -4,32 +4,32 @@ use std::convert::Infallible;
 
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::{FamilySize, KeyFamily};
 use keyward_domain::id::{ApiKeyId, OrganizationId};
-use uuid::Uuid;
 
+use super::super::dialect::{
+    Connection, RunQueryDsl, line_above, some_below, some_between, valid_from, within,
+};
+use super::super::schema::api_keys;
 use super::read::named;
-use super::selection::organization_of_key;
 use crate::abort::Abort;
+use crate::columns::StoredId;
 use crate::lineage::shown_of_family;
-use crate::postgres::api_keys::lineage::{line_above, some_below, some_between, valid_from};
-use crate::postgres::schema::api_keys;
 
 pub(super) async fn family(
-    connection: &mut AsyncPgConnection,
+    connection: &mut Connection,
     organization: OrganizationId,
     id: ApiKeyId,
     size: FamilySize,
 ) -> Result<KeyFamily, Abort<Infallible>> {
-    let consumer: Option<Uuid> = api_keys::table
-        .filter(organization_of_key().eq(organization.as_uuid()))
-        .filter(api_keys::id.eq(id.as_uuid()))
+    let consumer: Option<StoredId> = api_keys::table
+        .filter(within(organization))
+        .filter(api_keys::id.eq(StoredId(id.as_uuid())))
         .select(api_keys::consumer_id)
         .get_result(connection)
         .await
         .optional()?;
-    let Some(consumer) = consumer else {
+    let Some(StoredId(consumer)) = consumer else {
         return Ok(KeyFamily::default());
     };
     // The key itself, and one more, of everything.
@@ -48,7 +48,7 @@ pub(super) async fn family(
     } else {
         below
     };
-    let mut keys = named(connection, organization, shown).await?;
+    let mut keys = named(connection, organization, &shown).await?;
     keys.sort_by_key(|key| key.id);
     Ok(KeyFamily {
         keys,

@@ -3,34 +3,39 @@
 use std::convert::Infallible;
 
 use diesel::OptionalExtension;
+use diesel::dsl::AssumeNotNull;
 use diesel::prelude::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, SelectableHelper,
-    TextExpressionMethods,
 };
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::administration::ports::{HeldKey, HolderFilter, OrganizationKeyFilter};
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StatusFilter;
 use uuid::Uuid;
 
+use super::super::dialect::{
+    Connection, RunQueryDsl, awaited, coalesce, contains, listed, newest, of_organization,
+};
+use super::super::schema::{api_keys, memberships, users};
 use super::read::{HeldKeyRow, held};
-use super::selection::organization_of_key;
 use super::sources::Source;
 use crate::abort::Abort;
+use crate::columns::{StoredId, StoredMoment};
 use crate::limit::{at_most, one_more};
 use crate::narrowing::{FEW, MORE, NEWEST};
-use crate::postgres::schema::{api_keys, memberships, users};
-use crate::postgres::search::{coalesce, containing};
 use crate::search::is_in_no_text;
 
+/// Never absent.
+fn organization_of_key() -> AssumeNotNull<api_keys::organization_id> {
+    api_keys::organization_id.assume_not_null()
+}
+
 pub(super) async fn list(
-    connection: &mut AsyncPgConnection,
+    connection: &mut Connection,
     organization: OrganizationId,
     filter: OrganizationKeyFilter,
     page: PageRequest<ApiKeyId>,
 ) -> Result<Page<HeldKey, ApiKeyId>, Abort<Infallible>> {
-    let pattern = filter.term().map(containing);
     let keys = if filter.term().is_some_and(is_in_no_text) {
         Vec::new()
     } else {
@@ -38,7 +43,6 @@ pub(super) async fn list(
             organization,
             filter,
             page,
-            pattern,
         };
         listing.keys(connection).await?
     };
@@ -50,8 +54,6 @@ struct Listing {
     organization: OrganizationId,
     filter: OrganizationKeyFilter,
     page: PageRequest<ApiKeyId>,
-    /// For the filter's term.
-    pattern: Option<String>,
 }
 
 /// What was found so far, and before which key the source goes on unless that fills the page or is all.
@@ -69,7 +71,7 @@ enum Among {
 
 impl Listing {
     /// One key more than the page holds, or more, if there are so many.
-    async fn keys(&self, connection: &mut AsyncPgConnection) -> Result<Vec<HeldKey>, Abort<Infallible>> {
+    async fn keys(&self, connection: &mut Connection) -> Result<Vec<HeldKey>, Abort<Infallible>> {
         let sources = Source::of(&self.filter);
         if sources.is_empty() {
             return self.passing(connection, Among::All).await;
@@ -99,7 +101,7 @@ impl Listing {
     /// These keys and, until they are more than the page holds, those of the source's older candidates that pass.
     async fn older(
         &self,
-        connection: &mut AsyncPgConnection,
+        connection: &mut Connection,
         source: &Source,
         mut before: Uuid,
         mut keys: Vec<HeldKey>,
@@ -118,7 +120,7 @@ impl Listing {
     /// These keys, and those of so many of the source's candidates, all of which are older, that pass.
     async fn step(
         &self,
-        connection: &mut AsyncPgConnection,
+        connection: &mut Connection,
         source: &Source,
         before: Uuid,
         limit: usize,
@@ -141,7 +143,7 @@ impl Listing {
     /// The last of as many keys as are looked at one after the other; nothing if there are no more.
     async fn last_of_the_newest(
         &self,
-        connection: &mut AsyncPgConnection,
+        connection: &mut Connection,
     ) -> Result<Option<Uuid>, Abort<Infallible>> {
         let mut query = api_keys::table
             .select(api_keys::id)
@@ -149,14 +151,12 @@ impl Listing {
             .limit(1)
             .into_boxed();
         query = match self.filter.consumer {
-            Some(consumer) => query
-                .filter(api_keys::consumer_id.between(consumer.as_uuid(), consumer.as_uuid()))
-                .order((api_keys::consumer_id.desc(), api_keys::id.desc())),
-            None => query
-                .filter(
-                    organization_of_key().between(self.organization.as_uuid(), self.organization.as_uuid()),
-                )
-                .order((organization_of_key().desc(), api_keys::id.desc())),
+            Some(consumer) => newest!(query, api_keys::consumer_id, StoredId(consumer.as_uuid())),
+            None => newest!(
+                query,
+                organization_of_key(),
+                StoredId(self.organization.as_uuid())
+            ),
         };
         query = match self.filter.status {
             StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
@@ -164,38 +164,34 @@ impl Listing {
             StatusFilter::All => query,
         };
         if let Some(after) = self.page.after {
-            query = query.filter(api_keys::id.lt(after.as_uuid()));
+            query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
         }
-        Ok(query.get_result(connection).await.optional()?)
+        let last: Option<StoredId> = query.get_result(connection).await.optional()?;
+        Ok(last.map(|last| last.0))
     }
 
     /// The first of these keys that pass.
     async fn passing(
         &self,
-        connection: &mut AsyncPgConnection,
+        connection: &mut Connection,
         among: Among,
     ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
-        let (organization, filter) = (self.organization.as_uuid(), &self.filter);
-        let mut query = api_keys::table
-            .inner_join(memberships::table.inner_join(users::table))
+        let (organization, filter) = (StoredId(self.organization.as_uuid()), &self.filter);
+        let keys = api_keys::table.inner_join(memberships::table.inner_join(users::table));
+        // However few of them the filter lets through.
+        let mut query = awaited!(keys, api_keys::id)
             .limit(one_more(self.page.size))
             .select(<HeldKeyRow as SelectableHelper<_>>::as_select())
             .into_boxed();
         query = match filter.consumer {
-            // Equal, but said so that PostgreSQL cannot take the order for one by identifier alone: it would go through
-            // everybody's keys, newest first, where it expects to meet enough of these soon.
-            Some(consumer) => query
-                .filter(api_keys::consumer_id.between(consumer.as_uuid(), consumer.as_uuid()))
-                .filter(memberships::organization_id.eq(organization))
-                .order((api_keys::consumer_id.desc(), api_keys::id.desc())),
-            None => query
-                .filter(organization_of_key().between(organization, organization))
-                .order((organization_of_key().desc(), api_keys::id.desc())),
+            Some(consumer) => newest!(query, api_keys::consumer_id, StoredId(consumer.as_uuid()))
+                .filter(of_organization!(organization)),
+            None => newest!(query, organization_of_key(), organization),
         };
         query = match among {
             Among::All => query,
-            Among::NotBefore(last) => query.filter(api_keys::id.ge(last)),
-            Among::These(candidates) => query.filter(api_keys::id.eq_any(candidates)),
+            Among::NotBefore(last) => query.filter(api_keys::id.ge(StoredId(last))),
+            Among::These(candidates) => query.filter(listed(candidates.into_iter())),
         };
         query = match filter.status {
             StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
@@ -207,7 +203,7 @@ impl Listing {
             HolderFilter::Members => query.filter(memberships::ended_at.is_null()),
             HolderFilter::FormerMembers => query.filter(memberships::ended_at.is_not_null()),
         };
-        if let Some(since) = filter.unused_since {
+        if let Some(since) = filter.unused_since.map(StoredMoment::from) {
             query = query
                 .filter(api_keys::revoked_at.is_null())
                 .filter(api_keys::created_at.lt(since))
@@ -218,13 +214,12 @@ impl Listing {
                 );
         }
         if let Some(after) = self.page.after {
-            query = query.filter(api_keys::id.lt(after.as_uuid()));
+            query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
         }
-        if let Some(pattern) = &self.pattern {
+        if let Some(term) = filter.term() {
             query = query.filter(
-                api_keys::search_text
-                    .like(pattern)
-                    .or(coalesce(users::search_text, users::username).like(pattern)),
+                contains!(api_keys::search_text, term)
+                    .or(contains!(coalesce(users::search_text, users::username), term)),
             );
         }
         Ok(held(query.load(connection).await?)?)

@@ -1,0 +1,151 @@
+//! Adding a key.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::{OptionalExtension, QueryResult};
+use keyward_domain::api_key::ApiKey;
+use keyward_domain::audit::Act;
+use keyward_domain::holder::KeyReach;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::keys::FormNonce;
+use keyward_domain::ports::{AddKeyError, KeyLimits, NewApiKey};
+
+use super::super::audit_log::write_event;
+use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, together, valid_in_line};
+use super::super::schema::{api_keys, memberships, organizations};
+use super::holder::{Changer, changer, lock_changer};
+use super::row::NewKeyRow;
+use crate::abort::Abort;
+use crate::columns::{StoredFlag, StoredId};
+
+const MAX_LINE: i64 = ApiKey::MAX_LINE as i64;
+
+pub(super) async fn add(
+    connection: &mut Connection,
+    new: NewApiKey,
+    limits: KeyLimits,
+    act: Act,
+) -> Result<ApiKey, Abort<AddKeyError>> {
+    let consumer = new.key.consumer_id;
+    // What the checks see stays true until the end: nobody else adds or revokes a key of this consumer.
+    let ((), changer, first, valid, chosen) = together!(
+        connection,
+        begin(connection),
+        lock_changer(connection, consumer, new.key.parent(), limits.changes, act.at),
+        created_by_form(connection, consumer, new.nonce),
+        valid_keys(connection, consumer),
+        chosen_for_new_keys(connection, consumer, new.organization_decides),
+    );
+    check(connection, &new, limits, changer, first, valid).await?;
+    let mut new = new;
+    if let Some(chosen) = chosen {
+        new.key.can_manage_keys = chosen;
+    }
+    together!(
+        connection,
+        insert(connection, &new),
+        write_event(connection, act.creation_of_key(&new.key)),
+    );
+    Ok(new.key)
+}
+
+/// Why the key cannot be added, at the moment of asking: nothing is locked.
+pub(super) async fn look(
+    connection: &mut Connection,
+    new: NewApiKey,
+    limits: KeyLimits,
+    at: DateTime<Utc>,
+) -> Result<(), Abort<AddKeyError>> {
+    let consumer = new.key.consumer_id;
+    let (changer, first, valid) = together!(
+        connection,
+        changer(connection, consumer, new.key.parent(), limits.changes, at),
+        created_by_form(connection, consumer, new.nonce),
+        valid_keys(connection, consumer),
+    );
+    check(connection, &new, limits, changer, first, valid).await
+}
+
+async fn check(
+    connection: &mut Connection,
+    new: &NewApiKey,
+    limits: KeyLimits,
+    changer: Option<Changer>,
+    first: Option<ApiKeyId>,
+    valid: i64,
+) -> Result<(), Abort<AddKeyError>> {
+    let changer = changer.ok_or(Abort::Refused(AddKeyError::HolderGone))?;
+    if changer.reach != KeyReach::All {
+        return Err(Abort::Refused(AddKeyError::MayNotManageKeys));
+    }
+    let refused = |throttled| Abort::Refused(AddKeyError::Throttled(throttled));
+    changer.room.map_err(refused)?;
+    if let Some(first) = first {
+        return Err(Abort::Refused(AddKeyError::AlreadyCreated(first)));
+    }
+    if valid >= i64::from(limits.valid.0) {
+        return Err(Abort::Refused(AddKeyError::LimitReached));
+    }
+    // A line has no more valid keys than the consumer has.
+    if let Some(parent) = new.key.parent()
+        && valid >= MAX_LINE
+        && valid_in_line(connection, new.key.consumer_id, parent).await? >= MAX_LINE
+    {
+        return Err(Abort::Refused(AddKeyError::TreeTooDeep));
+    }
+    Ok(())
+}
+
+async fn insert(mut connection: Pipelined<'_>, new: &NewApiKey) -> QueryResult<()> {
+    diesel::insert_into(api_keys::table)
+        .values(NewKeyRow::new(new))
+        .execute(&mut connection)
+        .await?;
+    Ok(())
+}
+
+/// What the consumer's organization has chosen for new keys, as of now, if that decides.
+async fn chosen_for_new_keys(
+    mut connection: Pipelined<'_>,
+    consumer: ConsumerId,
+    decides: bool,
+) -> QueryResult<Option<bool>> {
+    if !decides {
+        return Ok(None);
+    }
+    let chosen: Option<StoredFlag> = memberships::table
+        .inner_join(organizations::table)
+        .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
+        .select(organizations::new_keys_manage_keys)
+        .get_result(&mut connection)
+        .await
+        .optional()?;
+    Ok(chosen.map(|chosen| chosen.0))
+}
+
+async fn created_by_form(
+    mut connection: Pipelined<'_>,
+    consumer: ConsumerId,
+    nonce: Option<FormNonce>,
+) -> QueryResult<Option<ApiKeyId>> {
+    let Some(nonce) = nonce else {
+        return Ok(None);
+    };
+    let id: Option<StoredId> = api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(api_keys::creation_nonce.eq(nonce.to_bytes().to_vec()))
+        .select(api_keys::id)
+        .get_result(&mut connection)
+        .await
+        .optional()?;
+    Ok(id.map(|id| ApiKeyId::from_uuid(id.0)))
+}
+
+async fn valid_keys(mut connection: Pipelined<'_>, consumer: ConsumerId) -> QueryResult<i64> {
+    api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(api_keys::revoked_at.is_null())
+        .count()
+        .get_result(&mut connection)
+        .await
+}

@@ -1,0 +1,100 @@
+//! Editing a key.
+
+use diesel::QueryResult;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::ports::EditKeyError;
+use keyward_domain::rate::Rate;
+
+use super::super::audit_log::write_event;
+use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, prepared_once, together};
+use super::super::schema::api_keys;
+use super::holder::{Changer, changer, lock_changer};
+use super::read::find_row;
+use super::row::KeyRow;
+use crate::abort::Abort;
+use crate::columns::StoredId;
+
+pub(super) async fn edit(
+    connection: &mut Connection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+    edit: KeyEdit,
+    precondition: KeyPrecondition,
+    changes: Rate,
+    event: AuditEvent,
+) -> Result<ApiKey, Abort<EditKeyError>> {
+    // Concurrent edits and revocations wait, so what is written back below undoes none of them.
+    let ((), changer, row) = together!(
+        connection,
+        begin(connection),
+        lock_changer(connection, consumer, event.actor.api_key(), changes, event.at),
+        find_row(connection, consumer, id),
+    );
+    let mut key = check(id, &precondition, changer, row)?;
+    if key.apply(&edit) {
+        together!(
+            connection,
+            write_back(connection, &key),
+            write_event(connection, event)
+        );
+    }
+    Ok(key)
+}
+
+/// Why the key cannot be edited, at the moment of asking: nothing is locked.
+pub(super) async fn look(
+    connection: &mut Connection,
+    consumer: ConsumerId,
+    id: ApiKeyId,
+    precondition: KeyPrecondition,
+    changes: Rate,
+    event: AuditEvent,
+) -> Result<(), Abort<EditKeyError>> {
+    let (changer, row) = together!(
+        connection,
+        changer(connection, consumer, event.actor.api_key(), changes, event.at),
+        find_row(connection, consumer, id),
+    );
+    check(id, &precondition, changer, row).map(drop)
+}
+
+fn check(
+    id: ApiKeyId,
+    precondition: &KeyPrecondition,
+    changer: Option<Changer>,
+    row: Option<KeyRow>,
+) -> Result<ApiKey, Abort<EditKeyError>> {
+    let changer = changer.ok_or(Abort::Refused(EditKeyError::HolderGone))?;
+    let refused = |throttled| Abort::Refused(EditKeyError::Throttled(throttled));
+    changer.room.map_err(refused)?;
+    if !changer.reach.includes(id) {
+        return Err(Abort::Refused(EditKeyError::NotFound));
+    }
+    let row = row.ok_or(Abort::Refused(EditKeyError::NotFound))?;
+    let key = ApiKey::try_from(row)?;
+    if !key.is_valid() {
+        return Err(Abort::Refused(EditKeyError::Revoked));
+    }
+    if !precondition.is_met_by(&key) {
+        return Err(Abort::Refused(EditKeyError::PreconditionFailed));
+    }
+    Ok(key)
+}
+
+async fn write_back(mut connection: Pipelined<'_>, key: &ApiKey) -> QueryResult<()> {
+    let update = diesel::update(
+        api_keys::table
+            .filter(api_keys::consumer_id.eq(StoredId(key.consumer_id.as_uuid())))
+            .filter(api_keys::id.eq(StoredId(key.id.as_uuid()))),
+    )
+    .set((
+        api_keys::name.eq(key.name.as_str()),
+        api_keys::description.eq(key.description.as_str()),
+        api_keys::search_text.eq(key.search_text()),
+    ));
+    prepared_once(update).execute(&mut connection).await?;
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! Who may change a consumer's keys, and one after the other.
+
+use chrono::{DateTime, Utc};
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::result::Error as QueryError;
+use keyward_domain::holder::KeyReach;
+use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::rate::{Rate, Throttled};
+
+use super::super::dialect::{Pipelined, RunQueryDsl, count_change, locked, together};
+use super::super::schema::{api_keys, memberships};
+use crate::columns::{StoredFlag, StoredId, StoredMoment};
+
+/// Makes every other change to this consumer's keys wait for the end of this transaction, so what it reads of them
+/// stays true. Returns which keys the consumer reaches: nothing unless the membership is live and the key through which the
+/// consumer acts, if any, one of its valid keys. Since the request was let in, either may have ended.
+pub(super) async fn lock_holder(
+    connection: Pipelined<'_>,
+    consumer: ConsumerId,
+    acting_key: Option<ApiKeyId>,
+) -> Result<Option<KeyReach>, QueryError> {
+    let (is_live, reach) = together!(
+        connection,
+        lock_consumer(connection, consumer),
+        reach(connection, consumer, acting_key)
+    );
+    Ok(reach.filter(|_| is_live))
+}
+
+/// The lock alone. Says whether the membership is live.
+async fn lock_consumer(mut connection: Pipelined<'_>, consumer: ConsumerId) -> Result<bool, QueryError> {
+    // Locked, the membership is not ended meanwhile either.
+    let membership = memberships::table
+        .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
+        .select(memberships::ended_at.is_null());
+    let is_live: Option<bool> = locked!(membership).get_result(&mut connection).await.optional()?;
+    Ok(is_live == Some(true))
+}
+
+/// Which keys a live consumer reaches, at the moment of asking: nothing is locked.
+pub(super) async fn reach(
+    connection: Pipelined<'_>,
+    consumer: ConsumerId,
+    acting_key: Option<ApiKeyId>,
+) -> Result<Option<KeyReach>, QueryError> {
+    match acting_key {
+        Some(key) => reach_of_key(connection, consumer, key).await,
+        None => Ok(Some(KeyReach::All)),
+    }
+}
+
+/// Who may change a consumer's keys.
+pub(super) struct Changer {
+    pub(super) reach: KeyReach,
+    /// Whether the consumer may make a change now.
+    pub(super) room: Result<(), Throttled>,
+}
+
+/// Like [`lock_holder`], for a change that counts: what counts it takes the lock, too. A change for which there is no room
+/// waits for nobody.
+pub(super) async fn lock_changer(
+    connection: Pipelined<'_>,
+    consumer: ConsumerId,
+    acting_key: Option<ApiKeyId>,
+    changes: Rate,
+    at: DateTime<Utc>,
+) -> Result<Option<Changer>, QueryError> {
+    let (room, reach) = together!(
+        connection,
+        count_change(connection, consumer, changes, at),
+        reach(connection, consumer, acting_key)
+    );
+    Ok(room.zip(reach).map(|(room, reach)| Changer { reach, room }))
+}
+
+/// Likewise at the moment of asking: nothing is locked or counted.
+pub(super) async fn changer(
+    connection: Pipelined<'_>,
+    consumer: ConsumerId,
+    acting_key: Option<ApiKeyId>,
+    changes: Rate,
+    at: DateTime<Utc>,
+) -> Result<Option<Changer>, QueryError> {
+    let (empty_at, reach) = together!(
+        connection,
+        changes_empty_at(connection, consumer),
+        reach(connection, consumer, acting_key)
+    );
+    let room = empty_at.map(|empty_at| changes.take(empty_at, at).map(drop));
+    Ok(room.zip(reach).map(|(room, reach)| Changer { reach, room }))
+}
+
+/// When a live consumer's changes are as if there had been none, if that was ever counted.
+pub(crate) async fn changes_empty_at(
+    mut connection: Pipelined<'_>,
+    consumer: ConsumerId,
+) -> Result<Option<Option<DateTime<Utc>>>, QueryError> {
+    let empty_at: Option<Option<StoredMoment>> = memberships::table
+        .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .select(memberships::changes_empty_at)
+        .get_result(&mut connection)
+        .await
+        .optional()?;
+    let told = |moment: Option<StoredMoment>| moment.map(|moment| moment.0).transpose();
+    let empty_at = empty_at.map(told).transpose();
+    empty_at.map_err(|error| QueryError::DeserializationError(error.into()))
+}
+
+/// Likewise which keys a consumer reaches through this key, at the moment of asking: nothing is locked.
+async fn reach_of_key(
+    mut connection: Pipelined<'_>,
+    consumer: ConsumerId,
+    key: ApiKeyId,
+) -> Result<Option<KeyReach>, QueryError> {
+    let can_manage_keys: Option<StoredFlag> = api_keys::table
+        .inner_join(memberships::table)
+        .filter(memberships::ended_at.is_null())
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(api_keys::id.eq(StoredId(key.as_uuid())))
+        .filter(api_keys::revoked_at.is_null())
+        .select(api_keys::can_manage_keys)
+        .get_result(&mut connection)
+        .await
+        .optional()?;
+    Ok(can_manage_keys.map(|can_manage_keys| KeyReach::of_key(key, can_manage_keys.0)))
+}

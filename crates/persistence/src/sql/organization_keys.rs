@@ -1,0 +1,101 @@
+//! Keys, as an organization's owners see them. Every statement names the organization.
+
+mod family;
+mod list;
+mod read;
+pub(crate) mod selection;
+mod sources;
+
+use std::num::NonZeroU32;
+
+use async_trait::async_trait;
+use keyward_domain::administration::ports::{
+    AtStake, FamilySize, HeldKey, KeyFamily, KeySelection, OrganizationKeyFilter, OrganizationKeyStore,
+    RevokeKeysError,
+};
+use keyward_domain::api_key::{RevocationNote, RevocationReason};
+use keyward_domain::audit::Act;
+use keyward_domain::id::{ApiKeyId, OrganizationId};
+use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::ports::StorageError;
+
+use uuid::Uuid;
+
+use super::dialect::{Store, revoke_selected};
+use crate::claim::Claim;
+
+#[async_trait]
+impl OrganizationKeyStore for Store {
+    async fn list(
+        &self,
+        organization: OrganizationId,
+        filter: OrganizationKeyFilter,
+        page: PageRequest<ApiKeyId>,
+    ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
+        self.read(move |connection| Box::pin(list::list(connection, organization, filter, page)))
+            .await
+    }
+
+    async fn find(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+    ) -> Result<Option<HeldKey>, StorageError> {
+        self.read(move |connection| Box::pin(read::find(connection, organization, id)))
+            .await
+    }
+
+    async fn find_many(
+        &self,
+        organization: OrganizationId,
+        ids: &[ApiKeyId],
+    ) -> Result<Vec<HeldKey>, StorageError> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+        self.read(move |connection| {
+            Box::pin(async move { read::named(connection, organization, &ids).await })
+        })
+        .await
+    }
+
+    async fn family(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+        size: FamilySize,
+    ) -> Result<KeyFamily, StorageError> {
+        self.read(move |connection| Box::pin(family::family(connection, organization, id, size)))
+            .await
+    }
+
+    async fn at_stake(
+        &self,
+        organization: OrganizationId,
+        selection: KeySelection,
+    ) -> Result<AtStake, StorageError> {
+        self.read(move |connection| Box::pin(read::at_stake(connection, organization, selection)))
+            .await
+    }
+
+    async fn revoke(
+        &self,
+        organization: OrganizationId,
+        selection: KeySelection,
+        at_most: NonZeroU32,
+        reason: RevocationReason,
+        note: Option<RevocationNote>,
+        act: Act,
+    ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
+        self.change_that_begins(Claim::Revoking, move |connection| {
+            Box::pin(revoke_selected(
+                connection,
+                organization,
+                selection,
+                at_most,
+                reason,
+                note,
+                act,
+            ))
+        })
+        .await
+    }
+}
