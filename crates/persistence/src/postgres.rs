@@ -44,7 +44,6 @@ mod search_texts;
 #[path = "sql/mod.rs"]
 mod sql;
 mod store;
-mod throttle;
 mod tls;
 mod transfer;
 mod trial_change;

@@ -50,7 +50,6 @@ mod still_awaited;
 mod store;
 #[cfg(test)]
 mod temporary_directory;
-mod throttle;
 mod transfer;
 mod trial_change;
 

@@ -103,7 +103,7 @@ pub(super) async fn begin(mut connection: &AsyncPgConnection) -> QueryResult<()>
 }
 
 /// Work that needs no statement of its own sent together with [`begin`].
-pub(super) fn begun_before<T, E, W>(
+fn begun_before<T, E, W>(
     work: W,
 ) -> impl for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send
 where

@@ -28,6 +28,7 @@ pub(super) use super::organization_keys::sources;
 pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::search::coalesce;
 pub(super) use super::store::PostgresStore as Store;
+pub(super) use super::{last_uses, retention};
 pub(super) use diesel::pg::Pg as Database;
 pub(super) use diesel_async::{AsyncPgConnection as Connection, RunQueryDsl};
 

@@ -3,27 +3,21 @@
 //! The columns are in no index and each page of the table keeps room (its fillfactor), so these updates stay on the page
 //! of their row and touch no index (*heap-only tuples*).
 
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::ports::{KeyUse, LastUses, StorageError};
+use keyward_domain::ports::{KeyUse, StorageError};
 use uuid::Uuid;
 
 use super::schema::api_keys;
-use super::store::PostgresStore;
 use crate::abort::Abort;
 
-#[async_trait]
-impl LastUses for PostgresStore {
-    async fn record(&self, uses: Vec<KeyUse>) -> Result<(), StorageError> {
-        self.change(move |connection| Box::pin(record(connection, uses)))
-            .await
-    }
-}
-
-async fn record(connection: &mut AsyncPgConnection, uses: Vec<KeyUse>) -> Result<(), Abort<StorageError>> {
+/// Records uses, each if it is the last of its key.
+pub(super) async fn record(
+    connection: &mut AsyncPgConnection,
+    uses: Vec<KeyUse>,
+) -> Result<(), Abort<StorageError>> {
     let keys: Vec<Uuid> = uses.iter().map(|used| used.key.as_uuid()).collect();
     let moments: Vec<DateTime<Utc>> = uses.iter().map(|used| used.last.at).collect();
     let addresses: Vec<Option<String>> = uses

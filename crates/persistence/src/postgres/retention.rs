@@ -7,81 +7,24 @@ mod audit_events;
 mod clock;
 mod dead_keys;
 
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::prelude::QueryResult;
 use diesel::sql_types::{BigInt, Bool, Timestamptz};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
-use keyward_domain::retention::ClockDoubt;
-use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
 use keyward_domain::sign_in::session::Session;
 
-use super::store::PostgresStore;
 use crate::abort::Abort;
 use crate::retention::counted;
 
-#[async_trait]
-impl RetentionStore for PostgresStore {
-    async fn look_at_clock(
-        &self,
-        now: DateTime<Utc>,
-        is_confirmed: bool,
-    ) -> Result<Option<ClockDoubt>, StorageError> {
-        self.change(move |connection| Box::pin(clock::look(connection, now, is_confirmed)))
-            .await
-    }
-
-    async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
-        self.change(move |connection| Box::pin(dead_keys::remove(connection, dead_before, at_most)))
-            .await
-    }
-
-    async fn remove_ended_invitations(
-        &self,
-        ended_before: DateTime<Utc>,
-        at_most: u32,
-    ) -> Result<u32, StorageError> {
-        self.change(move |connection| Box::pin(remove_ended_invitations(connection, ended_before, at_most)))
-            .await
-    }
-
-    async fn remove_expired_sessions(
-        &self,
-        expired_at: DateTime<Utc>,
-        at_most: u32,
-    ) -> Result<u32, StorageError> {
-        self.change(move |connection| Box::pin(remove_expired_sessions(connection, expired_at, at_most)))
-            .await
-    }
-
-    async fn remove_empty_throttle_buckets(
-        &self,
-        empty_before: DateTime<Utc>,
-        at_most: u32,
-    ) -> Result<u32, StorageError> {
-        self.change(move |connection| {
-            Box::pin(remove_empty_throttle_buckets(connection, empty_before, at_most))
-        })
-        .await
-    }
-
-    async fn remove_audit_events(
-        &self,
-        before: DateTime<Utc>,
-        at_most: u32,
-        event: Option<AuditEvent>,
-    ) -> Result<u32, RemoveAuditEventsError> {
-        self.change(move |connection| Box::pin(audit_events::remove(connection, before, at_most, event)))
-            .await
-    }
-}
+pub(super) use audit_events::remove as remove_audit_events;
+pub(super) use clock::look as look_at_clock;
+pub(super) use dead_keys::remove as remove_dead_keys;
 
 // Which rows go is found out once (`ARRAY`), whatever the plan, and asked again of each row that another transaction
 // changed meanwhile. Rows that another one holds are passed over, so nobody waits: their turn comes.
 
-async fn remove_ended_invitations(
+pub(super) async fn remove_ended_invitations(
     connection: &mut AsyncPgConnection,
     ended_before: DateTime<Utc>,
     at_most: u32,
@@ -99,7 +42,7 @@ async fn remove_ended_invitations(
 }
 
 /// The table is small, as long as this is done: no index helps.
-async fn remove_expired_sessions(
+pub(super) async fn remove_expired_sessions(
     connection: &mut AsyncPgConnection,
     expired_at: DateTime<Utc>,
     at_most: u32,
@@ -122,7 +65,7 @@ async fn remove_expired_sessions(
     Ok(counted(removed))
 }
 
-async fn remove_empty_throttle_buckets(
+pub(super) async fn remove_empty_throttle_buckets(
     connection: &mut AsyncPgConnection,
     empty_before: DateTime<Utc>,
     at_most: u32,

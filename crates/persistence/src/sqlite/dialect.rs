@@ -33,6 +33,7 @@ pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::organization_keys::{sources, within};
 pub(super) use super::search::coalesce;
 pub(super) use super::store::SqliteStore as Store;
+pub(super) use super::{last_uses, retention};
 pub(super) use diesel::prelude::SqliteConnection as Connection;
 pub(super) use diesel::sqlite::Sqlite as Database;
 

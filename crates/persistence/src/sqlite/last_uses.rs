@@ -1,28 +1,20 @@
 //! When keys were last used.
 
-use async_trait::async_trait;
-use diesel::prelude::{
-    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, RunQueryDsl,
-    SqliteConnection,
-};
-use keyward_domain::ports::{KeyUse, LastUses, StorageError};
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl};
+use keyward_domain::ports::{KeyUse, StorageError};
 
+use super::dialect::{Connection, RunQueryDsl};
 use super::schema::api_keys;
-use super::store::SqliteStore;
 use crate::abort::Abort;
-use crate::columns::StoredId;
+use crate::columns::{StoredId, StoredMoment};
 
-#[async_trait]
-impl LastUses for SqliteStore {
-    async fn record(&self, uses: Vec<KeyUse>) -> Result<(), StorageError> {
-        self.change_blocking(move |connection| record(connection, &uses))
-            .await
-    }
-}
-
-fn record(connection: &mut SqliteConnection, uses: &[KeyUse]) -> Result<(), Abort<StorageError>> {
+/// Records uses, each if it is the last of its key.
+pub(super) async fn record(
+    connection: &mut Connection,
+    uses: Vec<KeyUse>,
+) -> Result<(), Abort<StorageError>> {
     for KeyUse { key, last } in uses {
-        let at = last.at.timestamp_millis();
+        let at = StoredMoment::from(last.at);
         let is_later = api_keys::last_used_at
             .is_null()
             .or(api_keys::last_used_at.lt(at).assume_not_null());
@@ -35,7 +27,8 @@ fn record(connection: &mut SqliteConnection, uses: &[KeyUse]) -> Result<(), Abor
             api_keys::last_used_at.eq(at),
             api_keys::last_used_from.eq(last.from.map(|address| address.to_string())),
         ))
-        .execute(connection)?;
+        .execute(connection)
+        .await?;
     }
     Ok(())
 }

@@ -9,10 +9,10 @@ use keyward_domain::retention::ports::RemoveAuditEventsError;
 
 use super::{Turn, take};
 use crate::abort::Abort;
-use crate::postgres::audit_log::write_event;
+use crate::postgres::sql::audit_log::write_event;
 use crate::retention::{counted, least_id_at};
 
-pub(super) async fn remove(
+pub(in crate::postgres) async fn remove(
     connection: &mut AsyncPgConnection,
     before: DateTime<Utc>,
     at_most: u32,

@@ -13,7 +13,7 @@ use super::{Turn, take_in_turn};
 use crate::abort::Abort;
 use crate::postgres::schema::retention_clock;
 
-pub(super) async fn look(
+pub(in crate::postgres) async fn look(
     connection: &mut AsyncPgConnection,
     now: DateTime<Utc>,
     is_confirmed: bool,

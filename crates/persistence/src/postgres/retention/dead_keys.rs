@@ -12,7 +12,7 @@ use crate::abort::Abort;
 use crate::postgres::schema::api_keys;
 use crate::retention::{Below, adoptions, counted, halve_if_too_many, most_next_below};
 
-pub(super) async fn remove(
+pub(in crate::postgres) async fn remove(
     connection: &mut AsyncPgConnection,
     dead_before: DateTime<Utc>,
     at_most: u32,

@@ -9,10 +9,10 @@ use keyward_domain::retention::ports::RemoveAuditEventsError;
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::retention::{counted, least_id_at};
-use crate::sqlite::audit_log::write_event;
 use crate::sqlite::schema::audit_events_removal;
+use crate::sqlite::sql::audit_log::write_event;
 
-pub(super) fn remove(
+pub(in crate::sqlite) async fn remove(
     connection: &mut SqliteConnection,
     before: DateTime<Utc>,
     at_most: u32,
@@ -39,7 +39,7 @@ pub(super) fn remove(
     .execute(connection)?;
     diesel::delete(audit_events_removal::table).execute(connection)?;
     if let Some(event) = event.filter(|_| removed > 0) {
-        write_event(connection, event)?;
+        write_event(connection, event).await?;
     }
     Ok(counted(removed))
 }

@@ -9,7 +9,7 @@ use crate::abort::Abort;
 use crate::columns::moment;
 use crate::sqlite::schema::retention_clock;
 
-pub(super) fn look(
+pub(in crate::sqlite) async fn look(
     connection: &mut SqliteConnection,
     now: DateTime<Utc>,
     is_confirmed: bool,

@@ -12,7 +12,7 @@ use crate::retention::{Below, adoptions, counted, halve_if_too_many, most_next_b
 use crate::sqlite::listed::{as_json, listed};
 use crate::sqlite::schema::api_keys;
 
-pub(super) fn remove(
+pub(in crate::sqlite) async fn remove(
     connection: &mut SqliteConnection,
     dead_before: DateTime<Utc>,
     at_most: u32,
