@@ -19,10 +19,10 @@
 mod addresses;
 mod audit_log;
 mod change;
-mod changes;
 mod config;
 mod connection;
 mod connection_refused;
+mod count_change;
 mod database_url;
 mod dialect;
 mod errors;

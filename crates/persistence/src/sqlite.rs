@@ -17,8 +17,8 @@
 
 mod audit_log;
 mod change;
-mod changes;
 mod config;
+mod count_change;
 mod database_file;
 mod dialect;
 mod errors;
@@ -37,6 +37,7 @@ mod plans;
 #[cfg(test)]
 mod prepared_once;
 mod readers;
+mod ready;
 mod reserve;
 mod retention;
 #[cfg(test)]

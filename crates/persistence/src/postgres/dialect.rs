@@ -20,8 +20,8 @@ use crate::columns::StoredId;
 
 pub(super) use super::audit_log::write_events;
 pub(super) use super::change::{begin, for_any_connection};
-pub(super) use super::changes::count_change;
-pub(super) use super::leaving::preview as leaving_preview;
+pub(super) use super::count_change::count_change;
+pub(super) use super::leaving::valid_keys_of_member;
 pub(super) use super::lineage::{line_above, some_below, some_between, valid_from, valid_in_line};
 pub(super) use super::organization_keys::revoke::revoke as revoke_selected;
 pub(super) use super::organization_keys::sources;

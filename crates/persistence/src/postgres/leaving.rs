@@ -1,25 +1,17 @@
 //! Which keys stop working when a membership ends.
 
-use std::convert::Infallible;
-
 use chrono::{DateTime, Utc};
-use diesel::prelude::{ExpressionMethods, QueryDsl, QueryableByName, SelectableHelper};
+use diesel::QueryResult;
+use diesel::prelude::QueryableByName;
 use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::administration::ports::LeavingPreview;
-use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{MembershipId, OrganizationId};
-use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
-use crate::abort::Abort;
-use crate::limit::at_most;
-use crate::postgres::schema::api_keys;
-use crate::postgres::sql::api_keys::row::KeyRow;
-use crate::stored_row::counted;
+use super::sql::members::leaving::ValidKeys;
 
 #[derive(QueryableByName)]
-struct ValidKeys {
+struct Found {
     #[diesel(sql_type = BigInt)]
     keys: i64,
     #[diesel(sql_type = BigInt)]
@@ -28,14 +20,15 @@ struct ValidKeys {
     first: Vec<Uuid>,
 }
 
-pub(super) async fn preview(
+/// The keys of one consumer are spread over the table: they are looked at once.
+pub(super) async fn valid_keys_of_member(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
     id: MembershipId,
     used_after: DateTime<Utc>,
-) -> Result<LeavingPreview<ApiKey>, Abort<Infallible>> {
-    // The keys of one consumer are spread over the table: they are looked at once.
-    let valid: ValidKeys = diesel::sql_query(
+    shown: i64,
+) -> QueryResult<ValidKeys> {
+    let found: Found = diesel::sql_query(
         "WITH valid AS MATERIALIZED (
              SELECT api_keys.id, api_keys.last_used_at
              FROM api_keys JOIN memberships ON memberships.id = api_keys.consumer_id
@@ -49,20 +42,12 @@ pub(super) async fn preview(
     .bind::<SqlUuid, _>(id.as_uuid())
     .bind::<SqlUuid, _>(organization.as_uuid())
     .bind::<Timestamptz, _>(used_after)
-    .bind::<BigInt, _>(at_most(LeavingPreview::<ApiKey>::SHOWN))
+    .bind::<BigInt, _>(shown)
     .get_result(connection)
     .await?;
-    let rows: Vec<KeyRow> = api_keys::table
-        .filter(api_keys::id.eq_any(&valid.first))
-        .select(KeyRow::as_select())
-        .load(connection)
-        .await?;
-    let first: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
-    let mut first = first?;
-    first.sort_by_key(|key| valid.first.iter().position(|id| *id == key.id.as_uuid()));
-    Ok(LeavingPreview {
-        keys: counted(Some(valid.keys)),
-        recently_used: counted(Some(valid.recently_used)),
-        first,
+    Ok(ValidKeys {
+        keys: found.keys,
+        recently_used: found.recently_used,
+        first: found.first,
     })
 }

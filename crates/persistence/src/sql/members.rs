@@ -5,6 +5,7 @@
 
 mod change_role;
 mod end;
+pub(crate) mod leaving;
 mod read;
 
 use std::convert::Infallible;
@@ -25,7 +26,7 @@ use keyward_domain::membership::Role;
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::dialect::{Connection, RunQueryDsl, Store, leaving_preview, locked};
+use super::dialect::{Connection, RunQueryDsl, Store, locked};
 use super::schema::memberships;
 use crate::abort::Abort;
 use crate::claim::Claim;
@@ -68,7 +69,7 @@ impl MemberStore for Store {
         id: MembershipId,
         used_after: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError> {
-        self.read(move |connection| Box::pin(leaving_preview(connection, organization, id, used_after)))
+        self.read(move |connection| Box::pin(leaving::preview(connection, organization, id, used_after)))
             .await
     }
 

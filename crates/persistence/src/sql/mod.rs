@@ -15,7 +15,7 @@ mod credentials;
 mod installation;
 pub(crate) mod invitations;
 mod last_uses;
-mod members;
+pub(crate) mod members;
 mod memberships;
 mod names;
 pub(crate) mod organization_keys;
