@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Command as ClapCommand, CommandFactory, FromArgMatches, Parser, Subcommand};
+use keyward_domain::token;
 
 use crate::logging::{LogFilter, LogFormat};
 use crate::secret::Secret;
@@ -189,9 +190,20 @@ fn with_default_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<Os
     arguments
 }
 
-/// What is neither a flag nor could be a command may be a token or password in the wrong place: a complaint about it
-/// ends up in logs, so it does not repeat it.
+/// What is neither a flag nor could be a command may be a token or password in the wrong place, and so may a value with a
+/// token's prefix or a URL's password: a complaint about it ends up in logs, so it does not repeat it.
 fn without_secrets(mut complaint: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(value)) = complaint.get(ContextKind::InvalidValue)
+        && (value.contains(token::PREFIX) || value.contains('@'))
+    {
+        // Another complaint, since why the value is refused may repeat it, too.
+        let mut silent = clap::Error::new(complaint.kind()).with_cmd(&CommandLine::command());
+        for (kind, value) in complaint.context() {
+            silent.insert(kind, value.clone());
+        }
+        silent.insert(ContextKind::InvalidValue, ContextValue::String("…".to_owned()));
+        return silent;
+    }
     let could_be_ours =
         |word: &str| word.starts_with('-') || word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
     for kind in [ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
@@ -244,6 +256,30 @@ mod tests {
                 assert!(!complaint.contains(secret), "{complaint}");
             }
         }
+    }
+
+    #[test]
+    fn a_secret_as_the_value_of_an_option_is_not_repeated() {
+        for secret in [
+            "kwp_000000000000000000000000000000002wjyrI",
+            "postgres://me:s3cret@host/db",
+        ] {
+            let revoke = ["admin", "revoke", "--key"];
+            for command in [
+                &["serve", "--listen"][..],
+                &["serve", "--trusted-proxy"],
+                &["serve", "--log-level"],
+                &["serve", "--log-format"],
+                &revoke,
+            ] {
+                let arguments: Vec<&str> = command.iter().copied().chain([secret]).collect();
+                let complaint = read(&arguments).unwrap_err().to_string();
+                assert!(!complaint.contains(secret), "{complaint}");
+                assert!(complaint.contains(command.last().unwrap()), "{complaint}");
+            }
+        }
+        let complaint = read(&["serve", "--listen", "nowhere"]).unwrap_err().to_string();
+        assert!(complaint.contains("nowhere"), "{complaint}");
     }
 
     #[test]
