@@ -17,6 +17,7 @@ use crate::pages::html;
 use crate::pages::listing::{Items, Listing};
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, SectionLink, Settings};
+use crate::pages::tokenless_address::TokenlessAddress;
 use crate::refusal::Refusal;
 use crate::viewer::Owner;
 use crate::{Console, links};
@@ -80,6 +81,8 @@ pub(super) fn tabs(organization: &Slug, current: &str) -> Vec<SectionLink> {
 
 #[handler]
 pub(crate) async fn show(
+    // First, since whoever has to sign in again goes on with the address.
+    TokenlessAddress: TokenlessAddress,
     Data(console): Data<&Arc<Console>>,
     Owner { insider, authority }: Owner,
     Query(query): Query,

@@ -14,6 +14,7 @@ use crate::pages::listing::Listing;
 use crate::pages::members::MEMBERS;
 use crate::pages::project::{after_adding, after_removal, find};
 use crate::pages::settings::{Section, Settings};
+use crate::pages::tokenless_address::TokenlessAddress;
 use crate::pages::{html, redirect};
 use crate::path_id::PathId;
 use crate::refusal::Refusal;
@@ -50,6 +51,8 @@ struct Row {
 
 #[handler]
 pub(crate) async fn show(
+    // First, since whoever has to sign in again goes on with the address.
+    TokenlessAddress: TokenlessAddress,
     Data(console): Data<&Arc<Console>>,
     Owner { insider, authority }: Owner,
     PathId(id): PathId<ProjectId>,

@@ -18,6 +18,7 @@ use crate::pages::listing::{Items, ListedStatus, StatusListing};
 use crate::pages::moment::Moment;
 use crate::pages::own_projects::own_projects;
 use crate::pages::settings::{Section, SectionLink, Settings};
+use crate::pages::tokenless_address::TokenlessAddress;
 use crate::public_url::PublicUrl;
 use crate::refusal::Refusal;
 use crate::viewer::Insider;
@@ -57,6 +58,8 @@ struct Row {
 
 #[handler]
 pub(crate) async fn show(
+    // First, since whoever has to sign in again goes on with the address.
+    TokenlessAddress: TokenlessAddress,
     Data(console): Data<&Arc<Console>>,
     insider: Insider,
     Query(query): Query,

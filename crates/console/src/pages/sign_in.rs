@@ -7,6 +7,7 @@ use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::remembered_browser::BrowserToken;
 use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError};
+use keyward_domain::token::Token;
 use poem::http::{StatusCode, header};
 use poem::web::Data;
 use poem::{Request, Response, handler};
@@ -80,7 +81,11 @@ pub(crate) async fn submit(
     };
     let page = |error: String| SignInPage {
         next: next.clone(),
-        username: username.to_owned(),
+        // A token that was typed into the wrong field. No page shows it again.
+        username: Some(username)
+            .filter(|name| !Token::is_in(name))
+            .unwrap_or_default()
+            .to_owned(),
         error: Some(error),
         ..SignInPage::default()
     };

@@ -128,6 +128,23 @@ async fn search_and_status_narrow_the_list_and_keep_each_other() {
 }
 
 #[tokio::test]
+async fn a_token_that_is_searched_for_leaves_every_address_that_can_be_searched() {
+    let (running, ada) = Running::with_ada().await;
+    let project = project(&running, &ada, "Bridges").await;
+    let add_members = format!("{PROJECTS}/{}/add-members", project.id);
+    let browser = running.signed_in("ada").await;
+    let token = "kwp_000000000000000000000000000000002wjyrI";
+    for list in ["/organizations/acme/settings/members", PROJECTS, &add_members] {
+        let answer = browser.get(&format!("{list}?search={token}")).await;
+        assert_eq!(answer.status, 303, "{list}");
+        assert_eq!(answer.location(), format!("{list}?search=jyrI&left-out=token"));
+        let next = browser.follow(&answer).await;
+        assert_eq!(next.status, 200, "{list}");
+        assert!(!answer.shows(token) && !next.shows(token), "{list}");
+    }
+}
+
+#[tokio::test]
 async fn thousands_of_projects_page_through_to_the_last() {
     const COUNT: usize = 1_234;
     const PER_PAGE: usize = 50;

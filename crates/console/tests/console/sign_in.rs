@@ -47,6 +47,16 @@ async fn nothing_tells_an_unknown_user_from_a_wrong_password() {
 }
 
 #[tokio::test]
+async fn a_token_in_place_of_a_username_is_not_shown_again() {
+    let (running, _) = Running::with_ada().await;
+    let token = "kwp_000000000000000000000000000000002wjyrI";
+    let attempt = [("username", token), ("password", "certainly not the one")];
+    let answer = running.visitor().post("/sign-in", &attempt).await;
+    assert_eq!(answer.status, 422);
+    assert!(!answer.shows(token), "{}", answer.body);
+}
+
+#[tokio::test]
 async fn who_tries_too_often_is_told_how_long_to_wait_whether_the_user_exists_or_not() {
     let (running, _) = Running::with_ada().await;
     let browser = running.visitor();
