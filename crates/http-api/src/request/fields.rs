@@ -1,6 +1,7 @@
 //! The fields of a request's body, all of whose errors are found in one go.
 
 use keyward_domain::text::TextError;
+use keyward_domain::token::Token;
 use serde_json::{Map, Value};
 
 use crate::problem::{FieldError, Problem};
@@ -107,8 +108,11 @@ fn or_empty(value: Value) -> Value {
     if value.is_null() { "".into() } else { value }
 }
 
-/// RFC 6901 §3.
+/// RFC 6901 §3. Of a token in a name's place it tells nothing: then it is that of the whole document.
 fn pointer(name: &str) -> String {
+    if Token::is_in(name) {
+        return String::new();
+    }
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
@@ -121,5 +125,10 @@ mod tests {
         assert_eq!(pointer("name"), "/name");
         assert_eq!(pointer(""), "/");
         assert_eq!(pointer("a/b~c"), "/a~1b~0c");
+    }
+
+    #[test]
+    fn pointers_repeat_no_token() {
+        assert_eq!(pointer("kwp_000000000000000000000000000000002wjyrI"), "");
     }
 }
