@@ -1,6 +1,6 @@
 //! Events, as PostgreSQL takes many of them at once and hands them out in the order of commits.
 
-mod feed;
+pub(super) mod feed;
 
 use diesel::QueryResult;
 use futures_util::future::try_join_all;

@@ -18,7 +18,7 @@ use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::columns::StoredId;
 
-pub(super) use super::audit_log::write_events;
+pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::change::{begin, for_any_connection};
 pub(super) use super::count_change::count_change;
 pub(super) use super::leaving::valid_keys_of_member;

@@ -9,10 +9,12 @@ use diesel::QueryResult;
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource};
 use keyward_domain::id::{AuditEventId, OrganizationId};
-use keyward_domain::page::{Page, PageRequest};
-use keyward_domain::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
+use keyward_domain::page::{Page, PageRequest, PageSize};
+use keyward_domain::ports::{
+    AuditFeed, AuditFilter, AuditLog, AuditPosition, FeedPage, FeedPosition, ReadFeedError, StorageError,
+};
 
-use super::dialect::{Database, Pipelined, RunQueryDsl, Store};
+use super::dialect::{Database, Pipelined, RunQueryDsl, Store, feed};
 use super::schema::audit_events;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
@@ -35,6 +37,23 @@ impl AuditLog for Store {
         page: PageRequest<AuditPosition>,
     ) -> Result<Page<AuditEvent, AuditPosition>, StorageError> {
         self.read(move |connection| Box::pin(search::list(connection, organization, filter, page)))
+            .await
+    }
+}
+
+#[async_trait]
+impl AuditFeed for Store {
+    async fn events_after(
+        &self,
+        after: Option<FeedPosition>,
+        at_most: PageSize,
+    ) -> Result<FeedPage, ReadFeedError> {
+        self.read(move |connection| Box::pin(feed::events_after(connection, after, at_most)))
+            .await?
+    }
+
+    async fn last_position(&self) -> Result<Option<FeedPosition>, StorageError> {
+        self.read(|connection| Box::pin(feed::last_position(connection)))
             .await
     }
 }

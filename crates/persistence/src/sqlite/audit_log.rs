@@ -1,3 +1,3 @@
 //! Events, as SQLite hands them out in the order of commits.
 
-mod feed;
+pub(super) mod feed;

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::errors::violates_unique;
 use super::sql::audit_log::write_event;
 
+pub(super) use super::audit_log::feed;
 pub(super) use super::count_change::count_change;
 pub(super) use super::leaving::valid_keys_of_member;
 pub(super) use super::lineage::{line_above, some_below, some_between, valid_from, valid_in_line};

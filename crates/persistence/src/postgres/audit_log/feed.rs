@@ -12,14 +12,13 @@
 
 use std::convert::Infallible;
 
-use async_trait::async_trait;
 use diesel::dsl::sql;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryableByName, SelectableHelper};
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::id::AuditEventId;
 use keyward_domain::page::PageSize;
-use keyward_domain::ports::{AuditFeed, FeedPage, FeedPosition, ReadFeedError, StorageError};
+use keyward_domain::ports::{FeedPage, FeedPosition, ReadFeedError};
 use uuid::Uuid;
 
 use crate::abort::Abort;
@@ -27,25 +26,8 @@ use crate::feed::{LogState, REMOVED_THROUGH, log_id, page};
 use crate::limit::at_most;
 use crate::postgres::schema::audit_events;
 use crate::postgres::sql::audit_log::EventRow;
-use crate::postgres::store::PostgresStore;
 
-#[async_trait]
-impl AuditFeed for PostgresStore {
-    async fn events_after(
-        &self,
-        after: Option<FeedPosition>,
-        at_most: PageSize,
-    ) -> Result<FeedPage, ReadFeedError> {
-        self.read(move |connection| Box::pin(events_after(connection, after, at_most)))
-            .await?
-    }
-
-    async fn last_position(&self) -> Result<Option<FeedPosition>, StorageError> {
-        self.read(|connection| Box::pin(last_position(connection))).await
-    }
-}
-
-async fn events_after(
+pub(in crate::postgres) async fn events_after(
     connection: &mut AsyncPgConnection,
     after: Option<FeedPosition>,
     size: PageSize,
@@ -75,7 +57,7 @@ async fn events_after(
     Ok(Ok(page(&log, number, events)?))
 }
 
-async fn last_position(
+pub(in crate::postgres) async fn last_position(
     connection: &mut AsyncPgConnection,
 ) -> Result<Option<FeedPosition>, Abort<Infallible>> {
     let (log, settled) = look(connection, None).await?;

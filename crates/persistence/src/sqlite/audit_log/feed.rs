@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 
-use async_trait::async_trait;
 use diesel::dsl::sql;
 use diesel::prelude::{
     ExpressionMethods, JoinOnDsl, OptionalExtension, QueryDsl, RunQueryDsl, SelectableHelper,
@@ -11,7 +10,7 @@ use diesel::prelude::{
 use diesel::sql_types::BigInt;
 use keyward_domain::id::AuditEventId;
 use keyward_domain::page::PageSize;
-use keyward_domain::ports::{AuditFeed, FeedPage, FeedPosition, ReadFeedError, StorageError};
+use keyward_domain::ports::{FeedPage, FeedPosition, ReadFeedError};
 
 use crate::abort::Abort;
 use crate::columns::StoredId;
@@ -19,25 +18,8 @@ use crate::feed::{LogState, REMOVED_THROUGH, log_id, page};
 use crate::limit::at_most;
 use crate::sqlite::schema::{audit_events, audit_feed, audit_positions};
 use crate::sqlite::sql::audit_log::EventRow;
-use crate::sqlite::store::SqliteStore;
 
-#[async_trait]
-impl AuditFeed for SqliteStore {
-    async fn events_after(
-        &self,
-        after: Option<FeedPosition>,
-        at_most: PageSize,
-    ) -> Result<FeedPage, ReadFeedError> {
-        self.read_blocking(move |connection| events_after(connection, after, at_most))
-            .await?
-    }
-
-    async fn last_position(&self) -> Result<Option<FeedPosition>, StorageError> {
-        self.read_blocking(last_position).await
-    }
-}
-
-fn events_after(
+pub(in crate::sqlite) async fn events_after(
     connection: &mut SqliteConnection,
     after: Option<FeedPosition>,
     size: PageSize,
@@ -63,7 +45,9 @@ fn events_after(
     Ok(Ok(page(&log, number, events)?))
 }
 
-fn last_position(connection: &mut SqliteConnection) -> Result<Option<FeedPosition>, Abort<Infallible>> {
+pub(in crate::sqlite) async fn last_position(
+    connection: &mut SqliteConnection,
+) -> Result<Option<FeedPosition>, Abort<Infallible>> {
     let log = look(connection, None)?;
     let rows: Vec<(i64, StoredId)> = audit_positions::table
         .order(audit_positions::position.desc())
