@@ -143,9 +143,13 @@ where
     let line = Line::of(connection.get());
     let finished = {
         let mut transacting = pin!(transact(&mut connection, &progress, work));
-        match timeout_at(answer_by, &mut transacting).await {
-            Ok(finished) => Ok(finished),
-            Err(_) => {
+        let step = store.timeouts.step;
+        match line
+            .wait_for(transacting.as_mut(), step, answer_by, give_up)
+            .await
+        {
+            Some(finished) => Ok(finished),
+            None => {
                 // Others may be as dead as this line, if it is.
                 store.discard_as_dead_as(&line);
                 timeout_at(give_up, transacting).await
@@ -155,7 +159,6 @@ where
     // Long after the caller was answered. Closing the connection takes nothing back: before COMMIT was sent, the server rolls
     // back; after that, it is up to it.
     let Ok((over, outcome)) = finished else {
-        store.discard_as_dead_as(&line);
         return Err(if progress.is_committing() {
             StorageError::OutcomeUnknown(TooSlow::Commit.into()).into()
         } else {

@@ -1,7 +1,7 @@
 //! The line of one connection to the server, and whether the server is still heard on it.
 //!
 //! What takes long is slow, or its line is dead. The server ends a statement after the time of one step, and says so. A line on
-//! which nothing was heard for longer than that is taken for dead; one that answers late is only far.
+//! which nothing was heard for twice as long is taken for dead: what is said has the time of another step to arrive.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -34,10 +34,14 @@ impl Line {
         *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Since when nothing was heard, if that is for longer than a statement may take.
-    pub(super) fn dead_since(&self, statement: Duration) -> Option<Instant> {
+    /// Since when nothing was heard, if that is for so long that it is dead.
+    pub(super) fn dead_since(&self, step: Duration) -> Option<Instant> {
         let heard_at = self.heard_at();
-        (heard_at.elapsed() >= statement).then_some(heard_at)
+        (heard_at.elapsed() >= Self::silence(step)).then_some(heard_at)
+    }
+
+    fn silence(step: Duration) -> Duration {
+        2 * step
     }
 
     /// What comes of work on the line that is to be done by some moment. Late work is waited for while the server is heard,
@@ -45,17 +49,57 @@ impl Line {
     pub(super) async fn wait_for<T>(
         &self,
         mut work: impl Future<Output = T> + Unpin,
-        statement: Duration,
+        step: Duration,
         answer_by: Instant,
         give_up: Instant,
     ) -> Option<T> {
         loop {
-            let until = answer_by.max(self.heard_at() + statement).min(give_up);
+            let until = answer_by.max(self.heard_at() + Self::silence(step)).min(give_up);
             match timeout_at(until, &mut work).await {
                 Ok(done) => return Some(done),
-                Err(_) if until < give_up && self.dead_since(statement).is_none() => {}
+                Err(_) if until < give_up && self.dead_since(step).is_none() => {}
                 Err(_) => return None,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::pin::pin;
+
+    use tokio::time::{advance, sleep};
+
+    use super::*;
+
+    const STEP: Duration = Duration::from_millis(1_500);
+
+    fn line() -> Line {
+        Line {
+            heard_at: Arc::new(Mutex::new(Instant::now())),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn statement_that_a_far_server_ends_shows_no_dead_line() {
+        let begun = Instant::now();
+        advance(Duration::from_secs(1)).await;
+        let line = line();
+        let (answer_by, give_up) = (begun + Duration::from_millis(1_900), begun + 3 * STEP);
+        // The server has said that it ended the statement, but not heard yet.
+        let ended = pin!(sleep(STEP + Duration::from_millis(300)));
+        let waited = line.wait_for(ended, STEP, answer_by, give_up).await;
+        assert!(waited.is_some() && line.dead_since(STEP).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn line_is_dead_after_the_silence_of_two_steps() {
+        let (begun, line) = (Instant::now(), line());
+        let nothing = pin!(pending::<()>());
+        let waited = line.wait_for(nothing, STEP, begun + STEP, begun + 9 * STEP).await;
+        assert_eq!(waited, None);
+        assert_eq!(begun.elapsed(), 2 * STEP);
+        assert_eq!(line.dead_since(STEP), Some(begun));
     }
 }

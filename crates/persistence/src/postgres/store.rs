@@ -132,12 +132,10 @@ impl PostgresStore {
     where
         Q: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<Infallible>>> + Clone,
     {
-        let Timeouts {
-            step,
-            answer,
-            outcome,
-        } = self.timeouts;
-        let (deadline, give_up) = (begun + answer, begun + outcome);
+        let Timeouts { step, answer, .. } = self.timeouts;
+        let deadline = begun + answer;
+        // A read of many statements that nobody waits for does not keep its place in the pool for all of them.
+        let give_up = deadline + step;
         let again = query.clone();
         let mut line = Line::of(&mut connection);
         let mut answer = line
@@ -145,7 +143,6 @@ impl PostgresStore {
             .await;
         if let Some(Err(Abort::Query(error))) = &answer
             && is_cut(error)
-            && Instant::now() < deadline
         {
             drop(Object::take(connection));
             self.discard_idle();

@@ -118,8 +118,8 @@ async fn silent_connection_leaves_those_that_answered_since() {
     let fixture = Fixture::new().await;
     let proxy = Proxy::before(fixture.database.url(), None).await;
     let mut config = patient(&proxy.url("127.0.0.1"));
-    config.step_timeout = Duration::from_secs(5);
-    config.answer_timeout = Duration::from_secs(6);
+    config.step_timeout = Duration::from_secs(2);
+    config.answer_timeout = Duration::from_secs(5);
     let store = store(config);
     read(&store).await.expect("the first connection");
     proxy.fall_silent();
