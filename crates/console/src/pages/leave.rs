@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use futures_util::future::join;
 use keyward_domain::administration::ports::EndMembershipError;
 use poem::http::StatusCode;
 use poem::web::Data;
@@ -70,11 +71,15 @@ pub(crate) async fn submit(
 
 async fn page(console: &Console, insider: &Insider) -> LeavePage {
     let slug = &insider.member.organization.slug;
-    let is_last_owner = console.members.is_last_owner(&insider.member.membership).await;
+    let (is_last_owner, stops) = join(
+        console.members.is_last_owner(&insider.member.membership),
+        WhatStops::on_leaving(console, &insider.member),
+    )
+    .await;
     LeavePage {
         settings: Settings::new(insider, Section::General),
         general: links::general(slug),
-        stops: WhatStops::on_leaving(console, &insider.member).await,
+        stops,
         confirmation_missing: false,
         // Who is will be told when they try to leave.
         is_last_owner: if_counted(is_last_owner).unwrap_or(false),

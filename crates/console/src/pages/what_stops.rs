@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::error::Error;
 
 use chrono::{DateTime, Utc};
 use futures_util::future::join3;
@@ -15,6 +14,8 @@ use keyward_domain::membership::{Member, Membership};
 use keyward_domain::organization::Slug;
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StorageError;
+use poem::error::ResponseError;
+use poem::http::StatusCode;
 
 use crate::pages::last_used::LastUsed;
 use crate::pages::moment::Moment;
@@ -120,10 +121,16 @@ impl WhatStops {
     }
 }
 
-/// What was counted before a change. The change can be made without: why this could not be counted is for the log.
-pub(super) fn if_counted<T>(count: Result<T, impl Error>) -> Option<T> {
+/// What was counted before a change, which can be made without. An outage is told once, by whoever watches the storage.
+pub(super) fn if_counted<T>(count: Result<T, impl Into<Refusal>>) -> Option<T> {
     count
-        .inspect_err(|error| tracing::warn!(error = sentence(error), "what a change ends was not counted"))
+        .map_err(Into::into)
+        .inspect_err(|refusal| match refusal.status() {
+            StatusCode::SERVICE_UNAVAILABLE => {
+                tracing::debug!(error = sentence(refusal), "what a change ends was not counted");
+            }
+            _ => tracing::error!(error = sentence(refusal), "what a change ends was not counted"),
+        })
         .ok()
 }
 
