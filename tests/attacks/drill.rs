@@ -1,6 +1,6 @@
 //! One attack on one server, while everybody goes on revoking.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -46,13 +46,14 @@ pub(crate) async fn play(
     let mut options = vec!["--key-limit", &key_limit];
     options.extend(places.iter().flat_map(|places| ["--max-connections", places]));
     let keyward = Arc::new(Keyward::serve(storage, &options).await);
-    let watch = Watch::begin(keyward.process_id());
+    let server: SocketAddr = keyward.authority().parse().expect("an address");
+    let watch = Watch::begin(keyward.process_id(), server.port());
     let crowd = Arc::new(crowd(&keyward, installation, &prepared));
     for person in [&crowd.bob, &crowd.bob_elsewhere, &crowd.grace, &crowd.ada] {
         person.sign_in().await.expect("a sign-in before the attack");
     }
     let target = Arc::new(Target {
-        server: keyward.authority().parse().expect("an address"),
+        server,
         stolen: installation.stolen.clone(),
         youngest: Mutex::new(installation.stolen_for_line.clone()),
         dead: prepared.dead.clone(),
@@ -80,7 +81,7 @@ pub(crate) async fn play(
     attackers.shutdown_background();
     figures.wrong.extend(not_revoked(&crowd, &revoked).await);
     figures.wrong.extend(target.tally.shortcomings(attack));
-    let most = watch.most_opened();
+    let most = watch.most_connections();
     let vacant = attack.places().filter(|places| most < *places);
     figures
         .wrong

@@ -1,4 +1,4 @@
-//! What the server's process holds, seen from outside (proc(5)).
+//! What the server holds, seen from outside (proc(5)).
 
 use std::fs;
 use std::sync::Arc;
@@ -9,40 +9,34 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 /// How often to look.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(200);
 
-/// A process that is looked at until this is dropped.
+/// A server that is looked at until this is dropped.
 pub(crate) struct Watch {
     most: Arc<Most>,
-    /// The files that were open when the watch began.
-    open_files_at_first: usize,
     looking: JoinHandle<()>,
 }
 
-/// The most of each that was seen.
+/// The most of each that was seen at one moment.
 #[derive(Default)]
 struct Most {
     resident_kib: AtomicU64,
-    open_files: AtomicUsize,
+    connections: AtomicUsize,
 }
 
 impl Watch {
-    pub(crate) fn begin(process: u32) -> Self {
+    pub(crate) fn begin(process: u32, port: u16) -> Self {
         let most = Arc::new(Most::default());
         let seen = Arc::clone(&most);
         let looking = tokio::spawn(async move {
             loop {
-                seen.resident_kib
-                    .fetch_max(resident_kib(process), Ordering::Relaxed);
-                seen.open_files.fetch_max(open_files(process), Ordering::Relaxed);
+                let (resident, connections) = (resident_kib(process), connections(port));
+                seen.resident_kib.fetch_max(resident, Ordering::Relaxed);
+                seen.connections.fetch_max(connections, Ordering::Relaxed);
                 sleep(LOOK).await;
             }
         });
-        Self {
-            most,
-            open_files_at_first: open_files(process),
-            looking,
-        }
+        Self { most, looking }
     }
 
     /// The most resident memory, in MiB.
@@ -50,10 +44,9 @@ impl Watch {
         self.most.resident_kib.load(Ordering::Relaxed) / 1024
     }
 
-    /// The most files that were open at one moment beyond those at first. Each connection is one.
-    pub(crate) fn most_opened(&self) -> usize {
-        let most = self.most.open_files.load(Ordering::Relaxed);
-        most.saturating_sub(self.open_files_at_first)
+    /// The most connections that were accepted and not closed.
+    pub(crate) fn most_connections(&self) -> usize {
+        self.most.connections.load(Ordering::Relaxed)
     }
 }
 
@@ -70,6 +63,17 @@ fn resident_kib(process: u32) -> u64 {
     resident.unwrap_or_default()
 }
 
-fn open_files(process: u32) -> usize {
-    fs::read_dir(format!("/proc/{process}/fd")).map_or(0, Iterator::count)
+/// The connections to a port of this machine that its server has accepted, and neither end has closed.
+fn connections(port: u16) -> usize {
+    const ESTABLISHED: &str = "01";
+    /// In the kernel's queue, a connection belongs to no process.
+    const NOT_ACCEPTED: &str = "0";
+    let port = format!(":{port:04X}");
+    let sockets = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let accepted = sockets.lines().filter(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        matches!(fields.as_slice(), [_, local, _, ESTABLISHED, _, _, _, _, _, inode, ..]
+            if local.ends_with(&port) && *inode != NOT_ACCEPTED)
+    });
+    accepted.count()
 }
