@@ -22,6 +22,16 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// In the order of [`Names::find_subject`](keyward_domain::administration::ports::Names::find_subject).
+    pub(crate) const OF_IDENTIFIERS: [Self; 6] = [
+        Self::ApiKey,
+        Self::Membership,
+        Self::User,
+        Self::Project,
+        Self::Invitation,
+        Self::Organization,
+    ];
+
     const fn of(subject: Subject) -> Option<Self> {
         match subject {
             Subject::Organization(_) => Some(Self::Organization),

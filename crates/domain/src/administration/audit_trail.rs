@@ -10,7 +10,7 @@ use crate::administration::ports::Names;
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::holder::Holder;
-use crate::id::{ApiKeyId, IdGenerator, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
+use crate::id::{ApiKeyId, IdGenerator, OrganizationId, UserId};
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use crate::user::Username;
@@ -112,11 +112,7 @@ impl AuditTrail {
             return Ok(Some(Actor::User(user)));
         }
         // A username may look like an identifier, so this comes second.
-        let (Ok(user), Ok(key)) = (typed.parse(), typed.parse()) else {
-            return Ok(None);
-        };
-        let candidates = [Subject::User(user), Subject::ApiKey(key)];
-        let found = self.first_of(organization, &candidates).await?;
+        let found = self.find_subject(authority, typed).await?;
         Ok(found.and_then(Subject::as_actor))
     }
 
@@ -129,49 +125,12 @@ impl AuditTrail {
         authority: &Authority,
         typed: &str,
     ) -> Result<Option<Subject>, StorageError> {
-        self.first_of(authority.organization_id(), &possible_subjects(typed))
-            .await
-    }
-
-    /// The first of these that the organization has, or that its log tells of: what is gone stays there.
-    async fn first_of(
-        &self,
-        organization: OrganizationId,
-        candidates: &[Subject],
-    ) -> Result<Option<Subject>, StorageError> {
-        let names = self.names.find(organization, candidates).await?;
-        if let Some(named) = candidates.iter().find(|subject| names.contains_key(subject)) {
-            return Ok(Some(*named));
-        }
-        for subject in candidates {
-            if self.tells_of(organization, *subject).await? {
-                return Ok(Some(*subject));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Whether an event of the organization has this in it.
-    async fn tells_of(&self, organization: OrganizationId, subject: Subject) -> Result<bool, StorageError> {
-        let concerning = AuditFilter {
-            subject: Some(subject),
-            ..AuditFilter::default()
+        let Ok(id) = typed.parse::<ApiKeyId>() else {
+            return Ok(None);
         };
-        let by_it = subject.as_actor().map(|actor| AuditFilter {
-            actor: Some(actor),
-            ..AuditFilter::default()
-        });
-        for filter in [Some(concerning), by_it].into_iter().flatten() {
-            let first = PageRequest {
-                size: PageSize::ONE,
-                after: None,
-            };
-            let found = self.audit_log.list(Some(organization), filter, first).await?;
-            if !found.items.is_empty() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        self.names
+            .find_subject(authority.organization_id(), id.as_uuid())
+            .await
     }
 
     pub(super) async fn page(
@@ -240,18 +199,4 @@ pub(super) fn told_of(event: &AuditEvent) -> impl Iterator<Item = Subject> {
     [event.actor.as_subject(), Some(event.subject), event.object]
         .into_iter()
         .flatten()
-}
-
-/// All that a text may identify in an organization.
-fn possible_subjects(typed: &str) -> Vec<Subject> {
-    let key = typed.parse::<ApiKeyId>().map(Subject::ApiKey);
-    let membership = typed.parse::<MembershipId>().map(Subject::Membership);
-    let user = typed.parse::<UserId>().map(Subject::User);
-    let project = typed.parse::<ProjectId>().map(Subject::Project);
-    let invitation = typed.parse::<InvitationId>().map(Subject::Invitation);
-    let organization = typed.parse::<OrganizationId>().map(Subject::Organization);
-    [key, membership, user, project, invitation, organization]
-        .into_iter()
-        .flatten()
-        .collect()
 }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use async_trait::async_trait;
-use diesel::prelude::{ExpressionMethods, JoinOnDsl, QueryDsl, SelectableHelper};
+use diesel::dsl::exists;
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, JoinOnDsl, QueryDsl, SelectableHelper};
 use diesel::{OptionalExtension, QueryResult};
 use keyward_domain::administration::ports::Names;
 use keyward_domain::audit::Subject;
@@ -15,7 +16,7 @@ use uuid::Uuid;
 
 use super::dialect::{Connection, RunQueryDsl, Store};
 use super::people::UserRow;
-use super::schema::{api_keys, invitations, memberships, organizations, projects, users};
+use super::schema::{api_keys, audit_events, invitations, memberships, organizations, projects, users};
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::names::{Kind, NamedIds, read_username};
@@ -82,6 +83,15 @@ impl Names for Store {
         .await
     }
 
+    async fn find_subject(
+        &self,
+        organization: OrganizationId,
+        id: Uuid,
+    ) -> Result<Option<Subject>, StorageError> {
+        self.read(move |connection| Box::pin(find_subject(connection, organization, id)))
+            .await
+    }
+
     async fn find_user(
         &self,
         organization: OrganizationId,
@@ -120,6 +130,89 @@ impl Names for Store {
         })
         .await
     }
+}
+
+/// One statement for all kinds: each part of it is a look into an index.
+async fn find_subject(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    id: Uuid,
+) -> Result<Option<Subject>, Abort<Infallible>> {
+    let (own, id) = (StoredId(organization.as_uuid()), StoredId(id));
+    macro_rules! told_of {
+        ($kind:expr) => {
+            exists(
+                audit_events::table
+                    .filter(audit_events::organization_id.eq(own))
+                    .filter(audit_events::subject_kind.eq($kind))
+                    .filter(audit_events::subject_id.eq(id)),
+            )
+            .or(exists(
+                audit_events::table
+                    .filter(audit_events::organization_id.eq(own))
+                    .filter(audit_events::object_kind.eq($kind))
+                    .filter(audit_events::object_id.eq(id)),
+            ))
+        };
+    }
+    macro_rules! done_by {
+        ($kind:expr) => {
+            exists(
+                audit_events::table
+                    .filter(audit_events::organization_id.eq(own))
+                    .filter(audit_events::actor_kind.eq($kind))
+                    .filter(audit_events::actor_id.eq(id)),
+            )
+        };
+    }
+    let possible = Kind::OF_IDENTIFIERS.map(|kind| kind.subject(id.0));
+    let [key, membership, user, project, invitation, _] = &possible;
+    let is_here: (bool, bool, bool, bool, bool, bool) = diesel::select((
+        exists(
+            api_keys::table
+                .inner_join(memberships::table.on(memberships::id.eq(api_keys::consumer_id)))
+                .filter(memberships::organization_id.eq(own))
+                .filter(api_keys::id.eq(id)),
+        )
+        .or(told_of!(key.kind()))
+        .or(done_by!(key.kind())),
+        exists(
+            memberships::table
+                .filter(memberships::organization_id.eq(own))
+                .filter(memberships::id.eq(id)),
+        )
+        .or(told_of!(membership.kind())),
+        exists(
+            memberships::table
+                .filter(memberships::organization_id.eq(own))
+                .filter(memberships::user_id.eq(id)),
+        )
+        .or(told_of!(user.kind()))
+        .or(done_by!(user.kind())),
+        exists(
+            projects::table
+                .filter(projects::organization_id.eq(own))
+                .filter(projects::id.eq(id)),
+        )
+        .or(told_of!(project.kind())),
+        exists(
+            invitations::table
+                .filter(invitations::organization_id.eq(own))
+                .filter(invitations::id.eq(id)),
+        )
+        .or(told_of!(invitation.kind())),
+        exists(
+            organizations::table
+                .filter(organizations::id.eq(own))
+                .filter(organizations::id.eq(id)),
+        ),
+    ))
+    .get_result(connection)
+    .await?;
+    let (key, membership, user, project, invitation, organization) = is_here;
+    let is_here = [key, membership, user, project, invitation, organization];
+    let found = possible.into_iter().zip(is_here).find(|(_, is_here)| *is_here);
+    Ok(found.map(|(subject, _)| subject))
 }
 
 /// The names of what is of the organization. Each question names it, so that others' things are as good as absent.

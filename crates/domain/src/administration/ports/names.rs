@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use uuid::Uuid;
 
 use crate::audit::Subject;
 use crate::id::{OrganizationId, UserId};
@@ -29,6 +30,17 @@ pub trait Names: Send + Sync {
         organization: OrganizationId,
         subjects: &[Subject],
     ) -> Result<HashMap<Subject, Username>, StorageError>;
+
+    /// What of the organization has this identifier: the first, in this order, of a key, a membership, a user who is or was
+    /// a member, a project, an invitation and the organization itself. What is gone is found if the organization's audit log
+    /// tells of it, as who acted, the subject or the object of an event.
+    ///
+    /// MUST NOT take the longer the more events there are.
+    async fn find_subject(
+        &self,
+        organization: OrganizationId,
+        id: Uuid,
+    ) -> Result<Option<Subject>, StorageError>;
 
     /// The user of this name who is or was a member of the organization. Everybody else MUST look like nobody.
     async fn find_user(

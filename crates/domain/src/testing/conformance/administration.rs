@@ -201,6 +201,8 @@ super::cases::cases! { $
         what_has_no_name_is_left_out
         a_page_of_names_is_found_at_once
         whoever_has_a_display_name_has_a_username_in_the_same_organizations
+        what_has_an_identifier_is_found_whatever_it_is
+        what_is_gone_is_found_by_the_identifier_in_the_log
         a_user_is_found_by_name_in_their_own_organizations_only
         users_are_found_whatever_organization_they_are_in
     }

@@ -1,11 +1,12 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use uuid::Uuid;
 
 use super::{MemoryStore, State};
 use crate::administration::ports::Names;
 use crate::audit::Subject;
-use crate::id::{MembershipId, OrganizationId, UserId};
+use crate::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
 use crate::ports::StorageError;
 use crate::user::{User, Username};
 
@@ -29,6 +30,30 @@ impl Names for MemoryStore {
         let state = self.state()?;
         let named = |subject: &Subject| Some((*subject, state.username_of(organization, *subject)?));
         Ok(subjects.iter().filter_map(named).collect())
+    }
+
+    async fn find_subject(
+        &self,
+        organization: OrganizationId,
+        id: Uuid,
+    ) -> Result<Option<Subject>, StorageError> {
+        let state = self.state()?;
+        let possible = [
+            Subject::ApiKey(ApiKeyId::from_uuid(id)),
+            Subject::Membership(MembershipId::from_uuid(id)),
+            Subject::User(UserId::from_uuid(id)),
+            Subject::Project(ProjectId::from_uuid(id)),
+            Subject::Invitation(InvitationId::from_uuid(id)),
+            Subject::Organization(OrganizationId::from_uuid(id)),
+        ];
+        let is_here = |subject: &Subject| {
+            state.name_of(organization, *subject).is_some()
+                || state.events.iter().any(|event| {
+                    let told_of = [event.actor.as_subject(), Some(event.subject), event.object];
+                    event.organization_id == Some(organization) && told_of.contains(&Some(*subject))
+                })
+        };
+        Ok(possible.into_iter().find(is_here))
     }
 
     async fn find_user(

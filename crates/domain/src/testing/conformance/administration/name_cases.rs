@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::super::Stores;
 use super::super::scene::Scene;
-use crate::audit::Subject;
+use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
 use crate::ports::DescendantKeys;
 use crate::user::Username;
@@ -137,6 +137,72 @@ pub async fn whoever_has_a_display_name_has_a_username_in_the_same_organizations
     assert_eq!(usernames(ada.organization.id).await, expected, "a former member");
 }
 
+pub async fn what_has_an_identifier_is_found_whatever_it_is(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "Deploy").await;
+    let charles = scene.join(&ada.organization, "charles").await;
+    scene.end_membership(&charles).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+
+    for subject in [
+        Subject::ApiKey(key.id),
+        Subject::Membership(ada.membership.id),
+        Subject::User(ada.user.id),
+        Subject::Membership(charles.membership.id),
+        Subject::User(charles.user.id),
+        Subject::Organization(ada.organization.id),
+    ] {
+        let found = by_id(&scene, ada.organization.id, subject).await;
+        assert_eq!(found, Some(subject));
+    }
+    for subject in [
+        Subject::Membership(elsewhere.membership.id),
+        Subject::Organization(other.id),
+        Subject::User(scene.id()),
+    ] {
+        let found = by_id(&scene, ada.organization.id, subject).await;
+        assert_eq!(found, None, "{subject:?}");
+    }
+    let key = by_id(&scene, other.id, Subject::ApiKey(key.id)).await;
+    assert_eq!(key, None, "of another organization");
+}
+
+pub async fn what_is_gone_is_found_by_the_identifier_in_the_log(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let about = Subject::Membership(ada.membership.id);
+    let (key, child, acting) = (scene.id(), scene.id(), scene.id());
+    let gone = [
+        Subject::ApiKey(key),
+        Subject::ApiKey(child),
+        Subject::ApiKey(acting),
+        Subject::Project(scene.id()),
+        Subject::Invitation(scene.id()),
+        Subject::Membership(scene.id()),
+        Subject::User(scene.id()),
+    ];
+    let mut told = gone.map(|subject| (Actor::Administrator, subject, None));
+    told[1] = (Actor::Administrator, about, Some(Subject::ApiKey(child)));
+    told[2] = (Actor::ApiKey(acting), about, None);
+    for (actor, subject, object) in told {
+        let act = scene.act_as(actor, Some(ada.organization.id));
+        let event = AuditEvent {
+            object,
+            ..act.event(Action::RevokeApiKey, subject)
+        };
+        let recorded = scene.stores.keys.audit_log.record(event).await;
+        recorded.expect("the store answers");
+    }
+
+    for subject in gone {
+        let found = by_id(&scene, ada.organization.id, subject).await;
+        assert_eq!(found, Some(subject));
+        let elsewhere = by_id(&scene, other.id, subject).await;
+        assert_eq!(elsewhere, None, "{subject:?}");
+    }
+}
+
 pub async fn a_user_is_found_by_name_in_their_own_organizations_only(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
@@ -176,6 +242,12 @@ pub async fn users_are_found_whatever_organization_they_are_in(stores: Stores) {
     found.sort_by_key(|user| user.id);
     assert_eq!(found, [ada.user, charles.user]);
     assert_eq!(names.users(&[]).await.expect("the store answers"), []);
+}
+
+async fn by_id(scene: &Scene<Stores>, organization: OrganizationId, subject: Subject) -> Option<Subject> {
+    let id = subject.id().expect("an identifier");
+    let found = scene.stores.names.find_subject(organization, id).await;
+    found.expect("the store answers")
 }
 
 async fn names(
