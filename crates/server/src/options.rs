@@ -31,17 +31,17 @@ pub(crate) use serve::{LimitOptions, ProxyOptions, ServeOptions};
 
 /// Issues, verifies and revokes personal API keys for the members of an organization.
 ///
-/// Without a command, `keyward` serves: `keyward help serve` tells its options.
+/// Without a command, `keyward` serves. `keyward help serve` lists the options for that.
 #[derive(Debug, Parser)]
 #[command(
     name = "keyward",
     version,
     subcommand_required = true,
     arg_required_else_help = false,
-    after_help = "What the help of a command marks with [env: …] may come by that variable instead; the flag wins, and an \
-                  empty variable counts as unset. No secret comes by flag.\n\nIt ends with 0 when it has done what it \
-                  was asked; with 1 when it could not, and a sentence on standard error says why and what to do; with 2 \
-                  when a command or an option is unknown, or its value cannot be one."
+    override_usage = "keyward [COMMAND] [OPTIONS]",
+    after_help = "An option marked [env: …] can be set by that variable instead. The flag wins, and an empty variable counts \
+                  as unset. No flag takes a secret.\n\nExit status: 0 if it did what it was asked to; 1 if it could not, \
+                  with the reason and what to do on standard error; 2 if a command, an option or a value is not valid."
 )]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
@@ -72,11 +72,11 @@ pub(crate) enum Command {
     /// All of it or nothing: an export that was cut off or altered, or that another version made, is refused, and so is
     /// a database that keeps anything, or a data directory that is served. Tokens, passwords and sign-ins go on working.
     Import(StorageOptions),
-    /// Remove what is kept no longer, once
+    /// Remove, once, what is past its retention period
     ///
-    /// What `keyward serve` does every hour, with the same options: for a database that nobody serves, and for one whose
-    /// server may only add audit events. There, KEYWARD_MIGRATION_DATABASE_URL has to name the role that owns the tables,
-    /// which this then acts as. A server may run meanwhile: what it is removing is left to it.
+    /// `keyward serve` does this every hour, with the same options. Run it yourself for a database that nobody serves, and
+    /// for one whose server may only add audit events: then KEYWARD_MIGRATION_DATABASE_URL names the role that owns the
+    /// tables, and this acts as that role. A server may run meanwhile: what it is removing is left to it.
     CleanUp(CleanUpOptions),
     /// Print the OpenAPI document of the HTTP API
     Openapi,

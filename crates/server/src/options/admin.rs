@@ -38,11 +38,12 @@ pub(crate) enum AdminCommand {
     Revoke(RevokeOptions),
     /// Replace a user's password and end all their sessions; their keys stay valid
     ResetPassword(ResetPasswordOptions),
-    /// Print what happened as JSON Lines, the latest first, or follow it
+    /// Print the audit log as JSON Lines, the latest event first, or follow it
     ///
-    /// By default what happened in no organization: who signed in and out, or tried to, which passwords were replaced, and
-    /// when old events were removed. With --organization what happened in that one, which its owners see in the console,
-    /// too. Each line is an event, with the same fields as the export there. It holds names and whole addresses.
+    /// Without --organization, prints the events of the installation: sign-ins, refused ones and sign-outs, replaced
+    /// passwords, and removals of old events. With it, prints the events of that organization, which its owners also see in
+    /// the console. Each line is an event with the fields of the console's export; with --follow or --after, it also has its
+    /// position and its organization. Lines contain names and whole IP addresses.
     AuditLog(AuditLogOptions),
 }
 

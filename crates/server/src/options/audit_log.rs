@@ -11,28 +11,28 @@ use super::StorageOptions;
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("in_order").args(["follow", "after"]).multiple(true))]
 pub(crate) struct AuditLogOptions {
-    /// Those of the organization with this slug, as in console addresses, instead of the installation's own
+    /// Only the events of the organization with this slug, as in console addresses, instead of the installation's
     #[arg(long, value_name = "SLUG", value_parser = Slug::parse)]
     pub(crate) organization: Option<Slug>,
-    /// Only those of this day (UTC) and later, or from this moment on, such as 2026-01-31 or 2026-01-31T12:00:00Z
+    /// Only events of this day (UTC) and later, or from this moment on, such as 2026-01-31 or 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(crate) since: Option<DateTime<Utc>>,
-    /// Only those of this day (UTC) and earlier, or before this moment
+    /// Only events of this day (UTC) and earlier, or before this moment; not with --follow
     #[arg(long, value_name = "TIME", value_parser = until)]
     pub(crate) until: Option<DateTime<Utc>>,
-    /// Print in the order of commits, each event once, and go on with what is committed from then on
+    /// Print events in the order of their commits, each once, and go on with new ones as they are committed
     ///
-    /// It begins with the first event that is kept, or where --after says, and ends when it is asked to (SIGTERM, Ctrl-C) or
-    /// nobody reads any more. It waits for a database that is away.
+    /// Begins with the oldest event, or after the position that --after gives. Ends on SIGTERM or Ctrl-C, or when the reader
+    /// of its output is gone. Waits for a database that goes away meanwhile.
     #[arg(long, conflicts_with = "until")]
     pub(crate) follow: bool,
-    /// Print in the order of commits, each event once, those after this position
+    /// Print events in the order of their commits, each once, that come after this position
     ///
-    /// The `position` of a line that was printed, `start` for the first event that is kept, or `end` for what is committed
-    /// from now on.
+    /// The `position` of a printed line; `start` for all events; `end` for those that are committed from now on. Ends with
+    /// the last event there is, unless --follow is given.
     #[arg(long, value_name = "POSITION", value_parser = after)]
     pub(crate) after: Option<FeedStart>,
-    /// With --follow or --after: the installation's own events and those of all organizations
+    /// With --follow or --after: the events of the installation and of all organizations
     #[arg(long, conflicts_with = "organization", requires = "in_order")]
     pub(crate) all: bool,
     #[command(flatten)]

@@ -12,12 +12,14 @@ const LONGEST: i64 = 36_500;
 /// What is removed, and where.
 #[derive(Debug, Args)]
 pub(crate) struct CleanUpOptions {
-    #[command(flatten)]
-    pub(crate) retention: RetentionOptions,
-    /// Remove nothing, but believe this machine's clock, although it is more than seven days from what it was at the last
-    /// removal
+    /// Confirm that this machine's clock is right, and remove nothing
+    ///
+    /// Nothing is removed while the clock is more than seven days from when it was last believed, which a log line reports.
+    /// Set the clock if it is wrong; if it is right, run this once, and the servers go on within the hour.
     #[arg(long)]
     pub(crate) clock_is_right: bool,
+    #[command(flatten)]
+    pub(crate) retention: RetentionOptions,
     #[command(flatten)]
     pub(crate) storage: StorageOptions,
 }
