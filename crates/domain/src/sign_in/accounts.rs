@@ -100,6 +100,14 @@ impl Accounts {
         }
     }
 
+    /// The organization with this slug.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn find_organization(&self, slug: &Slug) -> Result<Option<Organization>, StorageError> {
+        self.accounts.find_organization(slug).await
+    }
+
     /// All organizations of the installation, by name.
     ///
     /// # Errors
@@ -160,11 +168,8 @@ impl Accounts {
     /// # Errors
     /// See [`CreateAccountError`]; then nothing was created.
     pub async fn create(&self, draft: AccountDraft) -> Result<User, CreateAccountError> {
-        let organizations = self.accounts.organizations().await?;
-        let organization = organizations
-            .into_iter()
-            .find(|organization| organization.slug == draft.organization)
-            .ok_or(CreateAccountError::OrganizationUnknown)?;
+        let organization = self.accounts.find_organization(&draft.organization).await?;
+        let organization = organization.ok_or(CreateAccountError::OrganizationUnknown)?;
         let password_hash = self.hasher.hash(&draft.password).await?;
         let act = self.act().within(organization.id);
         let names = Names {

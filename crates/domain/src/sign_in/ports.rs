@@ -32,6 +32,9 @@ pub trait AccountStore: Send + Sync {
     /// The account with this username.
     async fn find(&self, username: &Username) -> Result<Option<Account>, StorageError>;
 
+    /// The organization with this slug.
+    async fn find_organization(&self, slug: &Slug) -> Result<Option<Organization>, StorageError>;
+
     /// All organizations, by name.
     async fn organizations(&self) -> Result<Vec<Organization>, StorageError>;
 

@@ -33,6 +33,12 @@ impl AccountStore for Store {
             .await
     }
 
+    async fn find_organization(&self, slug: &Slug) -> Result<Option<Organization>, StorageError> {
+        let slug = slug.to_string();
+        self.read(move |connection| Box::pin(find_organization(connection, slug)))
+            .await
+    }
+
     async fn organizations(&self) -> Result<Vec<Organization>, StorageError> {
         self.read(|connection| Box::pin(all_organizations(connection)))
             .await
@@ -91,6 +97,19 @@ async fn find(connection: &mut Connection, username: Username) -> Result<Option<
         user: user.try_into()?,
         password_hash: PasswordHash::from_phc_string(password_hash),
     }))
+}
+
+async fn find_organization(
+    connection: &mut Connection,
+    slug: String,
+) -> Result<Option<Organization>, Abort<Infallible>> {
+    let row: Option<OrganizationRow> = organizations::table
+        .filter(organizations::slug.eq(slug))
+        .select(OrganizationRow::as_select())
+        .get_result(connection)
+        .await
+        .optional()?;
+    Ok(row.map(Organization::try_from).transpose()?)
 }
 
 async fn all_organizations(connection: &mut Connection) -> Result<Vec<Organization>, Abort<Infallible>> {

@@ -1,5 +1,7 @@
 //! `keyward admin revoke`: the end of other people's keys.
 
+use std::collections::HashSet;
+
 use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
 use keyward_domain::administration::{Authority, RevocationStopped, WhyStopped};
 use keyward_domain::audit::RequestSource;
@@ -92,15 +94,13 @@ async fn refuse_unknown(
     organization: &Slug,
     keys: &[ApiKeyId],
 ) -> Result<(), Failure> {
-    for &key in keys {
-        if composition
-            .organization_keys()
-            .find(authority, key)
-            .await?
-            .is_none()
-        {
+    // SQLite asks about 32,766 at once at most.
+    for some in keys.chunks(1_000) {
+        let found = composition.organization_keys().find_many(authority, some).await?;
+        let found: HashSet<ApiKeyId> = found.into_iter().map(|key| key.id).collect();
+        if let Some(key) = some.iter().find(|key| !found.contains(key)) {
             return Err(Failure::KeyUnknown {
-                key,
+                key: *key,
                 organization: organization.clone(),
             });
         }

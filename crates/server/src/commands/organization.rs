@@ -8,17 +8,12 @@ use crate::composition::Composition;
 
 /// Whoever runs the command line may run the organization with this slug, if there is one.
 pub(super) async fn authority_over(composition: &Composition, slug: &Slug) -> Result<Authority, Failure> {
-    let organizations = composition.accounts().organizations().await?;
-    if let Some(organization) = organizations
-        .iter()
-        .find(|organization| organization.slug == *slug)
-    {
+    let accounts = composition.accounts();
+    if let Some(organization) = accounts.find_organization(slug).await? {
         return Ok(Authority::of_administrator(organization.id));
     }
-    let existing: Vec<_> = organizations
-        .into_iter()
-        .map(|organization| organization.slug)
-        .collect();
+    let organizations = accounts.organizations().await?.into_iter();
+    let existing: Vec<_> = organizations.map(|organization| organization.slug).collect();
     Err(if existing.is_empty() {
         Failure::NotSetUp
     } else {

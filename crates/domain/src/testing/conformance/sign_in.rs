@@ -31,6 +31,7 @@ super::cases::cases! { $
     }
     organization_cases {
         a_further_organization_has_its_first_owner_from_the_start
+        an_organization_is_found_by_its_whole_slug
         a_slug_that_is_taken_gets_the_next_number
         of_many_concurrent_organizations_with_one_name_each_gets_a_slug_of_its_own
         an_organization_whose_events_cannot_be_written_is_not_added

@@ -24,6 +24,14 @@ impl AccountStore for MemoryStore {
             .cloned())
     }
 
+    async fn find_organization(&self, slug: &Slug) -> Result<Option<Organization>, StorageError> {
+        let state = self.state()?;
+        let mut organizations = state.organizations.iter();
+        Ok(organizations
+            .find(|organization| organization.slug == *slug)
+            .cloned())
+    }
+
     async fn organizations(&self) -> Result<Vec<Organization>, StorageError> {
         let mut organizations = self.state()?.organizations.clone();
         organizations.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()).then(a.id.cmp(&b.id)));

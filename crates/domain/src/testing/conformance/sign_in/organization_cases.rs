@@ -7,7 +7,7 @@ use super::super::parallel::{abandon, eventually};
 use super::scene::SignInScene;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::{Member, Role};
-use crate::organization::Organization;
+use crate::organization::{Organization, Slug};
 use crate::ports::StorageError;
 use crate::sign_in::ports::NewOrganization;
 
@@ -40,6 +40,25 @@ pub async fn a_further_organization_has_its_first_owner_from_the_start(stores: S
         organizations(&scene).await,
         [ada.organization.clone(), new.organization]
     );
+}
+
+pub async fn an_organization_is_found_by_its_whole_slug(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let new = new_organization(&scene, "Difference Engines", &ada);
+    add(&scene, &new).await.expect("added");
+    let find = async |slug: &str| {
+        let slug = Slug::parse(slug).expect("a slug");
+        let found = scene.stores.accounts.find_organization(&slug).await;
+        found.expect("the store answers")
+    };
+
+    for organization in organizations(&scene).await {
+        assert_eq!(find(organization.slug.as_str()).await, Some(organization));
+    }
+    assert_eq!(find("difference-engines").await, Some(new.organization));
+    for nothing in ["difference", "difference-engines-2", "engines"] {
+        assert_eq!(find(nothing).await, None, "{nothing}");
+    }
 }
 
 pub async fn a_slug_that_is_taken_gets_the_next_number(stores: Stores) {
