@@ -40,6 +40,7 @@ mod claim;
 mod columns;
 mod ended_sessions;
 mod feed;
+mod known_migrations;
 mod limit;
 mod lineage;
 mod live_member;
@@ -59,5 +60,5 @@ mod task;
 pub mod transfer;
 mod trial_change;
 
-pub use schema_state::{Migrated, SchemaState};
+pub use schema_state::{Migrated, SchemaState, TooOld};
 pub use trial_change::TrialFailure;

@@ -26,21 +26,18 @@ mod count_change;
 mod database_url;
 mod dialect;
 mod errors;
-mod idle_days_of_keys;
 mod last_uses;
 mod leaving;
 mod line;
 mod lineage;
 mod migrations;
 mod organization_keys;
-mod organizations_of_keys;
 mod pooler;
 mod prepared_once;
 mod privileges;
 mod retention;
 pub(crate) mod schema;
 mod search;
-mod search_texts;
 #[path = "sql/mod.rs"]
 mod sql;
 mod store;
@@ -48,11 +45,9 @@ mod tls;
 mod transfer;
 mod trial_change;
 
-use sql::people;
-
 pub use config::PostgresConfig;
 pub use connection_refused::ConnectionRefused;
 pub use database_url::InvalidDatabaseUrl;
-pub use migrations::{MIGRATIONS_KEY, MigrateError};
+pub use migrations::MigrateError;
 pub use store::{ConnectError, PostgresStore};
 pub use tls::TlsError;

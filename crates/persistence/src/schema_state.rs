@@ -5,15 +5,24 @@ use std::collections::BTreeSet;
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
 
+/// The newest migration from before the first release. The one that took the place of them all makes the same tables, so an
+/// export made then can be imported.
+pub(crate) const LAST_BEFORE_FIRST_RELEASE: &str = "20261122150000";
+
 /// How the tables of a database stand to this version of Keyward.
 ///
-/// Migrations are named by their versions, such as `20261121090000`.
+/// Migrations are named by their versions, such as `20261122160000`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaState {
     /// There are no tables of Keyward.
     Empty,
     /// Migrations that this version knows are missing.
     Outdated {
+        /// The newest migration of the database.
+        newest: String,
+    },
+    /// An early version made the tables, and this one knows none of their migrations: see [`TooOld`].
+    TooOld {
         /// The newest migration of the database.
         newest: String,
     },
@@ -61,6 +70,9 @@ impl SchemaState {
         let Some(newest) = applied.last().cloned() else {
             return Self::Empty;
         };
+        if known.first().is_some_and(|oldest_known| newest < *oldest_known) {
+            return Self::TooOld { newest };
+        }
         match (applied.is_subset(known), known.is_subset(applied)) {
             (true, true) => Self::Current,
             (true, false) => Self::Outdated { newest },
@@ -80,7 +92,9 @@ impl SchemaState {
     pub const fn is_usable(&self) -> bool {
         match self {
             Self::Current | Self::NewerCompatible { .. } => true,
-            Self::Empty | Self::Outdated { .. } | Self::NewerIncompatible { .. } => false,
+            Self::Empty | Self::TooOld { .. } | Self::Outdated { .. } | Self::NewerIncompatible { .. } => {
+                false
+            }
         }
     }
 
@@ -89,9 +103,31 @@ impl SchemaState {
         match self {
             Self::Empty => Migrated::Made { to },
             Self::Outdated { newest: from } => Migrated::Upgraded { from, to },
-            Self::Current | Self::NewerCompatible { .. } | Self::NewerIncompatible { .. } => {
-                Migrated::Nothing
-            }
+            Self::TooOld { .. }
+            | Self::Current
+            | Self::NewerCompatible { .. }
+            | Self::NewerIncompatible { .. } => Migrated::Nothing,
+        }
+    }
+}
+
+/// The tables are from before the first release, and cannot be brought up to date.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the database is from before Keyward's first release (its newest migration is {newest}) and cannot be brought up to \
+     date: `migrate` and `export` it with a version that knows migration {LAST_BEFORE_FIRST_RELEASE} and `import` that \
+     into a new database, or remove it"
+)]
+pub struct TooOld {
+    newest: String,
+}
+
+impl TooOld {
+    /// `newest` is the newest migration of the database.
+    #[must_use]
+    pub fn with(newest: &str) -> Self {
+        Self {
+            newest: newest.to_owned(),
         }
     }
 }
@@ -127,6 +163,8 @@ mod tests {
         let compatible = SchemaState::NewerCompatible { newest: newest("3") };
         assert_eq!(of(&["1", "2", "3"], Some("1")), compatible);
         assert_eq!(of(&["1", "2", "3"], Some("2")), compatible);
+        assert_eq!(of(&["0"], None), SchemaState::TooOld { newest: newest("0") });
+        assert_eq!(of(&["0"], Some("0")), SchemaState::TooOld { newest: newest("0") });
         let incompatible = SchemaState::NewerIncompatible { newest: newest("3") };
         assert_eq!(of(&["1", "2", "3"], Some("3")), incompatible);
         assert_eq!(of(&["1", "2", "3"], None), incompatible, "nothing vouches for it");

@@ -44,7 +44,6 @@ mod retention;
 mod scene;
 pub(crate) mod schema;
 mod search;
-mod search_texts;
 #[path = "sql/mod.rs"]
 mod sql;
 mod still_awaited;
@@ -54,11 +53,7 @@ mod temporary_directory;
 mod transfer;
 mod trial_change;
 
-use sql::people;
-
 pub use config::SqliteConfig;
 pub use migrations::MigrateError;
 pub use open_error::OpenError;
 pub use store::SqliteStore;
-
-pub(crate) use migrations::newest_migration;

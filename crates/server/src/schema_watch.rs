@@ -63,7 +63,10 @@ fn tell(state: &SchemaState) {
             "a newer version of Keyward has migrated the database to what this version cannot work with: replace this \
              server by the newer version now"
         ),
-        SchemaState::Empty | SchemaState::Outdated { .. } | SchemaState::Current => {}
+        SchemaState::Empty
+        | SchemaState::TooOld { .. }
+        | SchemaState::Outdated { .. }
+        | SchemaState::Current => {}
     }
 }
 

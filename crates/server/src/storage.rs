@@ -208,7 +208,10 @@ pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, Failu
             warn_of_newer_tables(&newest);
             None
         }
-        SchemaState::Empty | SchemaState::Current | SchemaState::NewerIncompatible { .. } => None,
+        SchemaState::Empty
+        | SchemaState::TooOld { .. }
+        | SchemaState::Current
+        | SchemaState::NewerIncompatible { .. } => None,
     };
     let migrated = opened.migrate().await?;
     tell_what_was_made(new_in.as_deref());

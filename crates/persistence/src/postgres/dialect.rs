@@ -26,7 +26,6 @@ pub(super) use super::lineage::{line_above, some_below, some_between, valid_from
 pub(super) use super::organization_keys::revoke::revoke as revoke_selected;
 pub(super) use super::organization_keys::sources;
 pub(super) use super::organization_keys::sources::containing_term;
-pub(super) use super::search::coalesce;
 pub(super) use super::store::PostgresStore as Store;
 pub(super) use super::{last_uses, retention};
 pub(super) use diesel::pg::Pg as Database;

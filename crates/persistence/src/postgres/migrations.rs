@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
+#[cfg(feature = "testing")]
+use std::path::Path;
 use std::time::Duration;
 
-use diesel::migration::{Migration, MigrationSource};
 use diesel::pg::Pg;
 use diesel::prelude::{OptionalExtension, QueryDsl};
 use diesel::result::Error as QueryError;
 use diesel::sql_types::{Bool, Text};
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use diesel_migrations::MigrationHarness;
 use futures_util::future::try_join;
 use keyward_domain::ports::StorageError;
 use tokio::time::timeout;
@@ -23,27 +24,8 @@ use super::prepared_once::PreparedOnce;
 use super::schema::schema_compatibility;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
-use crate::schema_state::{AppliedMigration, Migrated, SchemaState};
-
-const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/postgres");
-
-/// Stands for what [`PostgresStore::migrate`] does: the text of all migrations. It changes when they change.
-pub const MIGRATIONS_KEY: &str = concat!(
-    include_str!("../../migrations/postgres/2026-11-21-090000_first_schema/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-21-150000_running_an_organization/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-21-160000_invitation_forms/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-21-170000_retention/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-22-090000_key_lines/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-22-100000_key_rights/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-22-110000_remembered_browsers/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-22-130000_schema_compatibility/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-22-130100_retention_clock/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-22-140000_change_rate/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-22-143000_refused_attempts/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-22-144000_idle_keys/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-22-144500_key_search/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-22-150000_audit_feed/up.sql"),
-);
+use crate::known_migrations::KnownMigrations;
+use crate::schema_state::{AppliedMigration, Migrated, SchemaState, TooOld};
 
 /// Only one process migrates a database at a time; this is what it locks. (ASCII: `keyward`.)
 const ADVISORY_LOCK: i64 = 0x006b_6579_7761_7264;
@@ -75,6 +57,9 @@ pub enum MigrateError {
         /// The newest version that is unknown here.
         version: String,
     },
+    /// An early version made the database, of which this one knows no migration.
+    #[error(transparent)]
+    TooOld(#[from] TooOld),
     /// Most names could not be kept.
     #[error(
         "the database keeps text as {encoding}, and Keyward needs UTF8: create a database with ENCODING 'UTF8' TEMPLATE \
@@ -96,29 +81,25 @@ pub enum MigrateError {
 }
 
 impl PostgresStore {
-    /// Brings the schema up to date, and fills in what an older version left out. Any number of processes may do so at
-    /// once: one migrates, the others wait for it. Tables of a newer version that only added to them are left alone.
+    /// Brings the schema up to date. Any number of processes may do so at once: one migrates, the others wait for it. Tables
+    /// of a newer version that only added to them are left alone.
     ///
     /// # Errors
     /// See [`MigrateError`].
     pub async fn migrate(&self) -> Result<Migrated, MigrateError> {
         let (connection, state) = self.first_look().await?;
-        let migrated = match state {
-            SchemaState::NewerIncompatible { newest } => {
-                return Err(MigrateError::NewerSchema { version: newest });
-            }
-            SchemaState::NewerCompatible { .. } => return Ok(Migrated::Nothing),
-            SchemaState::Current => Migrated::Nothing,
-            SchemaState::Empty | SchemaState::Outdated { .. } => migrate_schema(connection).await?,
-        };
-        self.fill_in_search_texts().await.map_err(could_not_fill_in)?;
-        self.fill_in_organizations_of_keys()
-            .await
-            .map_err(could_not_fill_in)?;
-        self.fill_in_idle_days_of_keys()
-            .await
-            .map_err(could_not_fill_in)?;
-        Ok(migrated)
+        if is_up_to_date(&state)? {
+            return Ok(Migrated::Nothing);
+        }
+        migrate_schema(connection, self.migrations.clone()).await
+    }
+
+    /// The store of a version to come, which knows the migrations in this folder, too.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn with_migrations_to_come(mut self, folder: &Path) -> Self {
+        self.migrations = self.migrations.and_to_come(folder);
+        self
     }
 
     /// How the tables stand to this version, before anything is asked of them. It changes nothing.
@@ -149,7 +130,7 @@ impl PostgresStore {
             return Err(ConnectionRefused::PooledByTransaction.into());
         }
         let mut connection = established?;
-        let looking = timeout(within, schema_state(&mut connection)).await;
+        let looking = timeout(within, schema_state(&mut connection, &self.migrations)).await;
         let state = looking.map_err(too_slow)?.map_err(query_failed)?;
         Ok((connection, state.map_err(MigrateError::Failed)?))
     }
@@ -159,9 +140,10 @@ impl PostgresStore {
     /// # Errors
     /// The database does not answer.
     pub async fn schema_state(&self) -> Result<SchemaState, StorageError> {
+        let known = self.migrations.clone();
         self.read(|connection| {
             Box::pin(async move {
-                let state = schema_state(connection).await?;
+                let state = schema_state(connection, &known).await?;
                 Ok::<_, Abort<_>>(state.map_err(StorageError::Defect)?)
             })
         })
@@ -178,7 +160,22 @@ impl PostgresStore {
     }
 }
 
-async fn migrate_schema(mut connection: AsyncPgConnection) -> Result<Migrated, MigrateError> {
+/// Whether nothing is to be done; an error where nothing can be.
+fn is_up_to_date(state: &SchemaState) -> Result<bool, MigrateError> {
+    match state {
+        SchemaState::NewerIncompatible { newest } => Err(MigrateError::NewerSchema {
+            version: newest.clone(),
+        }),
+        SchemaState::TooOld { newest } => Err(TooOld::with(newest).into()),
+        SchemaState::Current | SchemaState::NewerCompatible { .. } => Ok(true),
+        SchemaState::Empty | SchemaState::Outdated { .. } => Ok(false),
+    }
+}
+
+async fn migrate_schema(
+    mut connection: AsyncPgConnection,
+    known: KnownMigrations,
+) -> Result<Migrated, MigrateError> {
     refuse_other_encodings(&mut connection).await?;
     // Held until the connection closes.
     let lock = format!(
@@ -187,18 +184,17 @@ async fn migrate_schema(mut connection: AsyncPgConnection) -> Result<Migrated, M
     );
     connection.batch_execute(&lock).await.map_err(query_failed)?;
     // The process that had the lock before may have done it all.
-    let state = schema_state(&mut connection).await.map_err(query_failed)?;
-    let state = match state.map_err(MigrateError::Failed)? {
-        SchemaState::NewerIncompatible { newest } => {
-            return Err(MigrateError::NewerSchema { version: newest });
-        }
-        state if state.is_usable() => return Ok(Migrated::Nothing),
-        state => state,
-    };
-    let newest = newest_migration().map_err(MigrateError::Failed)?;
+    let state = schema_state(&mut connection, &known)
+        .await
+        .map_err(query_failed)?
+        .map_err(MigrateError::Failed)?;
+    if is_up_to_date(&state)? {
+        return Ok(Migrated::Nothing);
+    }
+    let newest = known.newest::<Pg>().map_err(MigrateError::Failed)?;
     let migrated = tokio::task::spawn_blocking(move || {
         AsyncConnectionWrapper::<AsyncPgConnection>::from(connection)
-            .run_pending_migrations(MIGRATIONS)
+            .run_pending_migrations(known)
             .map(|_| ())
     });
     match migrated.await {
@@ -231,20 +227,10 @@ async fn refuse_other_encodings(connection: &mut AsyncPgConnection) -> Result<()
 
 type Known<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-fn known_versions() -> Known<BTreeSet<String>> {
-    let migrations: Vec<Box<dyn Migration<Pg>>> = MIGRATIONS.migrations()?;
-    Ok(migrations
-        .iter()
-        .map(|migration| migration.name().version().to_string())
-        .collect())
-}
-
-fn newest_migration() -> Known<String> {
-    let newest = known_versions()?.pop_last();
-    newest.ok_or_else(|| "there are no migrations".into())
-}
-
-async fn schema_state(connection: &mut AsyncPgConnection) -> Result<Known<SchemaState>, QueryError> {
+async fn schema_state(
+    connection: &mut AsyncPgConnection,
+    known: &KnownMigrations,
+) -> Result<Known<SchemaState>, QueryError> {
     let connection = &*connection;
     // Two round trips: `/readyz` has only so much time.
     let (is_migrated, is_versioned) = try_join(
@@ -257,7 +243,8 @@ async fn schema_state(connection: &mut AsyncPgConnection) -> Result<Known<Schema
         minimum_reader(connection, is_versioned),
     )
     .await?;
-    Ok(known_versions().map(|known| SchemaState::of(&known, &applied, minimum_reader.as_deref())))
+    let known = known.versions::<Pg>();
+    Ok(known.map(|known| SchemaState::of(&known, &applied, minimum_reader.as_deref())))
 }
 
 /// diesel keeps its list in a table, which an empty database does not have.
@@ -321,16 +308,5 @@ fn migration_failed(error: Box<dyn Error + Send + Sync>) -> MigrateError {
         MigrateError::NotAllowed(error)
     } else {
         MigrateError::Failed(error)
-    }
-}
-
-/// Rows of the version before are completed after the migration itself.
-fn could_not_fill_in(error: StorageError) -> MigrateError {
-    match error {
-        StorageError::Unavailable(source) => MigrateError::Unavailable(source),
-        other
-        @ (StorageError::OutcomeUnknown(_) | StorageError::Corrupt { .. } | StorageError::Defect(_)) => {
-            MigrateError::Failed(other.into())
-        }
     }
 }

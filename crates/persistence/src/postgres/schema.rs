@@ -13,34 +13,35 @@ diesel::table! {
     api_keys (id) {
         id -> Uuid,
         consumer_id -> Uuid,
+        organization_id -> Nullable<Uuid>,
         digest -> Binary,
         hint -> Text,
         name -> Text,
         description -> Text,
         search_text -> Text,
+        can_manage_keys -> Bool,
         created_by_user_id -> Nullable<Uuid>,
         created_by_key_id -> Nullable<Uuid>,
+        adopted_by_key_id -> Nullable<Uuid>,
+        tree_depth -> Int4,
+        skip_key_id -> Nullable<Uuid>,
         creation_nonce -> Nullable<Binary>,
         created_at -> Timestamptz,
+        last_used_at -> Nullable<Timestamptz>,
+        last_used_from -> Nullable<Text>,
+        idle_since_day -> Int4,
         revoked_at -> Nullable<Timestamptz>,
         revoked_by_kind -> Nullable<Text>,
         revoked_by_id -> Nullable<Uuid>,
         revoked_reason -> Nullable<Text>,
-        last_used_at -> Nullable<Timestamptz>,
-        last_used_from -> Nullable<Text>,
         revoked_note -> Nullable<Text>,
-        organization_id -> Nullable<Uuid>,
-        adopted_by_key_id -> Nullable<Uuid>,
-        tree_depth -> Int4,
-        skip_key_id -> Nullable<Uuid>,
-        can_manage_keys -> Bool,
-        idle_since_day -> Int4,
     }
 }
 
 diesel::table! {
     audit_events (id) {
         id -> Uuid,
+        position -> Int8,
         occurred_at -> Timestamptz,
         organization_id -> Nullable<Uuid>,
         actor_kind -> Text,
@@ -48,12 +49,11 @@ diesel::table! {
         action -> Text,
         subject_kind -> Text,
         subject_id -> Nullable<Uuid>,
+        object_kind -> Nullable<Text>,
+        object_id -> Nullable<Uuid>,
         outcome -> Text,
         source_address -> Nullable<Text>,
         request_id -> Nullable<Text>,
-        object_kind -> Nullable<Text>,
-        object_id -> Nullable<Uuid>,
-        position -> Int8,
     }
 }
 
@@ -84,12 +84,12 @@ diesel::table! {
         role -> Text,
         invited_by_kind -> Text,
         invited_by_id -> Nullable<Uuid>,
+        creation_nonce -> Nullable<Binary>,
         created_at -> Timestamptz,
         expires_at -> Timestamptz,
         accepted_at -> Nullable<Timestamptz>,
         accepted_membership_id -> Nullable<Uuid>,
         revoked_at -> Nullable<Timestamptz>,
-        creation_nonce -> Nullable<Binary>,
     }
 }
 
@@ -110,8 +110,8 @@ diesel::table! {
         id -> Uuid,
         slug -> Text,
         name -> Text,
-        created_at -> Timestamptz,
         new_keys_manage_keys -> Bool,
+        created_at -> Timestamptz,
     }
 }
 
@@ -154,9 +154,9 @@ diesel::table! {
         user_id -> Uuid,
         digest -> Binary,
         started_at -> Timestamptz,
-        last_seen_at -> Timestamptz,
         started_from -> Nullable<Text>,
         user_agent -> Nullable<Text>,
+        last_seen_at -> Timestamptz,
     }
 }
 
@@ -172,9 +172,9 @@ diesel::table! {
         id -> Uuid,
         username -> Text,
         display_name -> Text,
+        search_text -> Text,
         password_hash -> Text,
         created_at -> Timestamptz,
-        search_text -> Nullable<Text>,
     }
 }
 

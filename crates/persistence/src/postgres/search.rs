@@ -1,12 +1,6 @@
 //! Searching in texts that the domain has folded.
 
-use diesel::sql_types::{Nullable, Text};
 use keyward_domain::id::OrganizationId;
-
-diesel::define_sql_function! {
-    /// The first of the two that is there.
-    fn coalesce(first: Nullable<Text>, second: Text) -> Text;
-}
 
 /// The LIKE pattern of texts that contain the term, whatever it consists of.
 pub(super) fn containing(term: &str) -> String {

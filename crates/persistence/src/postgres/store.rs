@@ -17,6 +17,7 @@ use super::errors::{is_cut, storage_error};
 use super::line::Line;
 use super::tls::TlsError;
 use crate::abort::{Abort, TooSlow};
+use crate::known_migrations::KnownMigrations;
 use crate::task;
 
 /// Every storage port of the domain, on one PostgreSQL database. Clones share their connections.
@@ -30,6 +31,7 @@ pub struct PostgresStore {
     pub(super) server: Arc<Server>,
     pub(super) pool: Pool<AsyncPgConnection>,
     pub(super) timeouts: Timeouts,
+    pub(super) migrations: KnownMigrations,
 }
 
 #[derive(Clone, Copy)]
@@ -71,6 +73,7 @@ impl PostgresStore {
             server,
             pool,
             timeouts,
+            migrations: KnownMigrations::postgres(),
         })
     }
 

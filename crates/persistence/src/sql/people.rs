@@ -7,7 +7,6 @@ use keyward_domain::organization::{Organization, OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::user::{DisplayName, User, Username};
-use uuid::Uuid;
 
 use super::dialect::Database;
 use super::schema::{memberships, organizations, users};
@@ -58,12 +57,6 @@ pub(crate) struct UserRow {
     username: String,
     display_name: String,
     created_at: StoredMoment,
-}
-
-impl UserRow {
-    pub(crate) const fn id(&self) -> Uuid {
-        self.id.0
-    }
 }
 
 impl TryFrom<UserRow> for User {

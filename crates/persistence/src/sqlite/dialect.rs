@@ -17,7 +17,6 @@ pub(super) use super::organization_keys::revoke::revoke as revoke_selected;
 pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::organization_keys::{sources, within};
 pub(super) use super::ready::{RunQueryDsl, for_any_connection};
-pub(super) use super::search::coalesce;
 pub(super) use super::store::SqliteStore as Store;
 pub(super) use super::{last_uses, retention};
 pub(super) use diesel::prelude::SqliteConnection as Connection;

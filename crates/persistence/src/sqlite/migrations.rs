@@ -2,27 +2,26 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
+#[cfg(feature = "testing")]
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use diesel::connection::{Connection, InstrumentationEvent};
-use diesel::migration::{Migration, MigrationSource};
 use diesel::prelude::{OptionalExtension, QueryDsl, RunQueryDsl, SqliteConnection};
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel::sql_types::{Bool, Text};
 use diesel::sqlite::Sqlite;
-use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use diesel_migrations::MigrationHarness;
 use keyward_domain::ports::StorageError;
 
 use super::database_file::{Access, DatabaseFile};
 use super::errors::{is_busy, is_damaged, may_pass, storage_error};
 use super::schema::schema_compatibility;
-use super::search_texts::fill_in_search_texts;
 use super::store::SqliteStore;
 use crate::abort::Abort;
-use crate::schema_state::{AppliedMigration, Migrated, SchemaState};
-
-const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
+use crate::known_migrations::KnownMigrations;
+use crate::schema_state::{AppliedMigration, Migrated, SchemaState, TooOld};
 
 /// Another process that migrates gets done within this.
 const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(30);
@@ -44,6 +43,9 @@ pub enum MigrateError {
         /// The newest version that is unknown here.
         version: String,
     },
+    /// An early version made the database, of which this one knows no migration.
+    #[error(transparent)]
+    TooOld(#[from] TooOld),
     /// Parts of the file are lost.
     #[error("the database file is damaged: put a backup in its place")]
     Damaged,
@@ -74,13 +76,22 @@ impl From<StorageError> for MigrateError {
 }
 
 impl SqliteStore {
-    /// Brings the schema up to date, and fills in what an older version left out. Any number of processes may do so at
-    /// once: one migrates, the others wait for it. Tables of a newer version that only added to them are left alone.
+    /// Brings the schema up to date. Any number of processes may do so at once: one migrates, the others wait for it. Tables
+    /// of a newer version that only added to them are left alone.
     ///
     /// # Errors
     /// See [`MigrateError`].
     pub async fn migrate(&self) -> Result<Migrated, MigrateError> {
-        self.blocking(migrate).await
+        let known = self.migrations.clone();
+        self.blocking(|file| migrate(file, known)).await
+    }
+
+    /// The store of a version to come, which knows the migrations in this folder, too.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn with_migrations_to_come(mut self, folder: &Path) -> Self {
+        self.migrations = self.migrations.and_to_come(folder);
+        self
     }
 
     /// How the tables stand to this version, before anything is asked of them. It changes nothing.
@@ -88,9 +99,10 @@ impl SqliteStore {
     /// # Errors
     /// See [`MigrateError`].
     pub async fn look(&self) -> Result<SchemaState, MigrateError> {
-        self.blocking(|file| {
+        let known = self.migrations.clone();
+        self.blocking(move |file| {
             let mut connection = file.connect_patiently(Access::Read, WAIT_FOR_OTHER_PROCESS)?;
-            schema_state(&mut connection)?.map_err(MigrateError::Failed)
+            schema_state(&mut connection, &known)?.map_err(MigrateError::Failed)
         })
         .await
     }
@@ -111,8 +123,10 @@ impl SqliteStore {
     /// # Errors
     /// The database does not answer.
     pub async fn schema_state(&self) -> Result<SchemaState, StorageError> {
-        self.read_blocking(|connection| {
-            Ok::<_, Abort<_>>(schema_state(connection)?.map_err(StorageError::Defect)?)
+        let known = self.migrations.clone();
+        self.read_blocking(move |connection| {
+            let state = schema_state(connection, &known)?;
+            Ok::<_, Abort<_>>(state.map_err(StorageError::Defect)?)
         })
         .await
     }
@@ -127,20 +141,20 @@ impl SqliteStore {
     }
 }
 
-fn migrate(file: &DatabaseFile) -> Result<Migrated, MigrateError> {
+fn migrate(file: &DatabaseFile, known: KnownMigrations) -> Result<Migrated, MigrateError> {
     let mut connection = file.connect_patiently(Access::Rebuild, WAIT_FOR_OTHER_PROCESS)?;
-    let migrated = match state_to_migrate(&mut connection)? {
-        SchemaState::NewerCompatible { .. } => return Ok(Migrated::Nothing),
-        SchemaState::Current => Migrated::Nothing,
-        _ => migrate_schema(&mut connection)?,
-    };
-    fill_in_search_texts(&mut connection)?;
-    Ok(migrated)
+    if state_to_migrate(&mut connection, &known)?.is_usable() {
+        return Ok(Migrated::Nothing);
+    }
+    migrate_schema(&mut connection, known)
 }
 
-fn migrate_schema(connection: &mut SqliteConnection) -> Result<Migrated, MigrateError> {
+fn migrate_schema(
+    connection: &mut SqliteConnection,
+    known: KnownMigrations,
+) -> Result<Migrated, MigrateError> {
     let first_error = FirstError::noted_on(connection);
-    match (migrate_in_transaction(connection), first_error.take()) {
+    match (migrate_in_transaction(connection, known), first_error.take()) {
         (Err(MigrateError::Failed(_)), Some(error)) => Err(error.into()),
         (outcome, _) => outcome,
     }
@@ -181,11 +195,14 @@ impl FirstError {
     }
 }
 
-fn migrate_in_transaction(connection: &mut SqliteConnection) -> Result<Migrated, MigrateError> {
+fn migrate_in_transaction(
+    connection: &mut SqliteConnection,
+    known: KnownMigrations,
+) -> Result<Migrated, MigrateError> {
     // One transaction for all that is to be done: it keeps other processes out, and leaves nothing half done.
     let mut outcome = Ok(Migrated::Nothing);
     let committed = connection.immediate_transaction(|connection| {
-        outcome = migrate_locked(connection);
+        outcome = migrate_locked(connection, known);
         match outcome {
             Ok(_) => Ok(()),
             Err(_) => Err(QueryError::RollbackTransaction),
@@ -197,44 +214,40 @@ fn migrate_in_transaction(connection: &mut SqliteConnection) -> Result<Migrated,
     }
 }
 
-fn migrate_locked(connection: &mut SqliteConnection) -> Result<Migrated, MigrateError> {
+fn migrate_locked(
+    connection: &mut SqliteConnection,
+    known: KnownMigrations,
+) -> Result<Migrated, MigrateError> {
     // The process that had the lock before may have done it all.
-    let state = state_to_migrate(connection)?;
+    let state = state_to_migrate(connection, &known)?;
     if state.is_usable() {
         return Ok(Migrated::Nothing);
     }
-    let newest = newest_migration().map_err(MigrateError::Failed)?;
-    match connection.run_pending_migrations(MIGRATIONS) {
+    let newest = known.newest::<Sqlite>().map_err(MigrateError::Failed)?;
+    match connection.run_pending_migrations(known) {
         Ok(_) => Ok(state.migrated_to(newest)),
         Err(error) => Err(MigrateError::Failed(error)),
     }
 }
 
-/// What is there to be brought up to date, which the tables of a newer version are not.
-fn state_to_migrate(connection: &mut SqliteConnection) -> Result<SchemaState, MigrateError> {
-    match schema_state(connection)?.map_err(MigrateError::Failed)? {
+/// What is there to be brought up to date, which the tables of some other versions cannot be.
+fn state_to_migrate(
+    connection: &mut SqliteConnection,
+    known: &KnownMigrations,
+) -> Result<SchemaState, MigrateError> {
+    match schema_state(connection, known)?.map_err(MigrateError::Failed)? {
         SchemaState::NewerIncompatible { newest } => Err(MigrateError::NewerSchema { version: newest }),
+        SchemaState::TooOld { newest } => Err(TooOld::with(&newest).into()),
         state => Ok(state),
     }
 }
 
-/// Stands for the tables of this version.
-pub(crate) fn newest_migration() -> Result<String, Box<dyn Error + Send + Sync>> {
-    let newest = known_versions()?.pop_last();
-    newest.ok_or_else(|| "there are no migrations".into())
-}
-
-fn known_versions() -> Result<BTreeSet<String>, Box<dyn Error + Send + Sync>> {
-    let migrations: Vec<Box<dyn Migration<Sqlite>>> = MIGRATIONS.migrations()?;
-    Ok(migrations
-        .iter()
-        .map(|migration| migration.name().version().to_string())
-        .collect())
-}
-
 type Known<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-fn schema_state(connection: &mut SqliteConnection) -> Result<Known<SchemaState>, QueryError> {
+fn schema_state(
+    connection: &mut SqliteConnection,
+    known: &KnownMigrations,
+) -> Result<Known<SchemaState>, QueryError> {
     let applied = applied_versions(connection)?;
     let minimum_reader = if has_table(connection, "schema_compatibility")? {
         schema_compatibility::table
@@ -244,7 +257,8 @@ fn schema_state(connection: &mut SqliteConnection) -> Result<Known<SchemaState>,
     } else {
         None
     };
-    Ok(known_versions().map(|known| SchemaState::of(&known, &applied, minimum_reader.as_deref())))
+    let known = known.versions::<Sqlite>();
+    Ok(known.map(|known| SchemaState::of(&known, &applied, minimum_reader.as_deref())))
 }
 
 fn applied_versions(connection: &mut SqliteConnection) -> Result<BTreeSet<String>, QueryError> {
@@ -273,6 +287,7 @@ mod tests {
     use diesel::connection::SimpleConnection;
 
     use super::{MigrateError, migrate_schema};
+    use crate::known_migrations::KnownMigrations;
     use crate::sqlite::database_file::DatabaseFile;
     use crate::sqlite::temporary_directory::TemporaryDirectory;
 
@@ -285,7 +300,9 @@ mod tests {
                 DatabaseFile::open(&directory.path(), Duration::from_secs(1), 0).unwrap();
             let limit = format!("PRAGMA max_page_count = {pages}");
             connection.batch_execute(&limit).unwrap();
-            let Err(MigrateError::Unavailable(cause)) = migrate_schema(&mut connection) else {
+            let Err(MigrateError::Unavailable(cause)) =
+                migrate_schema(&mut connection, KnownMigrations::sqlite())
+            else {
                 panic!("not for want of room: {pages} pages");
             };
             assert_eq!(cause.to_string(), "database or disk is full");

@@ -12,27 +12,27 @@ diesel::table! {
     api_keys (id) {
         id -> Binary,
         consumer_id -> Binary,
+        organization_id -> Nullable<Binary>,
         digest -> Binary,
         hint -> Text,
         name -> Text,
         description -> Text,
         search_text -> Text,
+        can_manage_keys -> BigInt,
         created_by_user_id -> Nullable<Binary>,
         created_by_key_id -> Nullable<Binary>,
+        adopted_by_key_id -> Nullable<Binary>,
+        tree_depth -> BigInt,
+        skip_key_id -> Nullable<Binary>,
         creation_nonce -> Nullable<Binary>,
         created_at -> BigInt,
+        last_used_at -> Nullable<BigInt>,
+        last_used_from -> Nullable<Text>,
         revoked_at -> Nullable<BigInt>,
         revoked_by_kind -> Nullable<Text>,
         revoked_by_id -> Nullable<Binary>,
         revoked_reason -> Nullable<Text>,
-        last_used_at -> Nullable<BigInt>,
-        last_used_from -> Nullable<Text>,
         revoked_note -> Nullable<Text>,
-        adopted_by_key_id -> Nullable<Binary>,
-        tree_depth -> BigInt,
-        skip_key_id -> Nullable<Binary>,
-        can_manage_keys -> BigInt,
-        organization_id -> Nullable<Binary>,
     }
 }
 
@@ -46,11 +46,11 @@ diesel::table! {
         action -> Text,
         subject_kind -> Text,
         subject_id -> Nullable<Binary>,
+        object_kind -> Nullable<Text>,
+        object_id -> Nullable<Binary>,
         outcome -> Text,
         source_address -> Nullable<Text>,
         request_id -> Nullable<Text>,
-        object_kind -> Nullable<Text>,
-        object_id -> Nullable<Binary>,
     }
 }
 
@@ -94,12 +94,12 @@ diesel::table! {
         role -> Text,
         invited_by_kind -> Text,
         invited_by_id -> Nullable<Binary>,
+        creation_nonce -> Nullable<Binary>,
         created_at -> BigInt,
         expires_at -> BigInt,
         accepted_at -> Nullable<BigInt>,
         accepted_membership_id -> Nullable<Binary>,
         revoked_at -> Nullable<BigInt>,
-        creation_nonce -> Nullable<Binary>,
     }
 }
 
@@ -120,8 +120,8 @@ diesel::table! {
         id -> Binary,
         slug -> Text,
         name -> Text,
-        created_at -> BigInt,
         new_keys_manage_keys -> BigInt,
+        created_at -> BigInt,
     }
 }
 
@@ -164,9 +164,9 @@ diesel::table! {
         user_id -> Binary,
         digest -> Binary,
         started_at -> BigInt,
-        last_seen_at -> BigInt,
         started_from -> Nullable<Text>,
         user_agent -> Nullable<Text>,
+        last_seen_at -> BigInt,
     }
 }
 
@@ -182,9 +182,9 @@ diesel::table! {
         id -> Binary,
         username -> Text,
         display_name -> Text,
+        search_text -> Text,
         password_hash -> Text,
         created_at -> BigInt,
-        search_text -> Nullable<Text>,
     }
 }
 

@@ -14,6 +14,7 @@ use super::errors::storage_error;
 use super::open_error::OpenError;
 use super::readers::{Asker, IN_THE_WAY, Readers};
 use crate::abort::{Abort, TooSlow};
+use crate::known_migrations::KnownMigrations;
 use crate::task;
 
 /// Every storage port of the domain, on one SQLite file. Clones share their connections; other processes may use the
@@ -30,6 +31,7 @@ pub struct SqliteStore {
     pub(super) writer: Arc<tokio::sync::Mutex<Option<SqliteConnection>>>,
     pub(super) readers: Arc<Readers>,
     pub(super) timeouts: Timeouts,
+    pub(super) migrations: KnownMigrations,
 }
 
 #[derive(Clone, Copy)]
@@ -53,6 +55,7 @@ impl SqliteStore {
                 answer: config.answer_timeout,
                 outcome: config.outcome_timeout,
             },
+            migrations: KnownMigrations::sqlite(),
         })
     }
 

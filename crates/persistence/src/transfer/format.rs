@@ -1,20 +1,22 @@
 //! The lines of an export: the first one, the rows, the last one.
 //!
 //! ```json
-//! {"keyward_export":{"format":1,"schema":"20261121090000"}}
+//! {"keyward_export":{"format":1,"schema":"20261122160000"}}
 //! {"organizations":{"id":"…","slug":"acme",…}}
 //! {"end":{"rows":{"organizations":1,…},"sha256":"…"}}
 //! ```
 
 use std::error::Error;
 
+use diesel::sqlite::Sqlite;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::columns::Bytes;
 use super::error::InvalidExport;
 use super::tables::Counts;
-use crate::sqlite;
+use crate::known_migrations::KnownMigrations;
+use crate::schema_state::LAST_BEFORE_FIRST_RELEASE;
 
 /// How the first and the last line and the values are written.
 const FORMAT: u32 = 1;
@@ -53,14 +55,15 @@ impl FirstLine {
         Ok(Self {
             keyward_export: Version {
                 format: FORMAT,
-                schema: sqlite::newest_migration()?,
+                schema: KnownMigrations::sqlite().newest::<Sqlite>()?,
             },
         })
     }
 
     pub(super) fn check(&self, here: &Self) -> Result<(), InvalidExport> {
         let (Version { format, schema }, here) = (&self.keyward_export, &here.keyward_export);
-        if (format, schema) == (&here.format, &here.schema) {
+        let has_these_tables = *schema == here.schema || schema == LAST_BEFORE_FIRST_RELEASE;
+        if *format == here.format && has_these_tables {
             Ok(())
         } else if *format > here.format || (*format == here.format && *schema > here.schema) {
             Err(InvalidExport::Newer)

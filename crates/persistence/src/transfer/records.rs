@@ -41,17 +41,17 @@ records! {
         id: Id,
         slug: Words,
         name: Words,
-        created_at: Moment,
         new_keys_manage_keys: Flag,
+        created_at: Moment,
     }
 
     User of users {
         id: Id,
         username: Words,
         display_name: Words,
+        search_text: Words,
         password_hash: Words,
         created_at: Moment,
-        search_text: Option<Words>,
     }
 
     Membership of memberships {
@@ -72,12 +72,12 @@ records! {
         role: Words,
         invited_by_kind: Words,
         invited_by_id: Option<Id>,
+        creation_nonce: Option<Bytes>,
         created_at: Moment,
         expires_at: Moment,
         accepted_at: Option<Moment>,
         accepted_membership_id: Option<Id>,
         revoked_at: Option<Moment>,
-        creation_nonce: Option<Bytes>,
     }
 
     Project of projects {
@@ -103,21 +103,21 @@ records! {
         name: Words,
         description: Words,
         search_text: Words,
+        can_manage_keys: Flag,
         created_by_user_id: Option<Id>,
         created_by_key_id: Option<Id>,
+        adopted_by_key_id: Option<Id>,
+        tree_depth: Number,
+        skip_key_id: Option<Id>,
         creation_nonce: Option<Bytes>,
         created_at: Moment,
+        last_used_at: Option<Moment>,
+        last_used_from: Option<Words>,
         revoked_at: Option<Moment>,
         revoked_by_kind: Option<Words>,
         revoked_by_id: Option<Id>,
         revoked_reason: Option<Words>,
-        last_used_at: Option<Moment>,
-        last_used_from: Option<Words>,
         revoked_note: Option<Words>,
-        adopted_by_key_id: Option<Id>,
-        tree_depth: Number,
-        skip_key_id: Option<Id>,
-        can_manage_keys: Flag,
     }
 
     AuditEvent of audit_events {
@@ -129,11 +129,11 @@ records! {
         action: Words,
         subject_kind: Words,
         subject_id: Option<Id>,
+        object_kind: Option<Words>,
+        object_id: Option<Id>,
         outcome: Words,
         source_address: Option<Words>,
         request_id: Option<Words>,
-        object_kind: Option<Words>,
-        object_id: Option<Id>,
     }
 
     Session of sessions {
@@ -141,9 +141,9 @@ records! {
         user_id: Id,
         digest: Bytes,
         started_at: Moment,
-        last_seen_at: Moment,
         started_from: Option<Words>,
         user_agent: Option<Words>,
+        last_seen_at: Moment,
     }
 
     Throttle of sign_in_throttle {

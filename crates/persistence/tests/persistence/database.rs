@@ -19,7 +19,7 @@ use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
     AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
 };
-use keyward_persistence::postgres::{MIGRATIONS_KEY, PostgresConfig, PostgresStore};
+use keyward_persistence::postgres::{PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
 use keyward_persistence::transfer::Transfer;
 use keyward_test_database::TestDatabase;
@@ -72,6 +72,24 @@ pub(crate) trait Store:
 
 impl Store for PostgresStore {}
 impl Store for SqliteStore {}
+
+/// The folders of all migrations of a kind of database, oldest first.
+pub(crate) fn migrations(database: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("migrations")
+        .join(database);
+    let mut migrations: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the migrations")
+        .map(|entry| entry.expect("a migration").path())
+        .collect();
+    migrations.sort();
+    migrations
+}
+
+/// Stands for what PostgreSQL's migrations make: their text when the tests were compiled, as the migrations were.
+pub(crate) const MIGRATIONS_KEY: &str = concat!(include_str!(
+    "../../migrations/postgres/2026-11-22-160000_schema/up.sql"
+));
 
 /// A database whose tables are empty but for the row of the installation.
 pub(crate) struct Database {

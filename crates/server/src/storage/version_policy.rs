@@ -1,6 +1,6 @@
 //! Which commands work with the tables of which versions.
 
-use keyward_persistence::SchemaState;
+use keyward_persistence::{SchemaState, TooOld};
 use tracing::warn;
 
 use crate::program;
@@ -14,6 +14,8 @@ pub(crate) enum OtherVersion {
         program::name()
     )]
     Outdated { newest: String },
+    #[error(transparent)]
+    TooOld(#[from] TooOld),
     #[error(
         "the database has migration {newest}, which this version of Keyward does not know: start the newer version"
     )]
@@ -38,6 +40,7 @@ pub(super) fn refuse_other_versions(state: SchemaState, tables: Tables) -> Resul
     match state {
         SchemaState::Empty | SchemaState::Current => Ok(()),
         SchemaState::Outdated { newest } => Err(OtherVersion::Outdated { newest }),
+        SchemaState::TooOld { newest } => Err(TooOld::with(&newest).into()),
         SchemaState::NewerCompatible { newest } if tables == Tables::Own => {
             Err(OtherVersion::NewerThanExport { newest })
         }

@@ -5,7 +5,9 @@ use crate::needing_a_database::NEEDING_A_DATABASE;
 use crate::place::Place;
 use crate::server::Server;
 use crate::setup::PASSWORD;
-use crate::versions::{NEWER, applied, break_compatibility, make_newer, make_older};
+use crate::versions::{
+    NEWER, TO_COME, applied, break_compatibility, make_newer, make_too_old, migrations_to_come,
+};
 
 const BREAKING: &str = "the database has migration 29991231235959, which this version of Keyward does not know: start the \
                         newer version";
@@ -24,6 +26,13 @@ async fn set_up_on_both(test: &str) -> [Place; 2] {
 
 fn run(place: &Place, command: &[&str]) -> Answer {
     place.keyward(command).input(PASSWORD).run()
+}
+
+/// The program as a version to come.
+fn newer(place: &Place, command: &[&str]) -> Keyward {
+    place
+        .keyward(command)
+        .variable("KEYWARD_TEST_MIGRATIONS_TO_COME", &migrations_to_come())
 }
 
 fn is(command: &[&str], names: &[&str]) -> bool {
@@ -79,36 +88,44 @@ async fn commands_and_servers_work_beside_a_newer_version_that_only_added() {
 
 #[tokio::test]
 async fn no_command_but_migrate_and_serve_migrates_an_older_database() {
-    for place in set_up_on_both("older").await {
-        let (from, to) = make_older(&place).await;
-        let before = applied(&place).await;
-        let others = NEEDING_A_DATABASE
-            .into_iter()
-            .filter(|command| !is(command, &["serve", "migrate"]));
-        for command in others {
-            assert_eq!(
-                run(&place, command).refusal(),
-                format!(
-                    "the database has the tables of an older version of Keyward (its newest migration is {from}), and this \
-                     command leaves them so: run `keyward migrate` or start this version's server to bring it up to date, \
-                     or use the older version"
-                ),
-                "{command:?}"
-            );
-            assert_eq!(applied(&place).await, before, "{command:?}");
+    for by_migrate in [true, false] {
+        for place in set_up_on_both("older").await {
+            let before = applied(&place).await;
+            let from = before.last().unwrap();
+            let others = NEEDING_A_DATABASE
+                .into_iter()
+                .filter(|command| !is(command, &["serve", "migrate"]));
+            for command in others {
+                assert_eq!(
+                    newer(&place, command).input(PASSWORD).run().refusal(),
+                    format!(
+                        "the database has the tables of an older version of Keyward (its newest migration is {from}), and \
+                         this command leaves them so: run `keyward migrate` or start this version's server to bring it up \
+                         to date, or use the older version"
+                    ),
+                    "{command:?}"
+                );
+                assert_eq!(applied(&place).await, before, "{command:?}");
+            }
+            if by_migrate {
+                let migrated = newer(&place, &["migrate"]).run();
+                assert_eq!(
+                    migrated.errors,
+                    format!("Migrated the database from {from} to {TO_COME}.\n")
+                );
+                assert_eq!(migrated.success(), "");
+            } else {
+                let serve = newer(&place, &["serve", "--listen=127.0.0.1:0"]);
+                let mut server = Server::spawn(serve);
+                let event = server.event("migrated the database");
+                assert_eq!(
+                    (&event["from"], &event["to"]),
+                    (&from.as_str().into(), &TO_COME.into())
+                );
+                assert_eq!(server.listening().get("/readyz").status, 200);
+            }
+            assert_eq!(applied(&place).await, [from, TO_COME]);
         }
-        let migrated = run(&place, &["migrate"]);
-        assert_eq!(
-            migrated.errors,
-            format!("Migrated the database from {from} to {to}.\n")
-        );
-        assert_eq!(migrated.success(), "");
-
-        make_older(&place).await;
-        let mut server = Server::spawn(place.keyward(&["serve", "--listen=127.0.0.1:0"]));
-        let event = server.event("migrated the database");
-        assert_eq!((&event["from"], &event["to"]), (&from.into(), &to.into()));
-        assert_eq!(server.listening().get("/readyz").status, 200);
     }
 }
 
@@ -117,9 +134,8 @@ async fn a_file_is_never_migrated_under_the_server_that_serves_it() {
     let place = Place::file("older-served");
     place.bootstrap();
     let _server = place.serve(&[]);
-    make_older(&place).await;
     let before = applied(&place).await;
-    let answer = run(&place, &["migrate"]);
+    let answer = newer(&place, &["migrate"]).run();
     assert!(
         answer
             .refusal()
@@ -127,6 +143,24 @@ async fn a_file_is_never_migrated_under_the_server_that_serves_it() {
         "{answer:?}"
     );
     assert_eq!(applied(&place).await, before);
+}
+
+#[tokio::test]
+async fn every_command_says_what_to_do_with_a_database_from_before_the_first_release() {
+    for place in set_up_on_both("too-old").await {
+        make_too_old(&place).await;
+        let before = applied(&place).await;
+        for command in NEEDING_A_DATABASE {
+            assert_eq!(
+                run(&place, command).refusal(),
+                "the database is from before Keyward's first release (its newest migration is 20261122130000) and cannot be \
+                 brought up to date: `migrate` and `export` it with a version that knows migration 20261122150000 and \
+                 `import` that into a new database, or remove it",
+                "{command:?}"
+            );
+        }
+        assert_eq!(applied(&place).await, before);
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! Databases as another version of Keyward would have left them.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use diesel::connection::{Connection, SimpleConnection};
 use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
@@ -54,36 +53,23 @@ pub(crate) async fn break_compatibility(place: &Place) {
     execute(place, &statement).await;
 }
 
-/// Takes back the newest migration; the newest one that is left, and the one that was taken back.
-pub(crate) async fn make_older(place: &Place) -> (String, String) {
-    let folder = match place {
-        Place::Server(_) => "postgres",
-        Place::File(_) => "sqlite",
-    };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../persistence/migrations")
-        .join(folder);
-    let mut migrations: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    migrations.sort();
-    let newest = migrations.pop().unwrap();
-    let version_of = |migration: &Path| {
-        let name = migration.file_name().unwrap().to_str().unwrap();
-        name.chars()
-            .filter(char::is_ascii_digit)
-            .take(14)
-            .collect::<String>()
-    };
-    let down = fs::read_to_string(newest.join("down.sql")).unwrap();
-    let to = version_of(&newest);
-    execute(
-        place,
-        &format!("{down}; DELETE FROM __diesel_schema_migrations WHERE version = '{to}'"),
+/// The newest migration of the version that has [`migrations_to_come`].
+pub(crate) const TO_COME: &str = "20990101000000";
+
+/// The folder of what makes the program one of a version to come, which finds databases of this one older than itself.
+pub(crate) fn migrations_to_come() -> String {
+    format!(
+        "{}/../persistence/tests/migrations_to_come",
+        env!("CARGO_MANIFEST_DIR")
     )
-    .await;
-    (version_of(migrations.last().unwrap()), to)
+}
+
+/// As a version from before the first release leaves it.
+pub(crate) async fn make_too_old(place: &Place) {
+    let statements = "DELETE FROM __diesel_schema_migrations;
+        INSERT INTO __diesel_schema_migrations (version) VALUES ('20261121090000'), ('20261122130000');
+        UPDATE schema_compatibility SET minimum_reader = '20261122130000'";
+    execute(place, statements).await;
 }
 
 async fn execute(place: &Place, statements: &str) {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::limit::at_most;
 use crate::postgres::dialect::within;
 use crate::postgres::schema::{api_key_search, api_keys, memberships, users};
-use crate::postgres::search::{coalesce, containing, grams};
+use crate::postgres::search::{containing, grams};
 use crate::search::is_in_no_text;
 
 diesel::define_sql_function! {
@@ -61,7 +61,7 @@ pub(crate) async fn of_holders_with_term(
     let holders = memberships::table
         .inner_join(users::table)
         .filter(memberships::organization_id.eq(organization.as_uuid()))
-        .filter(coalesce(users::search_text, users::username).like(pattern))
+        .filter(users::search_text.like(pattern))
         .select(memberships::id);
     api_keys::table
         .filter(api_keys::consumer_id.eq_any(holders))

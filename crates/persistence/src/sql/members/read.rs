@@ -9,7 +9,7 @@ use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::super::dialect::{Connection, RunQueryDsl, awaited, coalesce, contains};
+use super::super::dialect::{Connection, RunQueryDsl, awaited, contains};
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{api_keys, memberships, project_members, projects, users};
 use crate::abort::Abort;
@@ -123,8 +123,7 @@ async fn select(
         query = query.filter(memberships::id.lt(StoredId(after.as_uuid())));
     }
     if let Some(term) = selection.term {
-        query = awaited!(query, memberships::id)
-            .filter(contains!(coalesce(users::search_text, users::username), term));
+        query = awaited!(query, memberships::id).filter(contains!(users::search_text, term));
     }
     let rows: Vec<(UserRow, MembershipRow, Option<i64>, Option<i64>)> = query.load(connection).await?;
     let members: Result<Vec<MemberOverview>, StorageError> = rows

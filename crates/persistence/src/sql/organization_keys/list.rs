@@ -14,7 +14,7 @@ use keyward_domain::ports::StatusFilter;
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, RunQueryDsl, awaited, coalesce, contains, listed, newest, of_organization,
+    Connection, RunQueryDsl, awaited, contains, listed, newest, of_organization,
 };
 use super::super::schema::{api_keys, memberships, users};
 use super::read::{HeldKeyRow, held};
@@ -218,8 +218,7 @@ impl Listing {
         }
         if let Some(term) = filter.term() {
             query = query.filter(
-                contains!(api_keys::search_text, term)
-                    .or(contains!(coalesce(users::search_text, users::username), term)),
+                contains!(api_keys::search_text, term).or(contains!(users::search_text, term)),
             );
         }
         Ok(held(query.load(connection).await?)?)

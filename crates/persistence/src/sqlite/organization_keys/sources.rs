@@ -95,7 +95,7 @@ pub(crate) async fn of_holders_with_term(
          WHERE consumer_id IN (
                  SELECT memberships.id FROM memberships JOIN users ON users.id = memberships.user_id
                  WHERE memberships.organization_id = ? AND still_awaited(memberships.id)
-                     AND instr(coalesce(users.search_text, users.username), ?) > 0
+                     AND instr(users.search_text, ?) > 0
              ) AND id < ? AND still_awaited(id)
          ORDER BY +id DESC
          LIMIT ?",

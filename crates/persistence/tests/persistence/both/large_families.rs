@@ -21,7 +21,7 @@ async fn add_dead(scene: &Scene) {
     let (shortcut, organization, look) = if database.is_postgres() {
         (
             "SET session_replication_role = replica;",
-            "organization_id,",
+            "organization_id, idle_since_day,",
             "; ANALYZE api_keys",
         )
     } else {

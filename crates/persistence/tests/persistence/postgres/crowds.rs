@@ -194,8 +194,8 @@ async fn of_two_owners_who_remove_each_other_on_several_replicas_one_stays() {
         .membership(&fixture.owner.organization, &bob, Role::Owner);
     fixture
         .execute(&format!(
-            "INSERT INTO users (id, username, display_name, password_hash, created_at)
-             VALUES ('{}', 'bob', 'bob', 'x', now());
+            "INSERT INTO users (id, username, display_name, search_text, password_hash, created_at)
+             VALUES ('{}', 'bob', 'bob', 'bob', 'x', now());
              INSERT INTO memberships (id, organization_id, user_id, role, joined_at)
              VALUES ('{}', '{organization}', '{}', 'owner', now())",
             bob.id, his.id, bob.id

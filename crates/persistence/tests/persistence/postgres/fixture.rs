@@ -13,9 +13,11 @@ use keyward_domain::rate::Rate;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::sign_in::ports::{FirstOwner, InstallationStore, SetupProof};
 use keyward_domain::testing::Builder;
-use keyward_persistence::postgres::{MIGRATIONS_KEY, PostgresConfig, PostgresStore};
+use keyward_persistence::postgres::{PostgresConfig, PostgresStore};
 use keyward_test_database::TestDatabase;
 use tokio_postgres::{Client, NoTls};
+
+use crate::database::MIGRATIONS_KEY;
 
 /// More keys than any test adds.
 pub(crate) const AMPLE: KeyLimits = KeyLimits {

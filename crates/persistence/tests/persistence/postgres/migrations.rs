@@ -4,27 +4,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use keyward_domain::administration::ports::{FamilySize, OrganizationKeyStore};
-use keyward_persistence::postgres::{MIGRATIONS_KEY, MigrateError};
+use keyward_persistence::postgres::MigrateError;
 use keyward_persistence::{Migrated, SchemaState};
 use keyward_test_database::TestDatabase;
 use tokio_postgres::Client;
 
-use crate::postgres::fixture::{Fixture, connect, count, patient, store};
+use crate::database::{MIGRATIONS_KEY, migrations};
+use crate::postgres::fixture::{connect, count, patient, store};
 
 async fn empty_database() -> TestDatabase {
     TestDatabase::empty().await.expect("an empty database")
 }
 
-/// The folders of all migrations, oldest first.
-fn migrations() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/postgres");
-    let mut migrations: Vec<PathBuf> = fs::read_dir(folder)
-        .expect("the migrations")
-        .map(|entry| entry.expect("a migration").path())
-        .collect();
-    migrations.sort();
-    migrations
+/// The migrations of a version to come.
+fn migrations_to_come() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/migrations_to_come/postgres")
 }
 
 fn text(migration: &Path, file: &str) -> String {
@@ -70,7 +64,7 @@ async fn five_processes_that_start_at_once_migrate_once() {
     }
     let client = connect(database.url()).await;
     let applied = count(&client, "__diesel_schema_migrations").await;
-    assert_eq!(usize::try_from(applied), Ok(migrations().len()));
+    assert_eq!(usize::try_from(applied), Ok(migrations("postgres").len()));
     assert_eq!(count(&client, "installation").await, 1);
 }
 
@@ -125,44 +119,55 @@ async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
 #[tokio::test]
 async fn an_older_database_stays_as_it_is_until_it_is_migrated() {
     let database = empty_database().await;
-    let store = store(patient(database.url()));
-    store.migrate().await.expect("up to date");
+    let older = store(patient(database.url()));
+    let newer = store(patient(database.url())).with_migrations_to_come(&migrations_to_come());
+    let Migrated::Made { to: from } = older.migrate().await.expect("the first migration") else {
+        panic!("the database was empty");
+    };
     let client = connect(database.url()).await;
-    let (from, to) = take_back_the_newest(&client).await;
     let before = catalogue(&client).await;
-    let older = SchemaState::Outdated { newest: from.clone() };
-    assert_eq!(store.look().await.expect("a look"), older);
-    assert_eq!(store.schema_state().await.expect("a look"), older);
-    assert!(!store.is_ready().await.expect("the database answers"));
+    let outdated = SchemaState::Outdated { newest: from.clone() };
+    assert_eq!(newer.look().await.expect("a look"), outdated);
+    assert_eq!(newer.schema_state().await.expect("a look"), outdated);
+    assert!(!newer.is_ready().await.expect("the database answers"));
     assert_eq!(catalogue(&client).await, before);
-    assert_eq!(
-        store.migrate().await.expect("up to date"),
-        Migrated::Upgraded { from, to }
-    );
-    assert_eq!(store.migrate().await.expect("nothing to do"), Migrated::Nothing);
+    let to = "20990101000000".to_owned();
+    let upgraded = Migrated::Upgraded { from, to: to.clone() };
+    assert_eq!(newer.migrate().await.expect("up to date"), upgraded);
+    assert_ne!(catalogue(&client).await, before);
+    assert_eq!(newer.migrate().await.expect("nothing to do"), Migrated::Nothing);
+    assert!(newer.is_ready().await.expect("the database answers"));
+    // The older version goes on beside it.
+    let compatible = SchemaState::NewerCompatible { newest: to };
+    assert_eq!(older.look().await.expect("a look"), compatible);
+    assert!(older.is_ready().await.expect("the database answers"));
 }
 
-/// Makes the tables those of the version before; the newest migrations of that version and of this one.
-async fn take_back_the_newest(client: &Client) -> (String, String) {
-    let mut migrations = migrations();
-    let newest = migrations.pop().expect("the newest migration");
-    let version_of = |migration: &Path| {
-        let name = migration.file_name().expect("a name").to_string_lossy();
-        name.chars()
-            .filter(char::is_ascii_digit)
-            .take(14)
-            .collect::<String>()
-    };
-    let to = version_of(&newest);
-    let statements = format!(
-        "{}; DELETE FROM __diesel_schema_migrations WHERE version = '{to}'",
-        text(&newest, "down.sql")
+#[tokio::test]
+async fn a_database_from_before_the_first_release_is_refused_with_what_to_do() {
+    let database = empty_database().await;
+    let store = store(patient(database.url()));
+    let client = connect(database.url()).await;
+    let tables =
+        "CREATE TABLE __diesel_schema_migrations (version varchar(50) PRIMARY KEY, run_on timestamp);
+                  INSERT INTO __diesel_schema_migrations VALUES ('20261121090000'), ('20261122130000');
+                  CREATE TABLE schema_compatibility (only_row boolean, minimum_reader text);
+                  INSERT INTO schema_compatibility VALUES (true, '20261122130000');";
+    client.batch_execute(tables).await.expect("old tables");
+    let before = catalogue(&client).await;
+    let newest = "20261122130000".to_owned();
+    assert_eq!(
+        store.look().await.expect("a look"),
+        SchemaState::TooOld { newest }
     );
-    client
-        .batch_execute(&statements)
-        .await
-        .expect("the version before");
-    (version_of(migrations.last().expect("the one before")), to)
+    assert!(!store.is_ready().await.expect("the database answers"));
+    assert_eq!(
+        store.migrate().await.expect_err("no way").to_string(),
+        "the database is from before Keyward's first release (its newest migration is 20261122130000) and cannot be \
+         brought up to date: `migrate` and `export` it with a version that knows migration 20261122150000 and `import` \
+         that into a new database, or remove it"
+    );
+    assert_eq!(catalogue(&client).await, before);
 }
 
 #[tokio::test]
@@ -207,7 +212,7 @@ async fn every_migration_can_be_taken_back_and_made_again() {
     let migrated = catalogue(&client).await;
     assert_ne!(migrated, empty);
 
-    for migration in migrations().iter().rev() {
+    for migration in migrations("postgres").iter().rev() {
         client
             .batch_execute(&text(migration, "down.sql"))
             .await
@@ -223,194 +228,13 @@ async fn every_migration_can_be_taken_back_and_made_again() {
     assert_eq!(catalogue(&client).await, migrated);
 }
 
-#[tokio::test]
-async fn what_users_of_the_version_before_lack_is_filled_in() {
-    let fixture = Fixture::new().await;
-    // More than go in one transaction; and one whom nobody can read.
-    fixture
-        .execute(
-            "INSERT INTO users (id, username, display_name, password_hash, created_at)
-             SELECT gen_random_uuid(), 'user' || n, 'ÉLODIE ' || n, 'x', now() FROM generate_series(1, 250) n;
-             INSERT INTO users (id, username, display_name, password_hash, created_at)
-             VALUES (gen_random_uuid(), 'NO USERNAME', 'x', 'x', now());",
-        )
-        .await;
-    let filled_in =
-        "users WHERE search_text = username || E'\\n' || replace(display_name, 'ÉLODIE', 'élodie')";
-    assert_eq!(
-        count(&fixture.client, filled_in).await,
-        1,
-        "who was added by this version"
-    );
-
-    let (first, second) = tokio::join!(fixture.store.migrate(), fixture.store.migrate());
-    first.and(second).expect("filled in");
-    assert_eq!(count(&fixture.client, filled_in).await, 251);
-    assert_eq!(
-        count(&fixture.client, "users WHERE search_text IS NULL").await,
-        1,
-        "who cannot be read is in nobody's way"
-    );
-
-    let versions = "SELECT string_agg(xmin::text || ctid::text, ' ' ORDER BY id) FROM users";
-    let before: String = fixture
-        .client
-        .query_one(versions, &[])
-        .await
-        .expect("rows")
-        .get(0);
-    fixture.store.migrate().await.expect("nothing to do");
-    let after: String = fixture
-        .client
-        .query_one(versions, &[])
-        .await
-        .expect("rows")
-        .get(0);
-    assert_eq!(after, before);
-}
-
 #[test]
 fn the_key_of_the_migrations_is_their_text() {
-    let all: String = migrations()
+    let all: String = migrations("postgres")
         .iter()
         .map(|migration| text(migration, "up.sql"))
         .collect();
     assert_eq!(MIGRATIONS_KEY, all);
-}
-
-#[tokio::test]
-async fn keys_of_the_version_before_get_their_organization() {
-    let fixture = Fixture::new().await;
-    let key = fixture.key.key.id;
-    // More than one part of the work.
-    fixture
-        .client
-        .batch_execute(&format!(
-            "ALTER TABLE api_keys DISABLE TRIGGER api_keys_organization, DISABLE TRIGGER api_keys_search;
-             UPDATE api_keys SET organization_id = NULL;
-             INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
-                                   created_at)
-             SELECT gen_random_uuid(), consumer_id, sha256(number::text::bytea), hint, name, description, search_text,
-                    id, created_at
-             FROM api_keys, generate_series(1, 4500) number WHERE id = '{key}';
-             ALTER TABLE api_keys ENABLE TRIGGER api_keys_organization, ENABLE TRIGGER api_keys_search;"
-        ))
-        .await
-        .expect("keys as the version before left them");
-    let without = "api_keys WHERE organization_id IS NULL";
-    assert_eq!(count(&fixture.client, without).await, 4_501);
-    for _ in 0..2 {
-        fixture.store.migrate().await.expect("brought up to date");
-        assert_eq!(count(&fixture.client, without).await, 0);
-    }
-    let organization = fixture.owner.organization.id;
-    let here = format!("api_keys WHERE organization_id = '{organization}'");
-    assert_eq!(count(&fixture.client, &here).await, 4_501);
-}
-
-/// Takes back this migration and all that came after it.
-async fn take_back(fixture: &Fixture, first: &str) {
-    for migration in migrations().iter().rev() {
-        let name = migration.file_name().expect("a folder").to_string_lossy();
-        if &*name >= first {
-            fixture.execute(&text(migration, "down.sql")).await;
-        }
-    }
-    let version = first.replace('-', "");
-    fixture
-        .execute(&format!(
-            "DELETE FROM __diesel_schema_migrations WHERE version >= '{version}'"
-        ))
-        .await;
-}
-
-#[tokio::test]
-async fn keys_of_the_version_before_get_their_place_in_their_line() {
-    let fixture = Fixture::new().await;
-    let first = fixture.key.key.id;
-    // A line of 300 keys, another that leaves it in its middle, and one of which the first key is kept no longer.
-    fixture
-        .execute(&format!(
-            "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
-                                   created_at)
-             SELECT lpad(to_hex(n), 32, '0')::uuid, consumer_id, sha256(n::text::bytea), hint, name, description,
-                    search_text, CASE n WHEN 1 THEN id WHEN 301 THEN lpad(to_hex(130), 32, '0')::uuid
-                        WHEN 400 THEN gen_random_uuid() ELSE lpad(to_hex(n - 1), 32, '0')::uuid END, created_at
-             FROM generate_series(1, 450) n, api_keys WHERE id = '{first}' ORDER BY n"
-        ))
-        .await;
-    let places =
-        "SELECT string_agg(concat_ws(' ', id, tree_depth, skip_key_id), ',' ORDER BY id) FROM api_keys";
-    let placed = async || {
-        let row = fixture.client.query_one(places, &[]).await.expect("places");
-        row.get::<_, String>(0)
-    };
-    let made_by_the_trigger = placed().await;
-    assert!(made_by_the_trigger.contains(" 300 "), "{made_by_the_trigger}");
-    take_back(&fixture, "2026-11-22-090000").await;
-    fixture.store.migrate().await.expect("brought up to date");
-    assert_eq!(placed().await, made_by_the_trigger);
-}
-
-#[tokio::test]
-async fn what_the_version_before_wrote_is_kept_as_it_was_when_retention_comes() {
-    let fixture = Fixture::new().await;
-    take_back(&fixture, "2026-11-21-170000").await;
-    let parent = fixture.key.key.id;
-    let child = "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
-                                       created_at)
-                 SELECT gen_random_uuid(), consumer_id, sha256(gen_random_uuid()::text::bytea), hint, name, description,
-                        search_text, id, created_at FROM api_keys WHERE id = ";
-    fixture.execute(&format!("{child} '{parent}'")).await;
-    let refused = async || {
-        fixture
-            .client
-            .batch_execute("DELETE FROM audit_events")
-            .await
-            .is_err()
-    };
-    assert!(refused().await, "the version before removes no events");
-
-    fixture.store.migrate().await.expect("brought up to date");
-    assert!(fixture.store.is_ready().await.expect("the database answers"));
-    // The version before goes on beside it.
-    fixture.execute(&format!("{child} '{parent}'")).await;
-    let organization = fixture.owner.organization.id;
-    let family = fixture
-        .store
-        .family(organization, parent, FamilySize::DEFAULT)
-        .await
-        .expect("a family");
-    assert_eq!(family.keys.len(), 3);
-    assert!(refused().await);
-    assert_eq!(count(&fixture.client, "audit_events").await, 2);
-}
-
-#[tokio::test]
-async fn events_of_the_version_before_are_numbered_by_their_moment() {
-    let fixture = Fixture::new().await;
-    take_back(&fixture, "2026-11-22-150000").await;
-    let event = "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
-                 SELECT gen_random_uuid(), now() - n % 17 * interval '1 minute', 'administrator',
-                        'setup_link.create', 'installation', 'success' FROM generate_series(1, 100) n";
-    fixture.execute(event).await;
-    fixture.store.migrate().await.expect("brought up to date");
-    let out_of_order =
-        "(SELECT position, row_number() OVER (ORDER BY occurred_at, id) AS expected FROM audit_events) x
-                        WHERE position <> expected";
-    assert_eq!(count(&fixture.client, out_of_order).await, 0);
-    let before = count(&fixture.client, "audit_events").await;
-    // The version before goes on beside it, and changes no event.
-    fixture.execute(event).await;
-    let after = format!("audit_events WHERE position > {before}");
-    assert_eq!(count(&fixture.client, &after).await, 100);
-    for refused in [
-        "UPDATE audit_events SET position = DEFAULT",
-        "DELETE FROM audit_events",
-    ] {
-        let outcome = fixture.client.batch_execute(refused).await;
-        outcome.expect_err("append-only");
-    }
 }
 
 #[tokio::test]

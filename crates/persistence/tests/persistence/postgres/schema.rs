@@ -161,10 +161,6 @@ async fn every_frequent_question_is_answered_by_an_index() {
             "api_keys_valid_idx",
         ),
         (
-            format!("SELECT id FROM api_keys WHERE created_by_key_id = {id}"),
-            "api_keys_created_by_key_id_idx",
-        ),
-        (
             format!("SELECT id FROM api_keys WHERE coalesce(adopted_by_key_id, created_by_key_id) = {id}"),
             "api_keys_next_above_idx",
         ),

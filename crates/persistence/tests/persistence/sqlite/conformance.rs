@@ -48,6 +48,7 @@ impl Arrange for BySql {
     }
 
     async fn add_user(&self, user: User) {
+        let search_text = user.search_text().replace('\'', "''");
         let User {
             id,
             username,
@@ -57,8 +58,8 @@ impl Arrange for BySql {
         let (id, created_at) = (blob(id.as_uuid()), created_at.timestamp_millis());
         let display_name = display_name.as_str().replace('\'', "''");
         self.0.execute(&format!(
-            "INSERT INTO users (id, username, display_name, password_hash, created_at)
-             VALUES ({id}, '{username}', '{display_name}', 'no password', {created_at})"
+            "INSERT INTO users (id, username, display_name, search_text, password_hash, created_at)
+             VALUES ({id}, '{username}', '{display_name}', '{search_text}', 'no password', {created_at})"
         ));
     }
 

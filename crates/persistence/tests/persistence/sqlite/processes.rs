@@ -4,10 +4,10 @@ use keyward_domain::ports::{AddKeyError, ApiKeys, Credentials, KeyLimit, KeyLimi
 use keyward_domain::testing::Builder;
 use keyward_persistence::sqlite::SqliteStore;
 
+use crate::database::migrations;
 use crate::sqlite::child::{all_at_once, part, say, wait_for_the_others};
 use crate::sqlite::durability::owner_in;
 use crate::sqlite::fixture::{AMPLE, DataDirectory, Fixture, migrated_store, patient, set_up};
-use crate::sqlite::migrations::migrations;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn five_processes_that_start_at_once_make_one_database() {
@@ -20,7 +20,7 @@ async fn five_processes_that_start_at_once_make_one_database() {
     }
     let directory = DataDirectory::new();
     all_at_once(TEST, &directory.path(), 5);
-    let applied = i64::try_from(migrations().len()).expect("a number");
+    let applied = i64::try_from(migrations("sqlite").len()).expect("a number");
     assert_eq!(directory.count("__diesel_schema_migrations"), applied);
     assert_eq!(directory.count("installation"), 1);
 }

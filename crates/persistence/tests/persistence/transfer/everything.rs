@@ -33,13 +33,13 @@ pub(crate) fn rows() -> Vec<String> {
     let (first, child) = (id(7), id(8));
     let mut rows = vec![
         format!(
-            r#"{{"organizations":{{"id":"{organization}","slug":"acme","name":{words},"created_at":"2026-01-01T00:00:00Z","new_keys_manage_keys":false}}}}"#
+            r#"{{"organizations":{{"id":"{organization}","slug":"acme","name":{words},"new_keys_manage_keys":false,"created_at":"2026-01-01T00:00:00Z"}}}}"#
         ),
         format!(
-            r#"{{"users":{{"id":"{ada}","username":"ada","display_name":{words},"password_hash":"$argon2id$v=19$m=1,t=1,p=1$c2FsdA$aGFzaA","created_at":"2026-01-01T00:00:00.001Z","search_text":{anything}}}}}"#
+            r#"{{"users":{{"id":"{ada}","username":"ada","display_name":{words},"search_text":{anything},"password_hash":"$argon2id$v=19$m=1,t=1,p=1$c2FsdA$aGFzaA","created_at":"2026-01-01T00:00:00.001Z"}}}}"#
         ),
         format!(
-            r#"{{"users":{{"id":"{bob}","username":"bob","display_name":"Bob","password_hash":"$","created_at":"1969-12-31T23:59:59.999Z","search_text":null}}}}"#
+            r#"{{"users":{{"id":"{bob}","username":"bob","display_name":"Bob","search_text":"bob","password_hash":"$","created_at":"1969-12-31T23:59:59.999Z"}}}}"#
         ),
         format!(
             r#"{{"memberships":{{"id":"{adas}","organization_id":"{organization}","user_id":"{ada}","role":"owner","joined_at":"2026-01-01T00:00:00.120Z","ended_at":null,"changes_empty_at":"2026-01-01T00:02:00.123Z"}}}}"#
@@ -51,13 +51,13 @@ pub(crate) fn rows() -> Vec<String> {
             r#"{{"memberships":{{"id":"{ended}","organization_id":"{organization}","user_id":"{bob}","role":"member","joined_at":"2026-01-01T00:00:00Z","ended_at":"9999-12-31T23:59:59.999Z","changes_empty_at":null}}}}"#
         ),
         format!(
-            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":{words},"role":"member","invited_by_kind":"user","invited_by_id":"{ada}","created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":"2026-01-02T00:00:00Z","accepted_membership_id":"{bobs}","revoked_at":null,"creation_nonce":"{}"}}}}"#,
+            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":{words},"role":"member","invited_by_kind":"user","invited_by_id":"{ada}","creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":"2026-01-02T00:00:00Z","accepted_membership_id":"{bobs}","revoked_at":null}}}}"#,
             id(10),
             bytes(32, 0x03),
             bytes(16, 0xfe),
         ),
         format!(
-            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":"bob","role":"owner","invited_by_kind":"administrator","invited_by_id":null,"created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":null,"accepted_membership_id":null,"revoked_at":"2026-01-02T00:00:00Z","creation_nonce":null}}}}"#,
+            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":"bob","role":"owner","invited_by_kind":"administrator","invited_by_id":null,"creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":null,"accepted_membership_id":null,"revoked_at":"2026-01-02T00:00:00Z"}}}}"#,
             id(11),
             bytes(32, 0x04),
         ),
@@ -70,19 +70,19 @@ pub(crate) fn rows() -> Vec<String> {
             id(12),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":{words},"description":{words},"search_text":{anything},"created_by_user_id":"{ada}","created_by_key_id":null,"creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","revoked_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_note":null,"adopted_by_key_id":null,"tree_depth":0,"skip_key_id":null,"can_manage_keys":true}}}}"#,
+            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":{words},"description":{words},"search_text":{anything},"can_manage_keys":true,"created_by_user_id":"{ada}","created_by_key_id":null,"adopted_by_key_id":null,"tree_depth":0,"skip_key_id":null,"creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"revoked_note":null}}}}"#,
             bytes(32, 0x00),
             bytes(16, 0xff),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":"child","description":"","search_text":"child","created_by_user_id":null,"created_by_key_id":"{first}","creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","revoked_at":"2026-01-02T00:00:00.456Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","last_used_at":null,"last_used_from":null,"revoked_note":{words},"adopted_by_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","can_manage_keys":false}}}}"#,
+            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":"child","description":"","search_text":"child","can_manage_keys":false,"created_by_user_id":null,"created_by_key_id":"{first}","adopted_by_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","last_used_at":null,"last_used_from":null,"revoked_at":"2026-01-02T00:00:00.456Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","revoked_note":{words}}}}}"#,
             bytes(32, 0x80),
         ),
     ];
     rows.extend((0..EVENTS).map(event));
     rows.extend([
         format!(
-            r#"{{"sessions":{{"id":"{}","user_id":"{ada}","digest":"{}","started_at":"2026-01-01T00:00:00Z","last_seen_at":"2026-01-01T00:00:00.789Z","started_from":"203.0.113.7","user_agent":{anything}}}}}"#,
+            r#"{{"sessions":{{"id":"{}","user_id":"{ada}","digest":"{}","started_at":"2026-01-01T00:00:00Z","started_from":"203.0.113.7","user_agent":{anything},"last_seen_at":"2026-01-01T00:00:00.789Z"}}}}"#,
             id(9),
             bytes(32, 0x01),
         ),
@@ -110,14 +110,15 @@ fn event(number: u32) -> String {
             r#""installation","subject_id":null"#.to_owned(),
         ),
     };
-    let source = match number % 5 {
-        0 => r#""2001:db8::1","request_id":"0190","object_kind":null,"object_id":null"#,
-        _ => {
-            r#"null,"request_id":null,"object_kind":"project","object_id":"00000000-0000-7000-8000-00000000000c""#
-        }
+    let (object, source) = match number % 5 {
+        0 => (r#"null,"object_id":null"#, r#""2001:db8::1","request_id":"0190""#),
+        _ => (
+            r#""project","object_id":"00000000-0000-7000-8000-00000000000c""#,
+            r#"null,"request_id":null"#,
+        ),
     };
     format!(
-        r#"{{"audit_events":{{"id":"{}","occurred_at":"2026-01-01T00:00:00Z","organization_id":{organization},"actor_kind":{actor},"action":"api_key.create","subject_kind":{subject},"outcome":"success","source_address":{source}}}}}"#,
+        r#"{{"audit_events":{{"id":"{}","occurred_at":"2026-01-01T00:00:00Z","organization_id":{organization},"actor_kind":{actor},"action":"api_key.create","subject_kind":{subject},"object_kind":{object},"outcome":"success","source_address":{source}}}}}"#,
         id(1_000 + number)
     )
 }

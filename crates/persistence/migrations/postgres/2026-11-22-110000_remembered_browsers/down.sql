@@ -1,1 +1,0 @@
-ALTER TABLE installation DROP COLUMN browser_key;

@@ -1,7 +1,0 @@
--- Kind: additive
-
--- Browsers in which somebody signed in before. It is only added: the version before this one goes on beside it.
-
--- What the cookies of browsers in which somebody signed in before are signed with; made at the first sign-in.
-ALTER TABLE installation ADD COLUMN browser_key bytea
-    CONSTRAINT installation_browser_key_check CHECK (octet_length(browser_key) = 32);

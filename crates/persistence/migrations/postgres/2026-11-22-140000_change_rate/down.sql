@@ -1,1 +1,0 @@
-ALTER TABLE memberships DROP COLUMN changes_empty_at;

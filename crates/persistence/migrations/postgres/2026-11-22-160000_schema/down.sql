@@ -1,0 +1,6 @@
+DROP TABLE
+    schema_compatibility, retention_clock, installation, sign_in_throttle, sessions, audit_feed, audit_events, api_key_search,
+    api_keys, project_members, projects, invitations, memberships, users, organizations;
+DROP FUNCTION
+    note_removed_audit_events(), announce_audit_events(), refuse_to_change_audit_events(), api_keys_search(),
+    search_grams(uuid, text), api_keys_idle_since_day(), api_keys_line(), api_keys_organization();

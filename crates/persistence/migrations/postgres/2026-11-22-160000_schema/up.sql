@@ -1,0 +1,507 @@
+-- Kind: additive
+
+-- Everything an installation keeps: who there is, what is invited and run, the keys, what happened, and what the server
+-- itself remembers.
+--
+-- Rules that one row can break are CHECKs, so that no road into the database gets around them. What a text may say is
+-- the domain's rule alone; only words with a meaning are listed here. Names that people read sort by code point
+-- (COLLATE "C"), the same on every server. Every constraint has a name: errors are told apart by it.
+
+---------------------------------------------------------------- Organizations and people
+
+CREATE TABLE organizations (
+    id uuid NOT NULL CONSTRAINT organizations_pkey PRIMARY KEY,
+    slug text COLLATE "C" NOT NULL CONSTRAINT organizations_slug_key UNIQUE,
+    name text COLLATE "C" NOT NULL,
+    -- Whether a new key may manage keys, if nobody asks for either.
+    new_keys_manage_keys boolean NOT NULL DEFAULT true,
+    created_at timestamptz NOT NULL
+);
+
+CREATE TABLE users (
+    id uuid NOT NULL CONSTRAINT users_pkey PRIMARY KEY,
+    username text COLLATE "C" NOT NULL CONSTRAINT users_username_key UNIQUE,
+    display_name text NOT NULL,
+    -- Username and display name, folded by the domain.
+    search_text text NOT NULL,
+    password_hash text NOT NULL,
+    created_at timestamptz NOT NULL
+);
+
+-- A user's stay in an organization. Whoever holds keys is one of these: a consumer.
+CREATE TABLE memberships (
+    id uuid NOT NULL CONSTRAINT memberships_pkey PRIMARY KEY,
+    organization_id uuid NOT NULL
+        CONSTRAINT memberships_organization_id_fkey REFERENCES organizations (id),
+    user_id uuid NOT NULL
+        CONSTRAINT memberships_user_id_fkey REFERENCES users (id),
+    role text NOT NULL
+        CONSTRAINT memberships_role_check CHECK (role IN ('owner', 'member')),
+    joined_at timestamptz NOT NULL,
+    ended_at timestamptz,
+    -- When the bucket that bounds how often keys are created and edited will have run empty; absent before the first time.
+    changes_empty_at timestamptz
+);
+
+-- Whoever comes back gets a new membership, but never two at a time.
+CREATE UNIQUE INDEX memberships_live_key ON memberships (organization_id, user_id) WHERE ended_at IS NULL;
+-- The organizations of a user.
+CREATE INDEX memberships_user_id_idx ON memberships (user_id);
+-- All memberships of an organization; and its live ones, who joined last first (read backwards).
+CREATE INDEX memberships_organization_idx ON memberships (organization_id);
+CREATE INDEX memberships_organization_id_id_idx ON memberships (organization_id, id) WHERE ended_at IS NULL;
+-- Memberships that have ended, whose keys were perhaps never revoked.
+CREATE INDEX memberships_ended_at_idx ON memberships (ended_at, id) WHERE ended_at IS NOT NULL;
+
+---------------------------------------------------------------- What owners run
+
+CREATE TABLE invitations (
+    id uuid NOT NULL CONSTRAINT invitations_pkey PRIMARY KEY,
+    organization_id uuid NOT NULL
+        CONSTRAINT invitations_organization_id_fkey REFERENCES organizations (id),
+    -- SHA-256 of the link's secret, which is stored nowhere.
+    digest bytea NOT NULL
+        CONSTRAINT invitations_digest_key UNIQUE
+        CONSTRAINT invitations_digest_check CHECK (octet_length(digest) = 32),
+    invitee text NOT NULL,
+    role text NOT NULL
+        CONSTRAINT invitations_role_check CHECK (role IN ('owner', 'member')),
+    invited_by_kind text NOT NULL
+        CONSTRAINT invitations_invited_by_kind_check CHECK (invited_by_kind IN ('user', 'administrator')),
+    invited_by_id uuid,
+    -- The form that made it, which makes no second one. Absent for invitations that no form made.
+    creation_nonce bytea
+        CONSTRAINT invitations_creation_nonce_check CHECK (octet_length(creation_nonce) = 16),
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    accepted_at timestamptz,
+    accepted_membership_id uuid
+        CONSTRAINT invitations_accepted_membership_id_fkey REFERENCES memberships (id),
+    revoked_at timestamptz,
+    CONSTRAINT invitations_invited_by_id_check CHECK ((invited_by_id IS NOT NULL) = (invited_by_kind = 'user')),
+    CONSTRAINT invitations_accepted_check CHECK ((accepted_at IS NULL) = (accepted_membership_id IS NULL)),
+    CONSTRAINT invitations_end_check CHECK (num_nonnulls(accepted_at, revoked_at) <= 1)
+);
+
+-- One form makes one invitation.
+CREATE UNIQUE INDEX invitations_creation_nonce_key ON invitations (organization_id, creation_nonce)
+    WHERE creation_nonce IS NOT NULL;
+-- An organization's invitations that have not ended, newest first (read backwards).
+CREATE INDEX invitations_pending_idx ON invitations (organization_id, id)
+    WHERE accepted_at IS NULL AND revoked_at IS NULL;
+-- Invitations by when they were, or will be, over: retention removes them then.
+CREATE INDEX invitations_over_since_idx ON invitations (coalesce(accepted_at, revoked_at, expires_at));
+
+CREATE TABLE projects (
+    id uuid NOT NULL CONSTRAINT projects_pkey PRIMARY KEY,
+    organization_id uuid NOT NULL
+        CONSTRAINT projects_organization_id_fkey REFERENCES organizations (id),
+    name text NOT NULL,
+    -- The name, folded by the domain.
+    search_text text NOT NULL,
+    created_at timestamptz NOT NULL,
+    archived_at timestamptz
+);
+
+-- An organization's projects, newest first (read backwards).
+CREATE INDEX projects_organization_id_id_idx ON projects (organization_id, id);
+
+-- The projects that a consumer's keys reach are those of its own rows: the primary key leads there, newest first.
+CREATE TABLE project_members (
+    membership_id uuid NOT NULL
+        CONSTRAINT project_members_membership_id_fkey REFERENCES memberships (id),
+    project_id uuid NOT NULL
+        CONSTRAINT project_members_project_id_fkey REFERENCES projects (id),
+    added_at timestamptz NOT NULL,
+    CONSTRAINT project_members_pkey PRIMARY KEY (membership_id, project_id)
+);
+
+-- The members of a project.
+CREATE INDEX project_members_project_id_idx ON project_members (project_id, membership_id);
+
+---------------------------------------------------------------- Keys
+
+CREATE TABLE api_keys (
+    id uuid NOT NULL CONSTRAINT api_keys_pkey PRIMARY KEY,
+    consumer_id uuid NOT NULL
+        CONSTRAINT api_keys_consumer_id_fkey REFERENCES memberships (id),
+    -- The consumer's, which never changes: here, too, it makes one index of all keys of an organization. The trigger
+    -- api_keys_organization fills it in.
+    organization_id uuid,
+    -- SHA-256 of the token, which is stored nowhere.
+    digest bytea NOT NULL
+        CONSTRAINT api_keys_digest_key UNIQUE
+        CONSTRAINT api_keys_digest_check CHECK (octet_length(digest) = 32),
+    hint text NOT NULL,
+    name text NOT NULL,
+    description text NOT NULL,
+    -- Name, description and the token's last four characters, folded by the domain.
+    search_text text NOT NULL,
+    -- Whether the key may create keys, and see and change the other keys of its consumer. It never changes.
+    can_manage_keys boolean NOT NULL DEFAULT true,
+
+    -- A key was created by a user in the console or by another key: its parent.
+    created_by_user_id uuid
+        CONSTRAINT api_keys_created_by_user_id_fkey REFERENCES users (id),
+    -- No foreign key: a parent may be forgotten before its children.
+    created_by_key_id uuid,
+    -- The nearest of the keys that this one came from which is still kept, once its parent is not. No foreign key: it is
+    -- set again in the transaction that removes what it names.
+    adopted_by_key_id uuid,
+    -- How many keys made each other before this one, in one line; and one of these, chosen so that any of them is found
+    -- in a number of steps that grows with the logarithm of the depth (E. W. Myers, "An applicative random-access stack",
+    -- 1983). The trigger api_keys_line fills both in, and neither ever changes. Without a parent there is nothing to skip
+    -- to. No foreign key: retention may remove it; then the climb takes the next key above.
+    tree_depth integer NOT NULL DEFAULT 0,
+    skip_key_id uuid,
+    creation_nonce bytea
+        CONSTRAINT api_keys_creation_nonce_check CHECK (octet_length(creation_nonce) = 16),
+    created_at timestamptz NOT NULL,
+
+    last_used_at timestamptz,
+    -- Absent also for a key that was used from nowhere in particular.
+    last_used_from text,
+    -- The day (UTC, counted from 1970) on which the key was last used or, if it never was, created. A day and no moment,
+    -- so that the index on it changes once a day for each key and not with every use that is noted. Triggers keep it.
+    idle_since_day integer NOT NULL,
+
+    revoked_at timestamptz,
+    revoked_by_kind text
+        CONSTRAINT api_keys_revoked_by_kind_check
+        CHECK (revoked_by_kind IN ('user', 'api_key', 'administrator', 'anonymous')),
+    revoked_by_id uuid,
+    revoked_reason text
+        CONSTRAINT api_keys_revoked_reason_check
+        CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator')),
+    -- What an owner said when revoking it.
+    revoked_note text,
+
+    CONSTRAINT api_keys_origin_check CHECK (num_nonnulls(created_by_user_id, created_by_key_id) = 1),
+    CONSTRAINT api_keys_last_used_check CHECK (last_used_from IS NULL OR last_used_at IS NOT NULL),
+    CONSTRAINT api_keys_revocation_check CHECK (num_nonnulls(revoked_at, revoked_by_kind, revoked_reason) IN (0, 3)),
+    CONSTRAINT api_keys_revoked_by_id_check
+        CHECK ((revoked_by_id IS NOT NULL) = (coalesce(revoked_by_kind, '') IN ('user', 'api_key'))),
+    CONSTRAINT api_keys_revoked_note_check CHECK (revoked_note IS NULL OR revoked_at IS NOT NULL)
+    -- The last use is updated in place once a minute at most: room on each page keeps that off the indexes.
+) WITH (fillfactor = 85);
+
+-- One form makes one key.
+CREATE UNIQUE INDEX api_keys_creation_nonce_key ON api_keys (consumer_id, creation_nonce)
+    WHERE creation_nonce IS NOT NULL;
+-- A consumer's keys, newest first (read backwards).
+CREATE INDEX api_keys_consumer_id_id_idx ON api_keys (consumer_id, id);
+-- A consumer's valid keys, newest first, and how many there are.
+CREATE INDEX api_keys_valid_idx ON api_keys (consumer_id, id) WHERE revoked_at IS NULL;
+-- An organization's keys, its valid ones and its revoked ones, newest first (read backwards).
+CREATE INDEX api_keys_organization_id_id_idx ON api_keys (organization_id, id);
+CREATE INDEX api_keys_organization_valid_idx ON api_keys (organization_id, id) WHERE revoked_at IS NULL;
+CREATE INDEX api_keys_organization_revoked_idx ON api_keys (organization_id, id) WHERE revoked_at IS NOT NULL;
+-- An organization's valid keys by how long they have been idle.
+CREATE INDEX api_keys_organization_idle_idx ON api_keys (organization_id, idle_since_day, id) WHERE revoked_at IS NULL;
+-- The keys next below a key: its children, and those that it adopted. Not partial, though keys that no key created are of
+-- no use here: PostgreSQL's planner passes over the statistics of a partial index.
+CREATE INDEX api_keys_next_above_idx ON api_keys (coalesce(adopted_by_key_id, created_by_key_id));
+-- Revoked keys, as retention removes them: the earliest revoked first and, of those that one act revoked, children before
+-- their parents, who are older.
+CREATE INDEX api_keys_revoked_at_idx ON api_keys (revoked_at, id DESC) WHERE revoked_at IS NOT NULL;
+
+CREATE FUNCTION api_keys_organization() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.organization_id := (SELECT organization_id FROM memberships WHERE id = NEW.consumer_id);
+    RETURN NEW;
+END;
+$$;
+CREATE TRIGGER api_keys_organization BEFORE INSERT OR UPDATE OF consumer_id, organization_id ON api_keys
+    FOR EACH ROW EXECUTE FUNCTION api_keys_organization();
+
+CREATE FUNCTION api_keys_line() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    -- Two skips of the same length become one of both.
+    SELECT parent.tree_depth + 1,
+        CASE WHEN parent.tree_depth - skip.tree_depth = skip.tree_depth - second.tree_depth
+            THEN second.id ELSE parent.id END
+    INTO NEW.tree_depth, NEW.skip_key_id
+    FROM api_keys parent
+    LEFT JOIN api_keys skip ON skip.id = parent.skip_key_id
+    LEFT JOIN api_keys second ON second.id = skip.skip_key_id
+    WHERE parent.id = NEW.created_by_key_id AND parent.consumer_id = NEW.consumer_id;
+    NEW.tree_depth := coalesce(NEW.tree_depth, 0);
+    RETURN NEW;
+END;
+$$;
+-- An imported key comes with its place.
+CREATE TRIGGER api_keys_line BEFORE INSERT ON api_keys
+    FOR EACH ROW WHEN (NEW.created_by_key_id IS NOT NULL AND NEW.tree_depth = 0)
+    EXECUTE FUNCTION api_keys_line();
+
+CREATE FUNCTION api_keys_idle_since_day() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.idle_since_day := floor(extract(epoch FROM coalesce(NEW.last_used_at, NEW.created_at)) / 86400);
+    RETURN NEW;
+END;
+$$;
+CREATE TRIGGER api_keys_idle_since_day_of_new BEFORE INSERT ON api_keys
+    FOR EACH ROW EXECUTE FUNCTION api_keys_idle_since_day();
+CREATE TRIGGER api_keys_idle_since_day BEFORE UPDATE OF last_used_at ON api_keys
+    FOR EACH ROW WHEN (floor(extract(epoch FROM NEW.last_used_at) / 86400) <> OLD.idle_since_day)
+    EXECUTE FUNCTION api_keys_idle_since_day();
+
+-- What each key is searched by, in a table of its own: a revocation writes a new version of the key's row, and need not
+-- write this index, too. Triggers keep it.
+CREATE TABLE api_key_search (
+    key_id uuid NOT NULL CONSTRAINT api_key_search_pkey PRIMARY KEY,
+    organization_id uuid NOT NULL,
+    search_text text NOT NULL
+);
+
+-- Every three characters that follow each other in the text, and the last two and the last one: a term of three or more
+-- is in texts that have all of its threes, a shorter one in texts that have one that begins with it. Each behind six
+-- digits of the organization, so that nobody's search goes through what others have. (It makes no difference if two
+-- organizations share them: the text itself is compared at the end.)
+CREATE FUNCTION search_grams(organization uuid, search_text text) RETURNS tsvector
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS $$
+DECLARE
+    prefix text := right(organization::text, 6);
+    grams text[] := '{}';
+    second_last text := '';
+    last text := '';
+    next text;
+BEGIN
+    FOREACH next IN ARRAY string_to_array(search_text, NULL) LOOP
+        IF second_last <> '' THEN
+            grams := grams || (prefix || second_last || last || next);
+        END IF;
+        second_last := last;
+        last := next;
+    END LOOP;
+    RETURN array_to_tsvector(grams || (prefix || second_last || last) || (prefix || last));
+END;
+$$;
+
+-- Not fastupdate: its list of what is to be put into the index later is read by every search from one end to the other,
+-- and whoever adds the key at which it is full puts all of it in while others wait.
+CREATE INDEX api_key_search_grams_idx ON api_key_search USING gin (search_grams(organization_id, search_text))
+    WITH (fastupdate = off);
+
+CREATE FUNCTION api_keys_search() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        DELETE FROM api_key_search WHERE key_id = OLD.id;
+    ELSE
+        INSERT INTO api_key_search (key_id, organization_id, search_text)
+            VALUES (NEW.id, NEW.organization_id, NEW.search_text)
+            ON CONFLICT (key_id) DO UPDATE SET search_text = excluded.search_text;
+    END IF;
+    RETURN NULL;
+END;
+$$;
+CREATE TRIGGER api_keys_search AFTER INSERT OR DELETE ON api_keys
+    FOR EACH ROW EXECUTE FUNCTION api_keys_search();
+CREATE TRIGGER api_keys_search_edited AFTER UPDATE OF search_text ON api_keys
+    FOR EACH ROW WHEN (NEW.search_text <> OLD.search_text) EXECUTE FUNCTION api_keys_search();
+
+---------------------------------------------------------------- What happened
+
+CREATE TABLE audit_events (
+    id uuid NOT NULL CONSTRAINT audit_events_pkey PRIMARY KEY,
+    -- The log in the order of commits: see announce_audit_events. Numbers are made by default, and not always, since a
+    -- server finds out whether it may write events by a statement that names all columns and writes none.
+    position bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY
+        CONSTRAINT audit_events_position_key UNIQUE,
+    occurred_at timestamptz NOT NULL,
+    -- No foreign keys: what happened stays true when what it happened to is gone.
+    organization_id uuid,
+    actor_kind text NOT NULL
+        CONSTRAINT audit_events_actor_kind_check
+        CHECK (actor_kind IN ('user', 'api_key', 'administrator', 'anonymous')),
+    actor_id uuid,
+    -- The form only, here and below: every version adds actions and what they are about, and must not need to check the
+    -- whole history for it.
+    action text NOT NULL
+        CONSTRAINT audit_events_action_check CHECK (action ~ '^[a-z_]+\.[a-z_]+$'),
+    subject_kind text NOT NULL
+        CONSTRAINT audit_events_subject_kind_check CHECK (subject_kind ~ '^[a-z_]+$'),
+    subject_id uuid,
+    -- What else the event is about.
+    object_kind text
+        CONSTRAINT audit_events_object_kind_check CHECK (object_kind ~ '^[a-z_]+$'),
+    object_id uuid,
+    outcome text NOT NULL
+        CONSTRAINT audit_events_outcome_check CHECK (outcome IN ('success', 'refused')),
+    source_address text,
+    request_id text,
+    CONSTRAINT audit_events_actor_id_check
+        CHECK ((actor_id IS NOT NULL) = (actor_kind IN ('user', 'api_key'))),
+    CONSTRAINT audit_events_subject_id_check
+        CHECK ((subject_id IS NOT NULL) = (subject_kind <> 'installation')),
+    CONSTRAINT audit_events_object_check CHECK ((object_kind IS NULL) = (object_id IS NULL))
+);
+
+-- What happened to an organization is read by moment, latest first (each index backwards): all of it, what one actor
+-- did, one action, and what something was in. Moments are those that the events tell; identifiers are made by several
+-- clocks.
+CREATE INDEX audit_events_organization_idx ON audit_events (organization_id, occurred_at, id)
+    WHERE organization_id IS NOT NULL;
+CREATE INDEX audit_events_actor_idx ON audit_events (organization_id, actor_id, occurred_at, id)
+    WHERE organization_id IS NOT NULL AND actor_id IS NOT NULL;
+CREATE INDEX audit_events_nameless_actor_idx ON audit_events (organization_id, actor_kind, occurred_at, id)
+    WHERE organization_id IS NOT NULL AND actor_id IS NULL;
+CREATE INDEX audit_events_action_idx ON audit_events (organization_id, action, occurred_at, id)
+    WHERE organization_id IS NOT NULL;
+CREATE INDEX audit_events_subject_idx ON audit_events (organization_id, subject_id, occurred_at, id)
+    WHERE organization_id IS NOT NULL AND subject_id IS NOT NULL;
+CREATE INDEX audit_events_object_idx ON audit_events (organization_id, object_id, occurred_at, id)
+    WHERE organization_id IS NOT NULL AND object_id IS NOT NULL;
+-- The events of no organization, latest first: all, and what happened to one user or session, since people see the refused
+-- attempts at their password. Few of these events have an object.
+CREATE INDEX audit_events_installation_idx ON audit_events (occurred_at, id) WHERE organization_id IS NULL;
+CREATE INDEX audit_events_installation_subject_idx ON audit_events (subject_id, occurred_at, id)
+    WHERE organization_id IS NULL AND subject_id IS NOT NULL;
+CREATE INDEX audit_events_installation_object_idx ON audit_events (object_id, occurred_at, id)
+    WHERE organization_id IS NULL AND object_id IS NOT NULL;
+
+-- Audit events are never changed, and are removed only by a transaction that says until when, and only those from before
+-- that. Whatever a transaction says: events of the last 30 days by the clock of this server stay.
+CREATE FUNCTION refuse_to_change_audit_events() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'audit_events is append-only: % is refused', TG_OP USING ERRCODE = 'restrict_violation';
+END
+$$;
+CREATE TRIGGER audit_events_append_only BEFORE UPDATE OR TRUNCATE ON audit_events
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_to_change_audit_events();
+-- After a transaction that set it, a setting is not absent but empty.
+CREATE TRIGGER audit_events_kept BEFORE DELETE ON audit_events
+    FOR EACH ROW
+    WHEN (OLD.occurred_at >= least(
+        coalesce(
+            nullif(current_setting('keyward.audit_events_removable_before', true), '')::timestamptz, '-infinity'),
+        now() - interval '30 days'))
+    EXECUTE FUNCTION refuse_to_change_audit_events();
+
+-- Which log the numbers are of, and up to which number events were removed for their age.
+CREATE TABLE audit_feed (
+    -- There is one row: this column can hold one value.
+    only_row boolean NOT NULL
+        CONSTRAINT audit_feed_pkey PRIMARY KEY
+        CONSTRAINT audit_feed_only_row_check CHECK (only_row),
+    log_id text NOT NULL
+        CONSTRAINT audit_feed_log_id_check CHECK (log_id ~ '^[0-9a-f]{8}$'),
+    removed_through bigint NOT NULL
+);
+
+INSERT INTO audit_feed (only_row, log_id, removed_through)
+    VALUES (true, left(gen_random_uuid()::text, 8), 0);
+
+-- A transaction takes its numbers before it commits, so a lower number may become visible after a higher one. Before its
+-- first number, each transaction therefore announces a number that all of its own are above, by a shared advisory lock
+-- that it holds to its end: 1635083369 (ASCII: `audi`) and the number's lower 31 bits. Nobody ever waits for that lock.
+-- Whoever reads the log in order reads no further than the lowest number that is announced. A setting says to further
+-- statements of the transaction that it is done; it ends with the transaction, or with a savepoint, as the lock does.
+CREATE FUNCTION announce_audit_events() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF coalesce(current_setting('keyward.audit_events_announced', true), '') = '' THEN
+        PERFORM pg_advisory_xact_lock_shared(
+            1635083369,
+            (SELECT coalesce(max(position), 0) % 2147483648 FROM audit_events)::integer);
+        PERFORM set_config('keyward.audit_events_announced', 'yes', true);
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER audit_events_announced BEFORE INSERT ON audit_events
+    FOR EACH STATEMENT EXECUTE FUNCTION announce_audit_events();
+
+CREATE FUNCTION note_removed_audit_events() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE audit_feed SET removed_through = removed.last
+        FROM (SELECT max(position) AS last FROM removed_events) removed
+        WHERE removed.last > removed_through;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER audit_events_removed AFTER DELETE ON audit_events
+    REFERENCING OLD TABLE AS removed_events
+    FOR EACH STATEMENT EXECUTE FUNCTION note_removed_audit_events();
+
+-- Also for a session that replays changes (session_replication_role = replica).
+ALTER TABLE audit_events
+    ENABLE ALWAYS TRIGGER audit_events_append_only,
+    ENABLE ALWAYS TRIGGER audit_events_kept,
+    ENABLE ALWAYS TRIGGER audit_events_announced,
+    ENABLE ALWAYS TRIGGER audit_events_removed;
+
+---------------------------------------------------------------- Signing in
+
+-- Sessions and the throttle are updated in place all the time: room on each page keeps those updates off the indexes.
+CREATE TABLE sessions (
+    id uuid NOT NULL CONSTRAINT sessions_pkey PRIMARY KEY,
+    user_id uuid NOT NULL
+        CONSTRAINT sessions_user_id_fkey REFERENCES users (id),
+    -- SHA-256 of the cookie's secret, which is stored nowhere.
+    digest bytea NOT NULL
+        CONSTRAINT sessions_digest_key UNIQUE
+        CONSTRAINT sessions_digest_check CHECK (octet_length(digest) = 32),
+    started_at timestamptz NOT NULL,
+    started_from text,
+    user_agent text,
+    last_seen_at timestamptz NOT NULL
+) WITH (fillfactor = 80);
+
+-- The sessions that end with a user's password.
+CREATE INDEX sessions_user_id_idx ON sessions (user_id);
+
+CREATE TABLE sign_in_throttle (
+    bucket bytea NOT NULL
+        CONSTRAINT sign_in_throttle_pkey PRIMARY KEY
+        CONSTRAINT sign_in_throttle_bucket_check CHECK (octet_length(bucket) = 32),
+    empty_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+
+-- Buckets that ran empty. Every attempt to sign in changes this index, in spite of the room on the table's pages: that is
+-- little beside the work on a password.
+CREATE INDEX sign_in_throttle_empty_at_idx ON sign_in_throttle (empty_at);
+
+---------------------------------------------------------------- The installation itself
+
+CREATE TABLE installation (
+    -- There is one row: this column can hold one value.
+    only_row boolean NOT NULL DEFAULT true
+        CONSTRAINT installation_pkey PRIMARY KEY
+        CONSTRAINT installation_only_row_check CHECK (only_row),
+    set_up_at timestamptz,
+    setup_link_digest bytea
+        CONSTRAINT installation_setup_link_digest_check CHECK (octet_length(setup_link_digest) = 32),
+    setup_link_expires_at timestamptz,
+    -- What the cookies of browsers in which somebody signed in before are signed with; made at the first sign-in.
+    browser_key bytea
+        CONSTRAINT installation_browser_key_check CHECK (octet_length(browser_key) = 32),
+    CONSTRAINT installation_setup_link_check CHECK (num_nonnulls(setup_link_digest, setup_link_expires_at) IN (0, 2)),
+    CONSTRAINT installation_set_up_check CHECK (set_up_at IS NULL OR setup_link_digest IS NULL)
+);
+
+INSERT INTO installation DEFAULT VALUES;
+
+-- How late it was when the clock was believed the last time, before anything was removed by it; before the first look, when
+-- the tables were made. Else the first look would ask nobody but the clock in question.
+CREATE TABLE retention_clock (
+    -- There is one row: this column can hold one value.
+    only_row boolean NOT NULL
+        CONSTRAINT retention_clock_pkey PRIMARY KEY
+        CONSTRAINT retention_clock_only_row_check CHECK (only_row),
+    believed_at timestamptz NOT NULL
+);
+
+INSERT INTO retention_clock (only_row, believed_at) VALUES (true, clock_timestamp());
+
+-- Which versions of Keyward can work with these tables, for versions that do not know the newest migrations: all that
+-- know the migration `minimum_reader`. A breaking migration sets it to its own version; an additive one leaves it.
+CREATE TABLE schema_compatibility (
+    -- There is one row: this column can hold one value.
+    only_row boolean NOT NULL
+        CONSTRAINT schema_compatibility_pkey PRIMARY KEY
+        CONSTRAINT schema_compatibility_only_row_check CHECK (only_row),
+    minimum_reader text NOT NULL
+        CONSTRAINT schema_compatibility_minimum_reader_check CHECK (minimum_reader ~ '^[0-9]{14}$')
+);
+
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261122160000');

@@ -1,2 +1,0 @@
-DROP INDEX audit_events_installation_object_idx;
-DROP INDEX audit_events_installation_subject_idx;

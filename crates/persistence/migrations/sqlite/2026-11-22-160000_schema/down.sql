@@ -1,0 +1,20 @@
+-- A table takes its indexes and triggers with it, and comes before what its rows refer to.
+DROP TABLE schema_compatibility;
+DROP TABLE retention_clock;
+DROP TABLE installation;
+DROP TABLE sign_in_throttle;
+DROP TABLE sessions;
+DROP TABLE audit_feed;
+DROP TABLE audit_positions;
+DROP TABLE audit_events_removal;
+DROP TABLE audit_events;
+DROP VIEW search_grams;
+DROP TABLE api_key_grams;
+DROP TABLE api_key_search;
+DROP TABLE api_keys;
+DROP TABLE project_members;
+DROP TABLE projects;
+DROP TABLE invitations;
+DROP TABLE memberships;
+DROP TABLE users;
+DROP TABLE organizations;
