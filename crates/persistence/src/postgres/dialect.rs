@@ -3,11 +3,10 @@
 use std::convert::Infallible;
 
 use diesel::QueryResult;
-use diesel::dsl::{AssumeNotNull, Eq, EqAny};
-use diesel::prelude::{ExpressionMethods, NullableExpressionMethods, QueryDsl};
+use diesel::dsl::EqAny;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
 use futures_util::future::BoxFuture;
-use keyward_domain::id::OrganizationId;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
@@ -103,7 +102,7 @@ macro_rules! newest {
 /// That a key, whose consumer is given, is of the organization.
 macro_rules! of_organization {
     ($organization:expr) => {
-        memberships::organization_id.eq($organization)
+        api_keys::organization_id.eq($organization)
     };
 }
 pub(super) use {awaited, by_code_point, contains, kept, locked, newest, of_organization, together};
@@ -144,12 +143,6 @@ pub(super) const fn prepared_once<Q>(query: Q) -> PreparedOnce<Q> {
 /// Keys with one of these identifiers.
 pub(super) fn listed(ids: impl Iterator<Item = Uuid>) -> EqAny<api_keys::id, Vec<StoredId>> {
     api_keys::id.eq_any(ids.map(StoredId).collect::<Vec<_>>())
-}
-
-/// The keys of the organization.
-pub(super) fn within(organization: OrganizationId) -> Eq<AssumeNotNull<api_keys::organization_id>, StoredId> {
-    let of_key = api_keys::organization_id.assume_not_null();
-    of_key.eq(StoredId(organization.as_uuid()))
 }
 
 /// Locks keys in the order of their identifiers: when they were last used is written at any time, and several keys at once

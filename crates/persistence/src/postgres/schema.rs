@@ -13,7 +13,7 @@ diesel::table! {
     api_keys (id) {
         id -> Uuid,
         consumer_id -> Uuid,
-        organization_id -> Nullable<Uuid>,
+        organization_id -> Uuid,
         digest -> Binary,
         hint -> Text,
         name -> Text,
@@ -179,6 +179,7 @@ diesel::table! {
 }
 
 diesel::joinable!(api_keys -> memberships (consumer_id));
+diesel::joinable!(api_keys -> organizations (organization_id));
 diesel::joinable!(api_keys -> users (created_by_user_id));
 diesel::joinable!(invitations -> memberships (accepted_membership_id));
 diesel::joinable!(invitations -> organizations (organization_id));

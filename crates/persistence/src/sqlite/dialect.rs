@@ -15,7 +15,7 @@ pub(super) use super::lineage::{line_above, some_below, some_between, valid_from
 pub(super) use super::listed::listed;
 pub(super) use super::organization_keys::revoke::revoke as revoke_selected;
 pub(super) use super::organization_keys::sources::containing_term;
-pub(super) use super::organization_keys::{sources, within};
+pub(super) use super::organization_keys::sources;
 pub(super) use super::ready::{RunQueryDsl, for_any_connection};
 pub(super) use super::store::SqliteStore as Store;
 pub(super) use super::{last_uses, retention};

@@ -12,7 +12,7 @@ diesel::table! {
     api_keys (id) {
         id -> Binary,
         consumer_id -> Binary,
-        organization_id -> Nullable<Binary>,
+        organization_id -> Binary,
         digest -> Binary,
         hint -> Text,
         name -> Text,
@@ -189,6 +189,7 @@ diesel::table! {
 }
 
 diesel::joinable!(api_keys -> memberships (consumer_id));
+diesel::joinable!(api_keys -> organizations (organization_id));
 diesel::joinable!(api_keys -> users (created_by_user_id));
 diesel::joinable!(invitations -> memberships (accepted_membership_id));
 diesel::joinable!(invitations -> organizations (organization_id));

@@ -127,7 +127,8 @@ CREATE TABLE api_keys (
         CONSTRAINT api_keys_consumer_id_fkey REFERENCES memberships (id),
     -- The consumer's, which never changes: here, too, it makes one index of all keys of an organization. The trigger
     -- api_keys_organization fills it in.
-    organization_id uuid,
+    organization_id uuid NOT NULL
+        CONSTRAINT api_keys_organization_id_fkey REFERENCES organizations (id),
     -- SHA-256 of the token, which is stored nowhere.
     digest bytea NOT NULL
         CONSTRAINT api_keys_digest_key UNIQUE

@@ -137,8 +137,10 @@ CREATE TABLE api_keys (
     consumer_id BLOB NOT NULL
         CONSTRAINT api_keys_consumer_id_fkey REFERENCES memberships (id),
     -- The consumer's, which never changes: here, too, it makes one index of all keys of an organization. The trigger
-    -- api_keys_organization fills it in.
-    organization_id BLOB,
+    -- api_keys_organization fills it in before the statement ends, which is when SQLite looks whether the organization is
+    -- there; until then it is none.
+    organization_id BLOB NOT NULL DEFAULT (zeroblob(16))
+        CONSTRAINT api_keys_organization_id_fkey REFERENCES organizations (id),
     -- SHA-256 of the token, which is stored nowhere.
     digest BLOB NOT NULL
         CONSTRAINT api_keys_digest_key UNIQUE
@@ -221,9 +223,9 @@ CREATE INDEX api_keys_revoked_at_idx ON api_keys (revoked_at, id DESC) WHERE rev
 
 CREATE TRIGGER api_keys_organization AFTER INSERT ON api_keys
 BEGIN
-    UPDATE api_keys SET organization_id =
-        (SELECT memberships.organization_id FROM memberships WHERE memberships.id = NEW.consumer_id)
-    WHERE id = NEW.id;
+    UPDATE api_keys SET organization_id = memberships.organization_id
+    FROM memberships
+    WHERE api_keys.id = NEW.id AND memberships.id = NEW.consumer_id;
 END;
 
 -- Two skips of the same length become one of both. An imported key comes with its place.

@@ -8,10 +8,11 @@ use keyward_domain::administration::ports::{FamilySize, KeyFamily};
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 
 use super::super::dialect::{
-    Connection, RunQueryDsl, line_above, some_below, some_between, valid_from, within,
+    Connection, RunQueryDsl, line_above, some_below, some_between, valid_from,
 };
 use super::super::schema::api_keys;
 use super::read::named;
+use super::selection::within;
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::lineage::shown_of_family;

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 
 use diesel::OptionalExtension;
-use diesel::dsl::AssumeNotNull;
 use diesel::prelude::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, SelectableHelper,
 };
@@ -24,11 +23,6 @@ use crate::columns::{StoredId, StoredMoment};
 use crate::limit::{at_most, one_more};
 use crate::narrowing::{FEW, MORE, NEWEST};
 use crate::search::is_in_no_text;
-
-/// Never absent.
-fn organization_of_key() -> AssumeNotNull<api_keys::organization_id> {
-    api_keys::organization_id.assume_not_null()
-}
 
 pub(super) async fn list(
     connection: &mut Connection,
@@ -154,7 +148,7 @@ impl Listing {
             Some(consumer) => newest!(query, api_keys::consumer_id, StoredId(consumer.as_uuid())),
             None => newest!(
                 query,
-                organization_of_key(),
+                api_keys::organization_id,
                 StoredId(self.organization.as_uuid())
             ),
         };
@@ -186,7 +180,7 @@ impl Listing {
         query = match filter.consumer {
             Some(consumer) => newest!(query, api_keys::consumer_id, StoredId(consumer.as_uuid()))
                 .filter(of_organization!(organization)),
-            None => newest!(query, organization_of_key(), organization),
+            None => newest!(query, api_keys::organization_id, organization),
         };
         query = match among {
             Among::All => query,

@@ -1,6 +1,7 @@
 //! Which keys an owner means.
 
 use chrono::{DateTime, Utc};
+use diesel::dsl::Eq;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use diesel::sql_types::Bool;
 use diesel::{BoxableExpression, QueryResult};
@@ -10,11 +11,16 @@ use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::ports::DescendantKeys;
 use uuid::Uuid;
 
-use super::super::dialect::{Database, Pipelined, RunQueryDsl, listed, valid_from, within};
+use super::super::dialect::{Database, Pipelined, RunQueryDsl, listed, of_organization, valid_from};
 use super::super::schema::api_keys;
 use crate::columns::{StoredId, StoredMoment};
 
 type KeyCondition = Box<dyn BoxableExpression<api_keys::table, Database, SqlType = Bool>>;
+
+/// The keys of the organization.
+pub(crate) fn within(organization: OrganizationId) -> Eq<api_keys::organization_id, StoredId> {
+    api_keys::organization_id.eq(StoredId(organization.as_uuid()))
+}
 
 /// A selection in which every key is known that came from another one.
 pub(crate) enum Selected {
@@ -106,9 +112,12 @@ pub(crate) fn valid_of(organization: OrganizationId, selected: &Selected) -> Key
     let valid = within(organization).and(api_keys::revoked_at.is_null());
     match selected {
         Selected::Keys(ids) => Box::new(valid.and(listed(ids.iter().copied()))),
-        Selected::OfConsumer(consumer) => {
-            Box::new(valid.and(api_keys::consumer_id.eq(StoredId(consumer.as_uuid()))))
-        }
+        Selected::OfConsumer(consumer) => Box::new(
+            api_keys::consumer_id
+                .eq(StoredId(consumer.as_uuid()))
+                .and(api_keys::revoked_at.is_null())
+                .and(of_organization!(StoredId(organization.as_uuid()))),
+        ),
         Selected::IssuedBefore(moment) => {
             Box::new(valid.and(api_keys::created_at.lt(StoredMoment::from(*moment))))
         }

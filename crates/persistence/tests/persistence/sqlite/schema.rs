@@ -254,10 +254,35 @@ async fn rows_that_contradict_themselves_are_refused() {
             "UPDATE api_keys SET consumer_id = randomblob(16)",
             "FOREIGN KEY constraint failed",
         ),
+        (
+            "UPDATE api_keys SET organization_id = randomblob(16)",
+            "FOREIGN KEY constraint failed",
+        ),
+        (
+            "UPDATE api_keys SET organization_id = NULL",
+            "NOT NULL constraint failed: api_keys.organization_id",
+        ),
         ("DELETE FROM users", "FOREIGN KEY constraint failed"),
     ] {
         assert_eq!(refusal(&fixture, statement), refused, "{statement}");
     }
+}
+
+#[tokio::test]
+async fn every_key_is_of_the_organization_of_its_consumer() {
+    let fixture = Fixture::new().await;
+    let joined = "api_keys JOIN memberships ON memberships.id = api_keys.consumer_id";
+    let right = format!("{joined} WHERE api_keys.organization_id = memberships.organization_id");
+    assert_ne!(fixture.directory.count(&right), 0);
+    assert_eq!(
+        fixture.directory.count(&right),
+        fixture.directory.count("api_keys")
+    );
+    let of_nobody = "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text,
+                         created_by_user_id, created_at)
+                     SELECT randomblob(16), randomblob(16), randomblob(32), hint, name, description, search_text,
+                         created_by_user_id, created_at FROM api_keys";
+    assert_eq!(refusal(&fixture, of_nobody), "FOREIGN KEY constraint failed");
 }
 
 #[tokio::test]
