@@ -23,6 +23,13 @@ pub(crate) fn halve_if_too_many(dead: &mut Vec<Below>, next_below: &[(Uuid, Uuid
     are_too_many
 }
 
+/// What one transaction did for the removal of dead keys.
+pub(crate) struct Portion {
+    pub(crate) removed: u32,
+    /// It only found that former members have no keys left. Others may have some.
+    pub(crate) is_to_go_on: bool,
+}
+
 /// How many keys next below these to ask for. Below several, there is no need to know more than that they are too many.
 pub(crate) fn most_next_below(dead: &[Below]) -> i64 {
     match dead.len() {

@@ -101,6 +101,7 @@ diesel::table! {
         role -> Text,
         joined_at -> Timestamptz,
         ended_at -> Nullable<Timestamptz>,
+        keys_removed_at -> Nullable<Timestamptz>,
         changes_empty_at -> Nullable<Timestamptz>,
     }
 }

@@ -21,8 +21,16 @@ impl RetentionStore for Store {
     }
 
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
-        self.change(move |connection| Box::pin(retention::remove_dead_keys(connection, dead_before, at_most)))
-            .await
+        loop {
+            let portion = self
+                .change(move |connection| {
+                    Box::pin(retention::remove_dead_keys(connection, dead_before, at_most))
+                })
+                .await?;
+            if !portion.is_to_go_on {
+                return Ok(portion.removed);
+            }
+        }
     }
 
     async fn remove_ended_invitations(

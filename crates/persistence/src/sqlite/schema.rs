@@ -111,6 +111,7 @@ diesel::table! {
         role -> Text,
         joined_at -> BigInt,
         ended_at -> Nullable<BigInt>,
+        keys_removed_at -> Nullable<BigInt>,
         changes_empty_at -> Nullable<BigInt>,
     }
 }

@@ -61,6 +61,7 @@ records! {
         role: Words,
         joined_at: Moment,
         ended_at: Option<Moment>,
+        keys_removed_at: Option<Moment>,
         changes_empty_at: Option<Moment>,
     }
 

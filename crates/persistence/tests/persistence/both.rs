@@ -18,5 +18,5 @@ mod older_texts;
 mod project_of_another_organization;
 mod refused_attempts;
 mod retention;
-mod scene;
+pub(crate) mod scene;
 mod thousands;

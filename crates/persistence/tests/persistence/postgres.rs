@@ -8,6 +8,7 @@ mod faults;
 mod fixture;
 mod idle_connections;
 mod interruptions;
+mod locks;
 mod migrations;
 mod poolers;
 mod proxy;

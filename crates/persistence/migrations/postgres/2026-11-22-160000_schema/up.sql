@@ -39,8 +39,12 @@ CREATE TABLE memberships (
         CONSTRAINT memberships_role_check CHECK (role IN ('owner', 'member')),
     joined_at timestamptz NOT NULL,
     ended_at timestamptz,
+    -- Until when retention was told to remove dead keys as it removed the last of this membership that was never revoked.
+    -- No key comes after the end, so it need not look here again.
+    keys_removed_at timestamptz,
     -- When the bucket that bounds how often keys are created and edited will have run empty; absent before the first time.
-    changes_empty_at timestamptz
+    changes_empty_at timestamptz,
+    CONSTRAINT memberships_keys_removed_at_check CHECK (keys_removed_at IS NULL OR ended_at IS NOT NULL)
 );
 
 -- Whoever comes back gets a new membership, but never two at a time.
@@ -50,8 +54,8 @@ CREATE INDEX memberships_user_id_idx ON memberships (user_id);
 -- All memberships of an organization; and its live ones, who joined last first (read backwards).
 CREATE INDEX memberships_organization_idx ON memberships (organization_id);
 CREATE INDEX memberships_organization_id_id_idx ON memberships (organization_id, id) WHERE ended_at IS NULL;
--- Memberships that have ended, whose keys were perhaps never revoked.
-CREATE INDEX memberships_ended_at_idx ON memberships (ended_at, id) WHERE ended_at IS NOT NULL;
+-- Memberships that have ended and may have keys that were never revoked, as retention removes these: who left first, first.
+CREATE INDEX memberships_ended_at_idx ON memberships (ended_at, id) WHERE ended_at IS NOT NULL AND keys_removed_at IS NULL;
 
 ---------------------------------------------------------------- What owners run
 

@@ -43,7 +43,7 @@ pub(in crate::postgres) async fn revoke(
     // No child is born to any of the keys, and no other revocation comes between, until this one is committed: that takes the
     // lock of the consumer. Of these consumers, no key is born either while it is found out which are selected.
     let ((), (selected, mut first)) = try_join(
-        lock_consumers(at_once, &consumers),
+        lock_consumers(at_once, organization, &consumers),
         select(at_once, organization, selection, at_most),
     )
     .await?;
@@ -58,8 +58,11 @@ pub(in crate::postgres) async fn revoke(
         } else {
             // Somebody else may have revoked some before the lock: then others take their place.
             let of_keys: Vec<Uuid> = consumers.iter().copied().collect();
-            let ((), valid) =
-                try_join(lock_consumers(at_once, &of_keys), still_valid(at_once, &keys)).await?;
+            let ((), valid) = try_join(
+                lock_consumers(at_once, organization, &of_keys),
+                still_valid(at_once, &keys),
+            )
+            .await?;
             locked.extend(consumers);
             valid
         };
@@ -130,10 +133,15 @@ async fn still_valid(mut connection: &AsyncPgConnection, keys: &[Uuid]) -> Query
         .await
 }
 
-/// Nothing to wait for, where there are none.
-async fn lock_consumers(mut connection: &AsyncPgConnection, consumers: &[Uuid]) -> QueryResult<()> {
+/// Nothing to wait for, where there are none, nor where they are of another organization.
+async fn lock_consumers(
+    mut connection: &AsyncPgConnection,
+    organization: OrganizationId,
+    consumers: &[Uuid],
+) -> QueryResult<()> {
     if !consumers.is_empty() {
         memberships::table
+            .filter(memberships::organization_id.eq(organization.as_uuid()))
             .filter(memberships::id.eq_any(consumers))
             .order(memberships::id)
             .select(memberships::id)

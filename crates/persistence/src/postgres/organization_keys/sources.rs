@@ -9,9 +9,9 @@ use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
 use crate::limit::at_most;
-use crate::postgres::sql::organization_keys::selection::within;
 use crate::postgres::schema::{api_key_search, api_keys, memberships, users};
 use crate::postgres::search::{containing, grams};
+use crate::postgres::sql::organization_keys::selection::within;
 use crate::search::is_in_no_text;
 
 diesel::define_sql_function! {

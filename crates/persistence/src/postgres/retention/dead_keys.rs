@@ -9,24 +9,30 @@ use uuid::Uuid;
 
 use super::{Turn, take};
 use crate::abort::Abort;
-use crate::postgres::schema::api_keys;
-use crate::retention::{Below, adoptions, counted, halve_if_too_many, most_next_below};
+use crate::limit;
+use crate::postgres::schema::{api_keys, memberships};
+use crate::retention::{Below, Portion, adoptions, counted, halve_if_too_many, most_next_below};
 
 pub(in crate::postgres) async fn remove(
     connection: &mut AsyncPgConnection,
     dead_before: DateTime<Utc>,
     at_most: u32,
-) -> Result<u32, Abort<StorageError>> {
+) -> Result<Portion, Abort<StorageError>> {
     // Two at once could give a key to one that the other removes.
     if !take(connection, Turn::DeadKeys).await? {
-        return Ok(0);
+        return Ok(Portion {
+            removed: 0,
+            is_to_go_on: false,
+        });
     }
     // What is read from here on stays true before it is locked, too: a key never comes back to life, nor does a
     // membership; nobody else removes keys or changes who adopted them; and no key is born to a dead one.
-    let mut dead = earliest_dead(connection, dead_before, i64::from(at_most)).await?;
-    let mut next_below = next_below(connection, &dead).await?;
-    while halve_if_too_many(&mut dead, &next_below) {
-        next_below = self::next_below(connection, &dead).await?;
+    let Dead { mut keys, left_by } = earliest_dead(connection, dead_before, at_most).await?;
+    let dead = &mut keys;
+    let found = dead.len();
+    let mut next_below = next_below(connection, dead).await?;
+    while halve_if_too_many(dead, &next_below) {
+        next_below = self::next_below(connection, dead).await?;
     }
     let ids: Vec<Uuid> = dead.iter().map(|(id, _)| *id).collect();
     // Before anything is changed, and in the order in which everybody locks several keys. A key that somebody holds (to
@@ -43,11 +49,27 @@ pub(in crate::postgres) async fn remove(
         .for_update()
         .load::<Uuid>(connection)
         .await?;
-    adopt(connection, adoptions(&dead, &next_below)).await?;
+    adopt(connection, adoptions(dead, &next_below)).await?;
     let removed = diesel::delete(api_keys::table.filter(api_keys::id.eq_any(ids)))
         .execute(connection)
         .await?;
-    Ok(counted(removed))
+    let are_all = dead.len() == found;
+    if are_all && !left_by.is_empty() {
+        diesel::update(memberships::table.filter(memberships::id.eq_any(&left_by)))
+            .set(memberships::keys_removed_at.eq(dead_before))
+            .execute(connection)
+            .await?;
+    }
+    Ok(Portion {
+        removed: counted(removed),
+        is_to_go_on: found == 0 && !left_by.is_empty(),
+    })
+}
+
+/// Dead keys, and the former members of whom none that was never revoked is left when these are removed.
+struct Dead {
+    keys: Vec<Below>,
+    left_by: Vec<Uuid>,
 }
 
 #[derive(QueryableByName)]
@@ -58,35 +80,68 @@ struct KeyBelow {
     next_above: Option<Uuid>,
 }
 
-/// Dead keys, the earliest dead first: so the keys next below one are mostly gone already, and those that are
-/// not were valid when it died, which are never many.
+/// The earliest dead first: so the keys next below one are mostly gone already, and those that are not were valid when it
+/// died, which are never many.
 async fn earliest_dead(
     connection: &mut AsyncPgConnection,
     dead_before: DateTime<Utc>,
-    at_most: i64,
-) -> QueryResult<Vec<Below>> {
-    const REVOKED: &str = "
-        SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
-        FROM api_keys WHERE revoked_at < $1
-        ORDER BY revoked_at, id DESC LIMIT $2";
-    const NEVER_REVOKED: &str = "
-        SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
-        FROM memberships JOIN api_keys key ON key.consumer_id = memberships.id AND key.revoked_at IS NULL
-        WHERE memberships.ended_at < $1
-        ORDER BY memberships.ended_at, memberships.id, key.id DESC LIMIT $2";
-    let mut dead = Vec::new();
-    for query in [REVOKED, NEVER_REVOKED] {
-        let left = at_most.saturating_sub_unsigned(dead.len() as u64);
-        if left > 0 {
-            let found: Vec<KeyBelow> = diesel::sql_query(query)
-                .bind::<Timestamptz, _>(dead_before)
-                .bind::<BigInt, _>(left)
-                .load(connection)
-                .await?;
-            dead.extend(found.into_iter().map(|key| (key.id, key.next_above)));
-        }
+    at_most: u32,
+) -> QueryResult<Dead> {
+    let revoked: Vec<KeyBelow> = diesel::sql_query(
+        "SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
+         FROM api_keys WHERE revoked_at < $1
+         ORDER BY revoked_at, id DESC LIMIT $2",
+    )
+    .bind::<Timestamptz, _>(dead_before)
+    .bind::<BigInt, _>(i64::from(at_most))
+    .load(connection)
+    .await?;
+    let mut keys: Vec<Below> = revoked.into_iter().map(below).collect();
+    let left = (at_most as usize).saturating_sub(keys.len());
+    if left == 0 {
+        let left_by = Vec::new();
+        return Ok(Dead { keys, left_by });
     }
-    Ok(dead)
+    let former_members = former_members(connection, dead_before, at_most).await?;
+    let never_revoked: Vec<KeyBelow> = diesel::sql_query(
+        "SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
+         FROM memberships JOIN api_keys key ON key.consumer_id = memberships.id AND key.revoked_at IS NULL
+         WHERE memberships.id = ANY($1)
+         ORDER BY memberships.ended_at, memberships.id, key.id DESC LIMIT $2",
+    )
+    .bind::<Array<SqlUuid>, _>(&former_members)
+    .bind::<BigInt, _>(limit::at_most(left))
+    .load(connection)
+    .await?;
+    let are_all = never_revoked.len() < left;
+    keys.extend(never_revoked.into_iter().map(below));
+    Ok(Dead {
+        keys,
+        left_by: if are_all { former_members } else { Vec::new() },
+    })
+}
+
+fn below(key: KeyBelow) -> Below {
+    (key.id, key.next_above)
+}
+
+/// Former members who may have keys that were never revoked, who left first, first. Nobody is waited for: whoever revokes
+/// their keys holds them before the keys.
+async fn former_members(
+    connection: &mut AsyncPgConnection,
+    ended_before: DateTime<Utc>,
+    at_most: u32,
+) -> QueryResult<Vec<Uuid>> {
+    memberships::table
+        .filter(memberships::ended_at.lt(ended_before))
+        .filter(memberships::keys_removed_at.is_null())
+        .order((memberships::ended_at, memberships::id))
+        .limit(i64::from(at_most))
+        .select(memberships::id)
+        .for_no_key_update()
+        .skip_locked()
+        .load(connection)
+        .await
 }
 
 /// Keys next below one of these that are none of these.

@@ -7,9 +7,7 @@ use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::administration::ports::{FamilySize, KeyFamily};
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 
-use super::super::dialect::{
-    Connection, RunQueryDsl, line_above, some_below, some_between, valid_from,
-};
+use super::super::dialect::{Connection, RunQueryDsl, line_above, some_below, some_between, valid_from};
 use super::super::schema::api_keys;
 use super::read::named;
 use super::selection::within;

@@ -12,9 +12,7 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StatusFilter;
 use uuid::Uuid;
 
-use super::super::dialect::{
-    Connection, RunQueryDsl, awaited, contains, listed, newest, of_organization,
-};
+use super::super::dialect::{Connection, RunQueryDsl, awaited, contains, listed, newest, of_organization};
 use super::super::schema::{api_keys, memberships, users};
 use super::read::{HeldKeyRow, held};
 use super::sources::Source;
@@ -211,9 +209,8 @@ impl Listing {
             query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
         }
         if let Some(term) = filter.term() {
-            query = query.filter(
-                contains!(api_keys::search_text, term).or(contains!(users::search_text, term)),
-            );
+            query =
+                query.filter(contains!(api_keys::search_text, term).or(contains!(users::search_text, term)));
         }
         Ok(held(query.load(connection).await?)?)
     }

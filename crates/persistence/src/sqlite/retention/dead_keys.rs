@@ -1,31 +1,54 @@
 //! Removing dead keys, and giving the keys next below them to others.
 
 use chrono::{DateTime, Utc};
-use diesel::prelude::{QueryDsl, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection};
+use diesel::prelude::{
+    ExpressionMethods, QueryDsl, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection,
+};
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
 use crate::abort::Abort;
 use crate::columns::StoredId;
-use crate::retention::{Below, adoptions, counted, halve_if_too_many, most_next_below};
+use crate::limit;
+use crate::retention::{Below, Portion, adoptions, counted, halve_if_too_many, most_next_below};
 use crate::sqlite::listed::{as_json, listed};
-use crate::sqlite::schema::api_keys;
+use crate::sqlite::schema::{api_keys, memberships};
 
 pub(in crate::sqlite) async fn remove(
     connection: &mut SqliteConnection,
     dead_before: DateTime<Utc>,
     at_most: u32,
-) -> Result<u32, Abort<StorageError>> {
-    let mut dead = earliest_dead(connection, dead_before, i64::from(at_most))?;
-    let mut next_below = next_below(connection, &dead)?;
-    while halve_if_too_many(&mut dead, &next_below) {
-        next_below = self::next_below(connection, &dead)?;
+) -> Result<Portion, Abort<StorageError>> {
+    let Dead { mut keys, left_by } = earliest_dead(connection, dead_before, at_most)?;
+    let dead = &mut keys;
+    let found = dead.len();
+    let mut next_below = next_below(connection, dead)?;
+    while halve_if_too_many(dead, &next_below) {
+        next_below = self::next_below(connection, dead)?;
     }
-    adopt(connection, adoptions(&dead, &next_below))?;
-    let ids = dead.into_iter().map(|(id, _)| id);
+    adopt(connection, adoptions(dead, &next_below))?;
+    let ids = dead.iter().map(|(id, _)| *id);
     let removed = diesel::delete(api_keys::table.filter(listed(ids))).execute(connection)?;
-    Ok(counted(removed))
+    let are_all = dead.len() == found;
+    if are_all && !left_by.is_empty() {
+        diesel::sql_query(
+            "UPDATE memberships SET keys_removed_at = ? WHERE id IN (SELECT unhex(value) FROM json_each(?))",
+        )
+        .bind::<BigInt, _>(dead_before.timestamp_millis())
+        .bind::<Text, _>(as_json(left_by.iter().copied()))
+        .execute(connection)?;
+    }
+    Ok(Portion {
+        removed: counted(removed),
+        is_to_go_on: found == 0 && !left_by.is_empty(),
+    })
+}
+
+/// Dead keys, and the former members of whom none that was never revoked is left when these are removed.
+struct Dead {
+    keys: Vec<Below>,
+    left_by: Vec<Uuid>,
 }
 
 #[derive(QueryableByName)]
@@ -36,35 +59,65 @@ struct KeyBelow {
     next_above: Option<StoredId>,
 }
 
-/// Dead keys, the earliest dead first: so the keys next below one are mostly gone already, and those that are
-/// not were valid when it died, which are never many.
+/// The earliest dead first: so the keys next below one are mostly gone already, and those that are not were valid when it
+/// died, which are never many.
 fn earliest_dead(
     connection: &mut SqliteConnection,
     dead_before: DateTime<Utc>,
-    at_most: i64,
-) -> QueryResult<Vec<Below>> {
-    const REVOKED: &str = "
-        SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
-        FROM api_keys WHERE revoked_at < ?
-        ORDER BY revoked_at, id DESC LIMIT ?";
-    const NEVER_REVOKED: &str = "
-        SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
-        FROM memberships JOIN api_keys key ON key.consumer_id = memberships.id AND key.revoked_at IS NULL
-        WHERE memberships.ended_at < ?
-        ORDER BY memberships.ended_at, memberships.id, key.id DESC LIMIT ?";
-    let mut dead = Vec::new();
-    for query in [REVOKED, NEVER_REVOKED] {
-        let left = at_most.saturating_sub_unsigned(dead.len() as u64);
-        if left > 0 {
-            let found: Vec<KeyBelow> = diesel::sql_query(query)
-                .bind::<BigInt, _>(dead_before.timestamp_millis())
-                .bind::<BigInt, _>(left)
-                .load(connection)?;
-            let below = |key: KeyBelow| (key.id.0, key.next_above.map(|above| above.0));
-            dead.extend(found.into_iter().map(below));
-        }
+    at_most: u32,
+) -> QueryResult<Dead> {
+    let revoked: Vec<KeyBelow> = diesel::sql_query(
+        "SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
+         FROM api_keys WHERE revoked_at < ?
+         ORDER BY revoked_at, id DESC LIMIT ?",
+    )
+    .bind::<BigInt, _>(dead_before.timestamp_millis())
+    .bind::<BigInt, _>(i64::from(at_most))
+    .load(connection)?;
+    let mut keys: Vec<Below> = revoked.into_iter().map(below).collect();
+    let left = (at_most as usize).saturating_sub(keys.len());
+    if left == 0 {
+        let left_by = Vec::new();
+        return Ok(Dead { keys, left_by });
     }
-    Ok(dead)
+    let former_members = former_members(connection, dead_before, at_most)?;
+    let never_revoked: Vec<KeyBelow> = diesel::sql_query(
+        "WITH former_members AS MATERIALIZED (SELECT unhex(value) AS id FROM json_each(?))
+         SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
+         FROM former_members
+         CROSS JOIN memberships ON memberships.id = former_members.id
+         CROSS JOIN api_keys key ON key.consumer_id = memberships.id AND key.revoked_at IS NULL
+         ORDER BY memberships.ended_at, memberships.id, key.id DESC LIMIT ?",
+    )
+    .bind::<Text, _>(as_json(former_members.iter().copied()))
+    .bind::<BigInt, _>(limit::at_most(left))
+    .load(connection)?;
+    let are_all = never_revoked.len() < left;
+    keys.extend(never_revoked.into_iter().map(below));
+    Ok(Dead {
+        keys,
+        left_by: if are_all { former_members } else { Vec::new() },
+    })
+}
+
+fn below(key: KeyBelow) -> Below {
+    (key.id.0, key.next_above.map(|above| above.0))
+}
+
+/// Former members who may have keys that were never revoked, who left first, first.
+fn former_members(
+    connection: &mut SqliteConnection,
+    ended_before: DateTime<Utc>,
+    at_most: u32,
+) -> QueryResult<Vec<Uuid>> {
+    let found: Vec<StoredId> = memberships::table
+        .filter(memberships::ended_at.lt(ended_before.timestamp_millis()))
+        .filter(memberships::keys_removed_at.is_null())
+        .order((memberships::ended_at, memberships::id))
+        .limit(i64::from(at_most))
+        .select(memberships::id)
+        .load(connection)?;
+    Ok(found.into_iter().map(|id| id.0).collect())
 }
 
 /// Keys next below one of these that are none of these.

@@ -93,12 +93,14 @@ impl Membership {
             role,
             joined_at,
             ended_at,
+            keys_removed_at,
             changes_empty_at,
         } = self;
         let stored = StoredRow::new("memberships", id.uuid());
         stored.word("role", Role::from_word(role.as_str()))?;
         time(&stored, "joined_at", Some(joined_at))?;
         time(&stored, "ended_at", ended_at.as_ref())?;
+        time(&stored, "keys_removed_at", keys_removed_at.as_ref())?;
         time(&stored, "changes_empty_at", changes_empty_at.as_ref())
     }
 }

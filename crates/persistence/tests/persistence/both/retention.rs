@@ -13,6 +13,7 @@ use crate::database::Database;
 on_both!(
     an_event_goes_by_its_moment_and_never_before_the_moment_of_its_identifier,
     as_many_keys_go_at_once_as_those_below_them_can_be_given_to_others,
+    former_members_whose_keys_are_gone_are_not_looked_at_again,
     keys_that_come_and_go_leave_the_database_no_larger,
 );
 
@@ -126,6 +127,43 @@ async fn as_many_keys_go_at_once_as_those_below_them_can_be_given_to_others(data
     let family = owners.family(organization, above, everything).await;
     // With the key that the one above came from.
     assert_eq!(family.expect("a family").keys.len(), 2 + 6 * 900 + 3_000);
+}
+
+async fn former_members_whose_keys_are_gone_are_not_looked_at_again(database: Database) {
+    let scene = Scene::new(database).await;
+    let member = scene.database.id(scene.bob.membership.id.as_uuid());
+    let (new, many) = (scene.database.new_id(), scene.database.series(2 * ALL as usize));
+    // Twice as many former members as are looked at in one transaction left before the one who has keys.
+    scene
+        .database
+        .execute(&format!(
+            "UPDATE memberships SET ended_at = joined_at WHERE id = {member};
+             INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at)
+             SELECT {new}, organization_id, user_id, role, joined_at, joined_at FROM memberships, {many}
+             WHERE id = {member}"
+        ))
+        .await;
+    scene.make.clock.advance(TimeDelta::days(1));
+    let of_former = format!("api_keys WHERE consumer_id = {member}");
+    let keys = scene.database.count(&of_former).await;
+    assert_ne!(keys, 0);
+    let mut removed = 0;
+    loop {
+        match remove_keys(&scene).await {
+            0 => break,
+            some => removed += some as usize,
+        }
+    }
+    assert_eq!((removed, scene.database.count(&of_former).await), (keys, 0));
+    let to_look_at = "memberships WHERE ended_at IS NOT NULL AND keys_removed_at IS NULL";
+    assert_eq!(scene.database.count(to_look_at).await, 0);
+    assert_eq!(
+        scene
+            .database
+            .count("memberships WHERE keys_removed_at IS NOT NULL")
+            .await,
+        2 * ALL as usize + 1
+    );
 }
 
 async fn keys_that_come_and_go_leave_the_database_no_larger(database: Database) {

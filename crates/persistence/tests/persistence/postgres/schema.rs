@@ -170,7 +170,8 @@ async fn every_frequent_question_is_answered_by_an_index() {
             "api_keys_revoked_at_idx",
         ),
         (
-            "SELECT * FROM memberships WHERE ended_at < '2026-01-01' ORDER BY ended_at, id LIMIT 500"
+            "SELECT * FROM memberships WHERE ended_at < '2026-01-01' AND keys_removed_at IS NULL
+             ORDER BY ended_at, id LIMIT 500"
                 .to_owned(),
             "memberships_ended_at_idx",
         ),

@@ -246,7 +246,7 @@ async fn rows_that_contradict_themselves_are_refused() {
             "UNIQUE constraint failed: installation.only_row",
         ),
         (
-            "INSERT INTO memberships SELECT randomblob(16), organization_id, user_id, role, joined_at, NULL, NULL
+            "INSERT INTO memberships SELECT randomblob(16), organization_id, user_id, role, joined_at, NULL, NULL, NULL
              FROM memberships",
             "UNIQUE constraint failed: memberships.organization_id, memberships.user_id",
         ),
@@ -310,9 +310,7 @@ async fn every_frequent_question_is_answered_by_an_index() {
             "api_keys_revoked_at_idx",
         ),
         (
-            "SELECT key.id FROM memberships JOIN api_keys key ON key.consumer_id = memberships.id
-             AND key.revoked_at IS NULL WHERE memberships.ended_at < 0
-             ORDER BY memberships.ended_at, memberships.id LIMIT 500",
+            "SELECT id FROM memberships WHERE ended_at < 0 AND keys_removed_at IS NULL ORDER BY ended_at, id LIMIT 500",
             "memberships_ended_at_idx",
         ),
         (

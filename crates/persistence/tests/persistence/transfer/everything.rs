@@ -42,13 +42,13 @@ pub(crate) fn rows() -> Vec<String> {
             r#"{{"users":{{"id":"{bob}","username":"bob","display_name":"Bob","search_text":"bob","password_hash":"$","created_at":"1969-12-31T23:59:59.999Z"}}}}"#
         ),
         format!(
-            r#"{{"memberships":{{"id":"{adas}","organization_id":"{organization}","user_id":"{ada}","role":"owner","joined_at":"2026-01-01T00:00:00.120Z","ended_at":null,"changes_empty_at":"2026-01-01T00:02:00.123Z"}}}}"#
+            r#"{{"memberships":{{"id":"{adas}","organization_id":"{organization}","user_id":"{ada}","role":"owner","joined_at":"2026-01-01T00:00:00.120Z","ended_at":null,"keys_removed_at":null,"changes_empty_at":"2026-01-01T00:02:00.123Z"}}}}"#
         ),
         format!(
-            r#"{{"memberships":{{"id":"{bobs}","organization_id":"{organization}","user_id":"{bob}","role":"member","joined_at":"2026-01-01T00:00:00.100Z","ended_at":null,"changes_empty_at":null}}}}"#
+            r#"{{"memberships":{{"id":"{bobs}","organization_id":"{organization}","user_id":"{bob}","role":"member","joined_at":"2026-01-01T00:00:00.100Z","ended_at":null,"keys_removed_at":null,"changes_empty_at":null}}}}"#
         ),
         format!(
-            r#"{{"memberships":{{"id":"{ended}","organization_id":"{organization}","user_id":"{bob}","role":"member","joined_at":"2026-01-01T00:00:00Z","ended_at":"9999-12-31T23:59:59.999Z","changes_empty_at":null}}}}"#
+            r#"{{"memberships":{{"id":"{ended}","organization_id":"{organization}","user_id":"{bob}","role":"member","joined_at":"2026-01-01T00:00:00Z","ended_at":"9999-12-31T23:59:59.999Z","keys_removed_at":"2026-01-01T00:00:00.456Z","changes_empty_at":null}}}}"#
         ),
         format!(
             r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":{words},"role":"member","invited_by_kind":"user","invited_by_id":"{ada}","creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":"2026-01-02T00:00:00Z","accepted_membership_id":"{bobs}","revoked_at":null}}}}"#,
