@@ -1,6 +1,6 @@
 //! An actor in two columns: what it is, and which one.
 
-use keyward_domain::audit::{Action, Actor};
+use keyward_domain::audit::Actor;
 use keyward_domain::id::{ApiKeyId, UserId};
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
@@ -12,20 +12,7 @@ pub(crate) const fn to_columns(actor: Actor) -> (&'static str, Option<Uuid>) {
         Some(subject) => subject.id(),
         None => None,
     };
-    let kind = match actor {
-        // The column keeps the word that versions before this one know; `of_event` tells the two apart.
-        Actor::Retention => Actor::Administrator.kind(),
-        Actor::User(_) | Actor::ApiKey(_) | Actor::Administrator | Actor::Anonymous => actor.kind(),
-    };
-    (kind, id)
-}
-
-/// Whoever did this, by what its columns say: nobody but retention ever removed events.
-pub(crate) const fn of_event(action: Action, actor: Actor) -> Actor {
-    match (action, actor) {
-        (Action::RemoveAuditEvents, Actor::Administrator) => Actor::Retention,
-        (_, actor) => actor,
-    }
+    (actor.kind(), id)
 }
 
 pub(crate) fn from_columns(
@@ -37,6 +24,7 @@ pub(crate) fn from_columns(
         "user" => Ok(Actor::User(UserId::from_uuid(row.present(id_column, id)?))),
         "api_key" => Ok(Actor::ApiKey(ApiKeyId::from_uuid(row.present(id_column, id)?))),
         "administrator" => Ok(Actor::Administrator),
+        "retention" => Ok(Actor::Retention),
         "anonymous" => Ok(Actor::Anonymous),
         _ => row.word(kind_column, None),
     }

@@ -124,7 +124,7 @@ impl TryFrom<EventRow> for AuditEvent {
             id: AuditEventId::from_uuid(row.id.0),
             at: stored.moment("occurred_at", row.occurred_at)?,
             organization_id: row.organization_id.map(|id| OrganizationId::from_uuid(id.0)),
-            actor: actor::of_event(action, actor),
+            actor,
             action,
             subject: subject::from_columns(
                 &stored,

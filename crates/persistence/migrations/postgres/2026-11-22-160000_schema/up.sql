@@ -318,7 +318,7 @@ CREATE TABLE audit_events (
     organization_id uuid,
     actor_kind text NOT NULL
         CONSTRAINT audit_events_actor_kind_check
-        CHECK (actor_kind IN ('user', 'api_key', 'administrator', 'anonymous')),
+        CHECK (actor_kind IN ('user', 'api_key', 'administrator', 'retention', 'anonymous')),
     actor_id uuid,
     -- The form only, here and below: every version adds actions and what they are about, and must not need to check the
     -- whole history for it.

@@ -329,7 +329,7 @@ CREATE TABLE audit_events (
         CONSTRAINT audit_events_organization_id_check CHECK (length(organization_id) = 16),
     actor_kind TEXT NOT NULL
         CONSTRAINT audit_events_actor_kind_check
-        CHECK (actor_kind IN ('user', 'api_key', 'administrator', 'anonymous')),
+        CHECK (actor_kind IN ('user', 'api_key', 'administrator', 'retention', 'anonymous')),
     actor_id BLOB
         CONSTRAINT audit_events_actor_id_length_check CHECK (length(actor_id) = 16),
     -- The form only, here and below: every version adds actions and what they are about. Two words of lower-case letters
