@@ -24,6 +24,9 @@ use super::still_awaited;
 use crate::claim::Claim;
 
 pub(super) const FILE_NAME: &str = "keyward.db";
+/// What is left of the write-ahead log when all of it is in the database. One long read or one import lets it grow, and
+/// without this it would stay as long as it ever was.
+const MOST_BYTES_OF_AN_EMPTY_LOG: u64 = 16 * 1024 * 1024;
 /// Other processes that open the same new file get done within this.
 const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(10);
 
@@ -241,7 +244,7 @@ fn setup_sql(access: Access, busy_timeout: Duration) -> String {
     };
     format!(
         "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; \
-         PRAGMA query_only = {query_only}",
+         PRAGMA journal_size_limit = {MOST_BYTES_OF_AN_EMPTY_LOG}; PRAGMA query_only = {query_only}",
         busy_timeout.as_millis()
     )
 }
@@ -297,7 +300,7 @@ mod tests {
     use diesel::prelude::{QueryableByName, RunQueryDsl};
     use diesel::sql_types::BigInt;
 
-    use super::{Access, DatabaseFile};
+    use super::{Access, DatabaseFile, MOST_BYTES_OF_AN_EMPTY_LOG};
     use crate::sqlite::temporary_directory::TemporaryDirectory;
 
     #[derive(QueryableByName)]
@@ -338,6 +341,35 @@ mod tests {
             assert_eq!((settings.synchronous, settings.foreign_keys), (2, 1));
             assert_eq!((settings.busy_timeout, settings.query_only), (1_234, query_only));
         }
+    }
+
+    #[test]
+    fn write_ahead_log_shrinks_when_the_read_that_kept_it_has_ended() {
+        let directory = TemporaryDirectory::new();
+        let (file, mut writer) = DatabaseFile::open(&directory.path(), Duration::from_secs(5), 0).unwrap();
+        let mut reader = file
+            .connect(Access::Read)
+            .map_err(|error| error.to_string())
+            .unwrap();
+        let bytes_of_log = || {
+            let log = directory.path().join("keyward.db-wal");
+            log.metadata().unwrap().len()
+        };
+        writer
+            .batch_execute("CREATE TABLE events (words BLOB); INSERT INTO events VALUES (NULL)")
+            .unwrap();
+        reader.batch_execute("BEGIN; SELECT * FROM events").unwrap();
+        let grow = "INSERT INTO events VALUES (randomblob(1000000))";
+        for _ in 0..20 {
+            writer.batch_execute(grow).unwrap();
+        }
+        assert!(bytes_of_log() > MOST_BYTES_OF_AN_EMPTY_LOG, "{}", bytes_of_log());
+        reader.batch_execute("COMMIT").unwrap();
+        // One commit puts the log into the database, and the next one begins it anew.
+        for _ in 0..2 {
+            writer.batch_execute("INSERT INTO events VALUES (NULL)").unwrap();
+        }
+        assert!(bytes_of_log() <= MOST_BYTES_OF_AN_EMPTY_LOG, "{}", bytes_of_log());
     }
 
     #[test]
