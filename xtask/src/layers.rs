@@ -29,7 +29,7 @@ const NOT_CHECKED_FOR_CIRCLES: [(&str, &str); 4] = [
     ),
     (
         "keyward-persistence",
-        "the SQL of both databases is being merged, and its circles with it",
+        "SQL is asked in a dialect, and each dialect writes some of the SQL of its own",
     ),
 ];
 
