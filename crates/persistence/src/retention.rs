@@ -23,6 +23,13 @@ pub(crate) fn halve_if_too_many(dead: &mut Vec<Below>, next_below: &[(Uuid, Uuid
     are_too_many
 }
 
+/// Of former members, in the order in which keys of theirs were asked for, those of whom none is left when the found ones are
+/// removed. `last` holds the last of the found keys, if there may be more.
+pub(crate) fn left_without_keys(former_members: Vec<Uuid>, last: Option<Uuid>) -> Vec<Uuid> {
+    let has_more = |member: &Uuid| Some(*member) != last;
+    former_members.into_iter().take_while(has_more).collect()
+}
+
 /// What one transaction did for the removal of dead keys.
 pub(crate) struct Portion {
     pub(crate) removed: u32,
@@ -105,6 +112,16 @@ mod tests {
     fn nobody_in_a_circle_adopts() {
         let removed = [(key(1), Some(key(2))), (key(2), Some(key(1)))];
         assert_eq!(adoptions(&removed, &[(key(3), key(1))]), [(key(3), None)]);
+    }
+
+    #[test]
+    fn former_members_from_the_last_found_key_on_may_have_more() {
+        let members = || vec![key(1), key(2), key(3)];
+        assert_eq!(left_without_keys(members(), Some(key(2))), [key(1)]);
+        assert!(left_without_keys(members(), Some(key(1))).is_empty());
+        assert_eq!(left_without_keys(members(), None), members());
+        // Somebody who is not among them yet left after them.
+        assert_eq!(left_without_keys(members(), Some(key(4))), members());
     }
 
     #[test]

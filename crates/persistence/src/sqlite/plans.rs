@@ -14,6 +14,7 @@ use keyward_domain::audit::Actor;
 use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{ApiKeys, DescendantKeys, StatusFilter, StorageError};
+use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::testing::Builder;
 use uuid::Uuid;
 
@@ -264,5 +265,47 @@ async fn the_keys_of_a_member_are_found_by_the_member() {
             statement.contains("last_used_at DESC"),
             "{statement}\n{plan}"
         );
+    }
+}
+
+#[tokio::test]
+async fn dead_keys_are_found_in_the_order_in_which_they_go() {
+    let directory = TemporaryDirectory::new();
+    let store = scene(&directory).await;
+    let ended = store.change_blocking::<_, StorageError, _>(|connection| {
+        diesel::sql_query("UPDATE memberships SET ended_at = 0").execute(connection)?;
+        Ok(())
+    });
+    ended.await.unwrap();
+    let statements = noted(&store).await;
+    let day = DateTime::UNIX_EPOCH + TimeDelta::days(1);
+    assert_eq!(
+        RetentionStore::remove_dead_keys(&store, day, 500).await.unwrap(),
+        2
+    );
+    let statements: Vec<String> = std::mem::take(&mut *statements.lock().unwrap());
+    let mut plans = String::new();
+    for statement in &statements {
+        let statement = statement.split(" -- binds").next().unwrap();
+        if !statement.contains("api_keys") && !statement.contains("memberships") {
+            continue;
+        }
+        let plan = plan(&store, statement).await;
+        for step in plan.lines() {
+            let goes_through = step
+                .strip_prefix("SCAN ")
+                .and_then(|table| table.split(' ').next());
+            let is_short = goes_through.is_none_or(|table| matches!(table, "dead" | "json_each"));
+            let sorts_all = step.contains("TEMP B-TREE") && !step.contains("LAST TERM OF ORDER BY");
+            assert!(is_short && !sorts_all, "{step}\n{statement}\n{plan}");
+        }
+        plans.push_str(&plan);
+    }
+    for index in [
+        "api_keys_revoked_at_idx",
+        "memberships_ended_at_idx",
+        "api_keys_valid_idx",
+    ] {
+        assert!(plans.contains(index), "{index}\n{plans}");
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
 use diesel::sql_types::Text;
@@ -308,6 +309,14 @@ impl Database {
         match &self.place {
             Place::Server(_) => format!("'{id}'::uuid"),
             Place::Directory(_) => format!("x'{}'", id.as_simple()),
+        }
+    }
+
+    /// A moment in SQL.
+    pub(crate) fn moment(&self, at: DateTime<Utc>) -> String {
+        match &self.place {
+            Place::Server(_) => format!("'{at}'::timestamptz"),
+            Place::Directory(_) => at.timestamp_millis().to_string(),
         }
     }
 

@@ -9,9 +9,10 @@ use uuid::Uuid;
 
 use super::{Turn, take};
 use crate::abort::Abort;
-use crate::limit;
 use crate::postgres::schema::{api_keys, memberships};
-use crate::retention::{Below, Portion, adoptions, counted, halve_if_too_many, most_next_below};
+use crate::retention::{
+    Below, Portion, adoptions, counted, halve_if_too_many, left_without_keys, most_next_below,
+};
 
 pub(in crate::postgres) async fn remove(
     connection: &mut AsyncPgConnection,
@@ -76,19 +77,22 @@ struct Dead {
 struct KeyBelow {
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    consumer_id: Uuid,
     #[diesel(sql_type = Nullable<SqlUuid>)]
     next_above: Option<Uuid>,
 }
 
 /// The earliest dead first: so the keys next below one are mostly gone already, and those that are not were valid when it
-/// died, which are never many.
+/// died, which are never many. Former members are looked at when no revoked keys are left to remove: then whoever holds the
+/// members that are locked here waits for none of the keys.
 async fn earliest_dead(
     connection: &mut AsyncPgConnection,
     dead_before: DateTime<Utc>,
     at_most: u32,
 ) -> QueryResult<Dead> {
     let revoked: Vec<KeyBelow> = diesel::sql_query(
-        "SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
+        "SELECT id, consumer_id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
          FROM api_keys WHERE revoked_at < $1
          ORDER BY revoked_at, id DESC LIMIT $2",
     )
@@ -96,28 +100,33 @@ async fn earliest_dead(
     .bind::<BigInt, _>(i64::from(at_most))
     .load(connection)
     .await?;
-    let mut keys: Vec<Below> = revoked.into_iter().map(below).collect();
-    let left = (at_most as usize).saturating_sub(keys.len());
-    if left == 0 {
-        let left_by = Vec::new();
-        return Ok(Dead { keys, left_by });
+    if !revoked.is_empty() {
+        return Ok(Dead {
+            keys: revoked.into_iter().map(below).collect(),
+            left_by: Vec::new(),
+        });
     }
     let former_members = former_members(connection, dead_before, at_most).await?;
+    // One member after the other, until there are enough keys.
     let never_revoked: Vec<KeyBelow> = diesel::sql_query(
-        "SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
-         FROM memberships JOIN api_keys key ON key.consumer_id = memberships.id AND key.revoked_at IS NULL
-         WHERE memberships.id = ANY($1)
-         ORDER BY memberships.ended_at, memberships.id, key.id DESC LIMIT $2",
+        "SELECT key.id, key.consumer_id, key.next_above
+         FROM unnest($1) WITH ORDINALITY AS former (member, place)
+         CROSS JOIN LATERAL (
+             SELECT id, consumer_id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
+             FROM api_keys WHERE consumer_id = former.member AND revoked_at IS NULL
+             ORDER BY id DESC LIMIT $2
+         ) key
+         ORDER BY former.place, key.id DESC LIMIT $2",
     )
     .bind::<Array<SqlUuid>, _>(&former_members)
-    .bind::<BigInt, _>(limit::at_most(left))
+    .bind::<BigInt, _>(i64::from(at_most))
     .load(connection)
     .await?;
-    let are_all = never_revoked.len() < left;
-    keys.extend(never_revoked.into_iter().map(below));
+    let are_all = never_revoked.len() < at_most as usize;
+    let last = never_revoked.last().filter(|_| !are_all);
     Ok(Dead {
-        keys,
-        left_by: if are_all { former_members } else { Vec::new() },
+        left_by: left_without_keys(former_members, last.map(|key| key.consumer_id)),
+        keys: never_revoked.into_iter().map(below).collect(),
     })
 }
 
@@ -148,7 +157,7 @@ async fn former_members(
 async fn next_below(connection: &mut AsyncPgConnection, dead: &[Below]) -> QueryResult<Vec<(Uuid, Uuid)>> {
     let ids: Vec<Uuid> = dead.iter().map(|(id, _)| *id).collect();
     let keys: Vec<KeyBelow> = diesel::sql_query(
-        "SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
+        "SELECT key.id, key.consumer_id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
          FROM unnest($1) AS dead (id)
          JOIN api_keys key ON coalesce(key.adopted_by_key_id, key.created_by_key_id) = dead.id
          WHERE key.id <> ALL($1) LIMIT $2",

@@ -10,8 +10,9 @@ use uuid::Uuid;
 
 use crate::abort::Abort;
 use crate::columns::StoredId;
-use crate::limit;
-use crate::retention::{Below, Portion, adoptions, counted, halve_if_too_many, most_next_below};
+use crate::retention::{
+    Below, Portion, adoptions, counted, halve_if_too_many, left_without_keys, most_next_below,
+};
 use crate::sqlite::listed::{as_json, listed};
 use crate::sqlite::schema::{api_keys, memberships};
 
@@ -55,48 +56,48 @@ struct Dead {
 struct KeyBelow {
     #[diesel(sql_type = Binary)]
     id: StoredId,
+    #[diesel(sql_type = Binary)]
+    consumer_id: StoredId,
     #[diesel(sql_type = Nullable<Binary>)]
     next_above: Option<StoredId>,
 }
 
 /// The earliest dead first: so the keys next below one are mostly gone already, and those that are not were valid when it
-/// died, which are never many.
+/// died, which are never many. Former members are looked at when no revoked keys are left to remove.
 fn earliest_dead(
     connection: &mut SqliteConnection,
     dead_before: DateTime<Utc>,
     at_most: u32,
 ) -> QueryResult<Dead> {
     let revoked: Vec<KeyBelow> = diesel::sql_query(
-        "SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
+        "SELECT id, consumer_id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
          FROM api_keys WHERE revoked_at < ?
          ORDER BY revoked_at, id DESC LIMIT ?",
     )
     .bind::<BigInt, _>(dead_before.timestamp_millis())
     .bind::<BigInt, _>(i64::from(at_most))
     .load(connection)?;
-    let mut keys: Vec<Below> = revoked.into_iter().map(below).collect();
-    let left = (at_most as usize).saturating_sub(keys.len());
-    if left == 0 {
-        let left_by = Vec::new();
-        return Ok(Dead { keys, left_by });
+    if !revoked.is_empty() {
+        return Ok(Dead {
+            keys: revoked.into_iter().map(below).collect(),
+            left_by: Vec::new(),
+        });
     }
     let former_members = former_members(connection, dead_before, at_most)?;
     let never_revoked: Vec<KeyBelow> = diesel::sql_query(
-        "WITH former_members AS MATERIALIZED (SELECT unhex(value) AS id FROM json_each(?))
-         SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
-         FROM former_members
-         CROSS JOIN memberships ON memberships.id = former_members.id
-         CROSS JOIN api_keys key ON key.consumer_id = memberships.id AND key.revoked_at IS NULL
+        "SELECT key.id, key.consumer_id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
+         FROM memberships CROSS JOIN api_keys key ON key.consumer_id = memberships.id AND key.revoked_at IS NULL
+         WHERE memberships.ended_at < ? AND memberships.keys_removed_at IS NULL
          ORDER BY memberships.ended_at, memberships.id, key.id DESC LIMIT ?",
     )
-    .bind::<Text, _>(as_json(former_members.iter().copied()))
-    .bind::<BigInt, _>(limit::at_most(left))
+    .bind::<BigInt, _>(dead_before.timestamp_millis())
+    .bind::<BigInt, _>(i64::from(at_most))
     .load(connection)?;
-    let are_all = never_revoked.len() < left;
-    keys.extend(never_revoked.into_iter().map(below));
+    let are_all = never_revoked.len() < at_most as usize;
+    let last = never_revoked.last().filter(|_| !are_all);
     Ok(Dead {
-        keys,
-        left_by: if are_all { former_members } else { Vec::new() },
+        left_by: left_without_keys(former_members, last.map(|key| key.consumer_id.0)),
+        keys: never_revoked.into_iter().map(below).collect(),
     })
 }
 
@@ -125,7 +126,7 @@ fn next_below(connection: &mut SqliteConnection, dead: &[Below]) -> QueryResult<
     let ids = as_json(dead.iter().map(|(id, _)| *id));
     let keys: Vec<KeyBelow> = diesel::sql_query(
         "WITH dead AS MATERIALIZED (SELECT unhex(value) AS id FROM json_each(?))
-         SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
+         SELECT key.id, key.consumer_id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above
          FROM dead CROSS JOIN api_keys key ON coalesce(key.adopted_by_key_id, key.created_by_key_id) = dead.id
          WHERE key.id NOT IN (SELECT id FROM dead) LIMIT ?",
     )

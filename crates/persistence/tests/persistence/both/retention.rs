@@ -14,6 +14,7 @@ on_both!(
     an_event_goes_by_its_moment_and_never_before_the_moment_of_its_identifier,
     as_many_keys_go_at_once_as_those_below_them_can_be_given_to_others,
     former_members_whose_keys_are_gone_are_not_looked_at_again,
+    the_keys_of_former_members_go_member_by_member,
     keys_that_come_and_go_leave_the_database_no_larger,
 );
 
@@ -163,6 +164,59 @@ async fn former_members_whose_keys_are_gone_are_not_looked_at_again(database: Da
             .count("memberships WHERE keys_removed_at IS NOT NULL")
             .await,
         2 * ALL as usize + 1
+    );
+}
+
+async fn the_keys_of_former_members_go_member_by_member(database: Database) {
+    let scene = Scene::new(database).await;
+    let [first, second] =
+        [&scene.bob, &scene.ada].map(|member| scene.database.id(member.membership.id.as_uuid()));
+    let (id, digest, five) = (
+        scene.database.new_id(),
+        scene.database.new_digest(),
+        scene.database.series(5),
+    );
+    let leave = |member: &str, day: i64| {
+        let at = scene
+            .database
+            .moment(scene.make.clock.now() + TimeDelta::days(day));
+        format!(
+            "DELETE FROM api_keys WHERE consumer_id = {member};
+             INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_user_id,
+                                   created_at)
+             SELECT {id}, memberships.id, {digest}, 'kwp', 'key', '', 'key', user_id, joined_at
+             FROM memberships, {five} WHERE memberships.id = {member};
+             UPDATE memberships SET ended_at = {at} WHERE id = {member}"
+        )
+    };
+    let statements = format!("{}; {}", leave(&first, 1), leave(&second, 2));
+    scene.database.execute(&statements).await;
+    scene.make.clock.advance(TimeDelta::days(3));
+    let of = |member: &str| format!("api_keys WHERE consumer_id = {member}");
+    let done = "memberships WHERE keys_removed_at IS NOT NULL";
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let removed = scene
+            .database
+            .store
+            .remove_dead_keys(scene.make.clock.now(), 3)
+            .await;
+        seen.push((
+            removed.expect("a removal"),
+            scene.database.count(&of(&first)).await,
+            scene.database.count(&of(&second)).await,
+            scene.database.count(done).await,
+        ));
+    }
+    assert_eq!(
+        seen,
+        [
+            (3, 2, 5, 0),
+            (3, 0, 4, 1),
+            (3, 0, 1, 1),
+            (1, 0, 0, 2),
+            (0, 0, 0, 2)
+        ]
     );
 }
 

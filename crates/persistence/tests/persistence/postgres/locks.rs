@@ -3,9 +3,11 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::RevocationReason;
 use keyward_domain::audit::Actor;
+use keyward_domain::clock::Clock;
 use tokio::time::timeout;
 
 use crate::both::scene::{Scene, member};
@@ -29,4 +31,32 @@ async fn an_owner_locks_no_consumer_of_another_organization() {
     let revoked = timeout(Duration::from_secs(10), revoking).await;
     let revoked = revoked.expect("nobody is waited for");
     assert_eq!(revoked.expect("an answer"), []);
+}
+
+#[tokio::test]
+async fn retention_waits_for_nobody_who_holds_a_former_member() {
+    let scene = Scene::new(Database::postgres().await).await;
+    let consumer = scene.bob.membership.id.as_uuid();
+    let ended = format!("UPDATE memberships SET ended_at = joined_at WHERE id = '{consumer}'");
+    scene.database.execute(&ended).await;
+    scene.make.clock.advance(TimeDelta::days(1));
+    let remove = async || {
+        let removing = scene.database.store.remove_dead_keys(scene.make.clock.now(), 500);
+        let removed = timeout(Duration::from_secs(10), removing).await;
+        removed.expect("nobody is waited for").expect("a removal")
+    };
+    let held = scene.database.lock_changes_of(consumer).await;
+    assert_eq!(remove().await, 0);
+    drop(held);
+    let mut removed = 0;
+    while removed == 0 {
+        // The lock ends with its connection, a moment later.
+        drop(scene.database.lock_changes_of(consumer).await);
+        removed = remove().await;
+    }
+    let left = scene
+        .database
+        .count(&format!("api_keys WHERE consumer_id = '{consumer}'"))
+        .await;
+    assert_eq!(left, 0);
 }
