@@ -130,9 +130,9 @@ CREATE TABLE api_keys (
     consumer_id uuid NOT NULL
         CONSTRAINT api_keys_consumer_id_fkey REFERENCES memberships (id),
     -- The consumer's, which never changes: here, too, it makes one index of all keys of an organization. The trigger
-    -- api_keys_organization fills it in.
-    organization_id uuid NOT NULL
-        CONSTRAINT api_keys_organization_id_fkey REFERENCES organizations (id),
+    -- api_keys_organization takes it from the membership, which has the foreign key: here, each new key would lock its
+    -- organization's one row for it.
+    organization_id uuid NOT NULL,
     -- SHA-256 of the token, which is stored nowhere.
     digest bytea NOT NULL
         CONSTRAINT api_keys_digest_key UNIQUE
