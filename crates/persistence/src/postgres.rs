@@ -1,7 +1,8 @@
 //! PostgreSQL, through diesel-async.
 //!
 //! # What holds here
-//! - **One port method is one transaction.** A change and its audit events commit together or not at all.
+//! - **One port method is one transaction.** A change and its audit events commit together or not at all. (Only the removal
+//!   of dead keys may take several, of which all but the last one note who has no keys left.)
 //! - **A change finishes, whoever stops waiting.** It runs in a task of its own, see [`PostgresStore`]; a read too, so
 //!   that no connection goes back to the pool with a statement still running on it.
 //! - **Every statement about keys names the consumer**, so that another consumer's key is as good as absent.

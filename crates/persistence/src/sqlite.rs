@@ -1,7 +1,8 @@
 //! SQLite, embedded: one file in a data directory, and nothing to install.
 //!
 //! # What holds here
-//! - **One port method is one transaction.** A change and its audit events commit together or not at all.
+//! - **One port method is one transaction.** A change and its audit events commit together or not at all. (Only the removal
+//!   of dead keys may take several, of which all but the last one note who has no keys left.)
 //! - **What was answered is on the disk.** A commit is synced before it is answered, so neither a killed process nor a
 //!   power cut takes it back.
 //! - **A change finishes, whoever stops waiting.** It runs in a task of its own, see [`SqliteStore`].

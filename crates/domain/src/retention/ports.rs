@@ -30,7 +30,8 @@ pub trait RetentionStore: Send + Sync {
     ///
     /// The keys that came from a removed key stay in the family of the keys that it came from: a store MUST set their
     /// [`ApiKey::adopted_by`](crate::api_key::ApiKey::adopted_by) to the nearest of these that is kept, in the same
-    /// transaction. MUST NOT change anything else.
+    /// transaction. MUST NOT change anything else. Before these keys are removed, a store may note in transactions of their own
+    /// which former members have no keys left.
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError>;
 
     /// Removes invitations that were [over](crate::invitation::Invitation::over_since) before this moment.
