@@ -5,10 +5,6 @@ use std::collections::BTreeSet;
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
 
-/// The newest migration from before the first release. The one that took the place of them all makes the same tables, so an
-/// export made then can be imported.
-pub(crate) const LAST_BEFORE_FIRST_RELEASE: &str = "20261122150000";
-
 /// How the tables of a database stand to this version of Keyward.
 ///
 /// Migrations are named by their versions, such as `20261122160000`.
@@ -115,8 +111,7 @@ impl SchemaState {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the database is from before Keyward's first release (its newest migration is {newest}) and cannot be brought up to \
-     date: `migrate` and `export` it with a version that knows migration {LAST_BEFORE_FIRST_RELEASE} and `import` that \
-     into a new database, or remove it"
+     date or exported by this version: remove it and set Keyward up anew"
 )]
 pub struct TooOld {
     newest: String,

@@ -52,6 +52,9 @@ pub enum InvalidExport {
     /// A newer Keyward made it.
     #[error("line 1: a newer Keyward made this export, so import it with that version")]
     Newer,
+    /// A Keyward from before the first release made it.
+    #[error("line 1: this export is from before Keyward's first release and cannot be imported")]
+    TooOld,
     /// An older Keyward made it.
     #[error(
         "line 1: an older Keyward made this export, so import it with that version, and let this one update the \

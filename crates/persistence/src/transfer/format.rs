@@ -16,7 +16,6 @@ use super::columns::Bytes;
 use super::error::InvalidExport;
 use super::tables::Counts;
 use crate::known_migrations::KnownMigrations;
-use crate::schema_state::LAST_BEFORE_FIRST_RELEASE;
 
 /// How the first and the last line and the values are written.
 const FORMAT: u32 = 1;
@@ -34,6 +33,9 @@ struct Version {
     format: u32,
     /// The newest migration. It stands for the tables and columns that there are, in either database.
     schema: String,
+    /// The first migration that was ever released: what is older cannot be understood.
+    #[serde(skip)]
+    oldest: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,19 +54,29 @@ struct End {
 
 impl FirstLine {
     pub(super) fn of_this_version() -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let known = KnownMigrations::sqlite();
         Ok(Self {
             keyward_export: Version {
                 format: FORMAT,
-                schema: KnownMigrations::sqlite().newest::<Sqlite>()?,
+                schema: known.newest::<Sqlite>()?,
+                oldest: known.versions::<Sqlite>()?.pop_first().unwrap_or_default(),
             },
         })
     }
 
     pub(super) fn check(&self, here: &Self) -> Result<(), InvalidExport> {
-        let (Version { format, schema }, here) = (&self.keyward_export, &here.keyward_export);
-        let has_these_tables = *schema == here.schema || schema == LAST_BEFORE_FIRST_RELEASE;
-        if *format == here.format && has_these_tables {
+        let (
+            Version {
+                format,
+                schema,
+                oldest: _,
+            },
+            here,
+        ) = (&self.keyward_export, &here.keyward_export);
+        if (format, schema) == (&here.format, &here.schema) {
             Ok(())
+        } else if *format == here.format && *schema < here.oldest {
+            Err(InvalidExport::TooOld)
         } else if *format > here.format || (*format == here.format && *schema > here.schema) {
             Err(InvalidExport::Newer)
         } else {

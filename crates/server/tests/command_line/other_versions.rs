@@ -153,8 +153,7 @@ async fn every_command_says_what_to_do_with_a_database_from_before_the_first_rel
             assert_eq!(
                 run(&place, command).refusal(),
                 "the database is from before Keyward's first release (its newest migration is 20261122130000) and cannot be \
-                 brought up to date: `migrate` and `export` it with a version that knows migration 20261122150000 and \
-                 `import` that into a new database, or remove it",
+                 brought up to date or exported by this version: remove it and set Keyward up anew",
                 "{command:?}"
             );
         }

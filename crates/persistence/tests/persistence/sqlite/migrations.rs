@@ -109,8 +109,7 @@ async fn a_database_from_before_the_first_release_is_refused_with_what_to_do() {
     assert_eq!(
         store.migrate().await.expect_err("no way").to_string(),
         "the database is from before Keyward's first release (its newest migration is 20261122130000) and cannot be \
-         brought up to date: `migrate` and `export` it with a version that knows migration 20261122150000 and `import` \
-         that into a new database, or remove it"
+         brought up to date or exported by this version: remove it and set Keyward up anew"
     );
     assert_eq!(catalogue(&directory), before);
 }

@@ -169,11 +169,12 @@ async fn another_version_s_export_is_refused_with_the_way_out() {
     let newer = "line 1: a newer Keyward made this export, so import it with that version";
     let older = "line 1: an older Keyward made this export, so import it with that version, and let this one update \
                  the database afterwards";
+    let too_old = "line 1: this export is from before Keyward's first release and cannot be imported";
     for database in Database::both().await {
         for (format, schema, expected) in [
             ("1", "99991231000000", newer),
             ("2", "20000101000000", newer),
-            ("1", "20000101000000", older),
+            ("1", "20261122150000", too_old),
             ("0", "99991231000000", older),
         ] {
             let first_line = format!(

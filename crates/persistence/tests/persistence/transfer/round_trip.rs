@@ -56,21 +56,3 @@ async fn microseconds_of_postgresql_stay_in_postgresql() {
         assert!(database.export().await == export);
     }
 }
-
-#[tokio::test]
-async fn an_export_of_the_last_version_before_the_first_release_is_imported() {
-    let everything = everything().await;
-    let (lines, _) = everything.split_once("{\"end\"").expect("a last line");
-    let (_, rows) = lines.split_once('\n').expect("a first line");
-    let first_line = r#"{"keyward_export":{"format":1,"schema":"20261122150000"}}"#;
-    // Members stood in another order then.
-    let rows = rows.replace(
-        r#""new_keys_manage_keys":false,"created_at":"2026-01-01T00:00:00Z""#,
-        r#""created_at":"2026-01-01T00:00:00Z","new_keys_manage_keys":false"#,
-    );
-    let export = finished(format!("{first_line}\n{rows}"));
-    for database in Database::both().await {
-        database.import(export.clone()).await.expect("an import");
-        assert!(database.export().await == everything);
-    }
-}
