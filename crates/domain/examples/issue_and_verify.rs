@@ -32,8 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     store.put_membership(ada.membership.clone());
 
     // The use cases, over that store.
-    let (clock, random, ids) = (make.clock, make.random, make.ids);
-    let keys = PersonalKeys::new(store.clone(), clock, random, ids, KeyLimits::default());
+    let keys = PersonalKeys::new(store.clone(), make.sources, KeyLimits::default());
     let authenticate = Authenticate::new(store);
 
     // Ada, signed in to a console, issues her first key. Its token is shown this once.

@@ -1,7 +1,8 @@
 //! Who may run an organization.
 
-use crate::audit::Actor;
+use crate::audit::{Act, Actor, RequestSource};
 use crate::id::OrganizationId;
+use crate::sources::Sources;
 
 /// Somebody who runs one organization: one of its owners, in person
 /// ([`Member::as_authority`](crate::membership::Member::as_authority)), or whoever runs the command line on the server.
@@ -31,5 +32,11 @@ impl Authority {
     #[must_use]
     pub const fn as_actor(&self) -> Actor {
         self.actor
+    }
+
+    /// Whoever has the authority acts now, in that organization.
+    #[must_use]
+    pub(crate) fn act(&self, sources: &Sources, source: RequestSource) -> Act {
+        sources.act(self.actor, source).within(self.organization_id)
     }
 }

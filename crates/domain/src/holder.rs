@@ -1,8 +1,9 @@
 //! The holder of keys: a consumer, acting in person or through one of its keys.
 
 use crate::api_key::Origin;
-use crate::audit::Actor;
+use crate::audit::{Act, Actor, RequestSource};
 use crate::id::{ApiKeyId, ConsumerId, OrganizationId, UserId};
+use crate::sources::Sources;
 use crate::user::Username;
 
 /// The identity a key acts as: exactly one membership, named by its user.
@@ -92,5 +93,10 @@ impl Holder {
             Origin::Console(user) => Actor::User(user),
             Origin::Key(key) => Actor::ApiKey(key),
         }
+    }
+
+    /// The holder acts now, in their organization.
+    pub(crate) fn act(&self, sources: &Sources, source: RequestSource) -> Act {
+        sources.act(self.as_actor(), source).within(self.organization_id)
     }
 }

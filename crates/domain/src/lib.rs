@@ -86,6 +86,7 @@ pub mod retention;
 mod secret;
 pub mod shortened_address;
 pub mod sign_in;
+pub mod sources;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod text;

@@ -13,10 +13,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 
-use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
-use crate::clock::Clock;
-use crate::id::IdGenerator;
+use crate::audit::{Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::ports::StorageError;
+use crate::sources::Sources;
 use crate::words::words;
 
 pub use clock_check::{ClockDoubt, ClockWitnesses};
@@ -45,8 +44,7 @@ words! {
 #[derive(Clone)]
 pub struct Retention {
     store: Arc<dyn RetentionStore>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
     periods: RetentionPeriods,
 }
 
@@ -59,16 +57,10 @@ impl Retention {
 
     /// The use case over these ports.
     #[must_use]
-    pub fn new(
-        store: Arc<dyn RetentionStore>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<IdGenerator>,
-        periods: RetentionPeriods,
-    ) -> Self {
+    pub fn new(store: Arc<dyn RetentionStore>, sources: Sources, periods: RetentionPeriods) -> Self {
         Self {
             store,
-            clock,
-            ids,
+            sources,
             periods,
         }
     }
@@ -78,7 +70,7 @@ impl Retention {
     /// # Errors
     /// See [`RemoveOutlivedError`]: nothing goes while the clock is in doubt.
     pub async fn begin(&self) -> Result<RetentionRun, RemoveOutlivedError> {
-        self.begin_by(self.clock.now(), false).await
+        self.begin_by(self.sources.now(), false).await
     }
 
     /// Likewise, after a person has said that the clock is right. It is believed from then on.
@@ -86,7 +78,7 @@ impl Retention {
     /// # Errors
     /// See [`RemoveOutlivedError`]: nothing goes while two clocks tell different times.
     pub async fn begin_by_confirmed_clock(&self) -> Result<RetentionRun, RemoveOutlivedError> {
-        self.begin_by(self.clock.now(), true).await
+        self.begin_by(self.sources.now(), true).await
     }
 
     async fn begin_by(
@@ -161,12 +153,8 @@ impl RetentionRun {
 
     /// One for all portions of the run.
     fn event(&self) -> AuditEvent {
-        let act = Act::new(
-            &self.retention.ids,
-            self.now,
-            Actor::Retention,
-            RequestSource::default(),
-        );
+        let sources = &self.retention.sources;
+        let act = sources.act_at(self.now, Actor::Retention, RequestSource::default());
         act.event(Action::RemoveAuditEvents, Subject::Installation)
     }
 }

@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use keyward_console::{Console, PublicUrl};
 use keyward_domain::access::Authenticate;
 use keyward_domain::administration::{
     AuditFollower, AuditTrail, FeedStart, FollowedLog, Invitations, Members, OrganizationKeys, Organizations,
     Projects,
 };
-use keyward_domain::clock::Clock;
-use keyward_domain::id::{AuditEventId, IdGenerator};
+use keyward_domain::id::AuditEventId;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{AuditFilter, KeyLimits};
-use keyward_domain::random::Random;
 use keyward_domain::recent_uses::RecentUses;
 use keyward_domain::refused_uses::{RefusedUseReports, RefusedUses};
 use keyward_domain::retention::{Retention, RetentionPeriods};
@@ -23,6 +21,7 @@ use keyward_domain::sign_in::password::PasswordHasher;
 use keyward_domain::sign_in::refusals::RefusalWriter;
 use keyward_domain::sign_in::signing_in::SignInPorts;
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
+use keyward_domain::sources::Sources;
 use keyward_front_door::RequestIds;
 use keyward_http_api::{BaseUrl, HttpApi};
 
@@ -39,38 +38,16 @@ const RECENTLY_USED_KEYS: usize = 100_000;
 /// Of how many keys that no longer work a use waits in memory until it is reported: some 10 MiB likewise.
 const REFUSED_KEYS: usize = 50_000;
 
-/// Time, randomness, and the one generator of identifiers of this process.
-#[derive(Clone)]
-pub(crate) struct Sources {
-    clock: Arc<dyn Clock>,
-    pub(crate) random: Arc<dyn Random>,
-    ids: Arc<IdGenerator>,
+/// The real time and randomness.
+pub(crate) fn sources_of_this_machine() -> Sources {
+    Sources::new(Arc::new(SystemClock), Arc::new(OsRandom))
 }
 
-impl Sources {
-    /// The real ones.
-    pub(crate) fn of_this_machine() -> Self {
-        Self::new(Arc::new(SystemClock), Arc::new(OsRandom))
-    }
-
-    /// Identifiers of this time and randomness.
-    pub(crate) fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        let ids = Arc::new(IdGenerator::new(Arc::clone(&clock), Arc::clone(&random)));
-        Self { clock, random, ids }
-    }
-
-    /// The present moment.
-    pub(crate) fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
-    }
-
-    /// Names requests in the order of their arrival.
-    pub(crate) fn request_ids(&self) -> RequestIds {
-        let ids = Arc::clone(&self.ids);
-        // A request has no identifier type of its own: where it is stored, in audit events, it may be a proxy's text. Any
-        // kind has the same form.
-        Arc::new(move || ids.next::<AuditEventId>().as_uuid())
-    }
+/// Names requests in the order of their arrival.
+pub(crate) fn request_ids(sources: Sources) -> RequestIds {
+    // A request has no identifier type of its own: where it is stored, in audit events, it may be a proxy's text. Any
+    // kind has the same form.
+    Arc::new(move || sources.next_id::<AuditEventId>().as_uuid())
 }
 
 /// The use cases, over one store.
@@ -85,7 +62,7 @@ pub(crate) struct Composition {
 
 impl Composition {
     pub(crate) fn new(sources: Sources, store: Arc<dyn Store>) -> Self {
-        let hasher = Argon2idHasher::new(Arc::clone(&sources.random));
+        let hasher = Argon2idHasher::new(Arc::new(sources.clone()));
         Self::with_hasher(sources, Arc::new(hasher), store)
     }
 
@@ -106,14 +83,12 @@ impl Composition {
 
     /// The first run.
     pub(crate) fn setup(&self) -> Setup {
-        let Sources { clock, random, ids } = self.sources.clone();
-        Setup::new(self.store.clone(), Arc::clone(&self.hasher), clock, random, ids)
+        Setup::new(self.store.clone(), Arc::clone(&self.hasher), self.sources.clone())
     }
 
     /// Accounts, as the command line manages them.
     pub(crate) fn accounts(&self) -> Accounts {
-        let (clock, ids) = self.clock_and_ids();
-        Accounts::new(self.store.clone(), Arc::clone(&self.hasher), clock, ids)
+        Accounts::new(self.store.clone(), Arc::clone(&self.hasher), self.sources.clone())
     }
 
     /// The HTTP API, reached by clients at `base_url`.
@@ -156,14 +131,13 @@ impl Composition {
     /// Who sends a token.
     pub(crate) fn authenticate(&self) -> Authenticate {
         Authenticate::new(self.store.clone())
-            .noting_uses_in(Arc::clone(&self.recent_uses), Arc::clone(&self.sources.clock))
-            .noting_refused_uses_in(Arc::clone(&self.refused_uses), Arc::clone(&self.sources.clock))
+            .noting_uses_in(Arc::clone(&self.recent_uses), Arc::new(self.sources.clone()))
+            .noting_refused_uses_in(Arc::clone(&self.refused_uses), Arc::new(self.sources.clone()))
     }
 
     /// Personal keys.
     pub(crate) fn keys(&self, limits: KeyLimits) -> PersonalKeys {
-        let Sources { clock, random, ids } = self.sources.clone();
-        PersonalKeys::new(self.store.clone(), clock, random, ids, limits)
+        PersonalKeys::new(self.store.clone(), self.sources.clone(), limits)
     }
 
     /// What writes down when keys were used.
@@ -171,14 +145,17 @@ impl Composition {
         LastUseWriter::new(
             Arc::clone(&self.recent_uses),
             self.store.clone(),
-            Arc::clone(&self.sources.clock),
+            Arc::new(self.sources.clone()),
         )
     }
 
     /// What reports uses of keys that no longer work.
     pub(crate) fn refused_use_reports(&self) -> RefusedUseReports {
-        let (clock, ids) = self.clock_and_ids();
-        RefusedUseReports::new(Arc::clone(&self.refused_uses), self.store.clone(), clock, ids)
+        RefusedUseReports::new(
+            Arc::clone(&self.refused_uses),
+            self.store.clone(),
+            self.sources.clone(),
+        )
     }
 
     /// What does so every few seconds.
@@ -194,20 +171,17 @@ impl Composition {
 
     /// What removes what is kept no longer.
     pub(crate) fn retention(&self, periods: RetentionPeriods) -> Retention {
-        let (clock, ids) = self.clock_and_ids();
-        Retention::new(self.store.clone(), clock, ids, periods)
+        Retention::new(self.store.clone(), self.sources.clone(), periods)
     }
 
     /// The keys of organizations, as owners see them.
     pub(crate) fn organization_keys(&self) -> OrganizationKeys {
-        let (clock, ids) = self.clock_and_ids();
-        OrganizationKeys::new(self.store.clone(), clock, ids)
+        OrganizationKeys::new(self.store.clone(), self.sources.clone())
     }
 
     /// What happened.
     pub(crate) fn audit_trail(&self) -> AuditTrail {
-        let (clock, ids) = self.clock_and_ids();
-        AuditTrail::new(self.store.clone(), self.store.clone(), clock, ids)
+        AuditTrail::new(self.store.clone(), self.store.clone(), self.sources.clone())
     }
 
     /// What happened, in the order of commits.
@@ -222,7 +196,6 @@ impl Composition {
 
     /// One's own account.
     pub(crate) fn own_account(&self) -> OwnAccount {
-        let Sources { clock, random, ids } = self.sources.clone();
         let ports = OwnAccountPorts {
             accounts: self.store.clone(),
             sessions: self.store.clone(),
@@ -232,51 +205,40 @@ impl Composition {
             refusals: self.refusals.clone(),
             hasher: Arc::clone(&self.hasher),
         };
-        OwnAccount::new(ports, clock, random, ids)
+        OwnAccount::new(ports, self.sources.clone())
     }
 
     /// What owners choose for their organizations.
     pub(crate) fn organizations(&self) -> Organizations {
-        let (clock, ids) = self.clock_and_ids();
-        Organizations::new(self.store.clone(), clock, ids)
+        Organizations::new(self.store.clone(), self.sources.clone())
     }
 
     /// Members.
     pub(crate) fn members(&self) -> Members {
-        let (clock, ids) = self.clock_and_ids();
-        Members::new(self.store.clone(), clock, ids)
+        Members::new(self.store.clone(), self.sources.clone())
     }
 
     pub(crate) fn invitations(&self) -> Invitations {
-        let Sources { clock, random, ids } = self.sources.clone();
-        Invitations::new(self.store.clone(), clock, random, ids)
+        Invitations::new(self.store.clone(), self.sources.clone())
     }
 
     pub(crate) fn joining(&self) -> Joining {
-        let (clock, ids) = self.clock_and_ids();
         let ports = JoiningPorts {
             invitations: self.store.clone(),
             accounts: self.store.clone(),
             throttle: self.store.clone(),
             hasher: Arc::clone(&self.hasher),
         };
-        Joining::new(ports, clock, ids)
+        Joining::new(ports, self.sources.clone())
     }
 
     /// Projects.
     pub(crate) fn projects(&self) -> Projects {
-        let (clock, ids) = self.clock_and_ids();
-        Projects::new(self.store.clone(), clock, ids)
-    }
-
-    /// For what makes no secrets.
-    fn clock_and_ids(&self) -> (Arc<dyn Clock>, Arc<IdGenerator>) {
-        (Arc::clone(&self.sources.clock), Arc::clone(&self.sources.ids))
+        Projects::new(self.store.clone(), self.sources.clone())
     }
 
     /// Signing in.
     pub(crate) fn sign_in(&self) -> SignIn {
-        let Sources { clock, random, ids } = self.sources.clone();
         let ports = SignInPorts {
             accounts: self.store.clone(),
             sessions: self.store.clone(),
@@ -286,6 +248,6 @@ impl Composition {
             memberships: self.store.clone(),
             hasher: Arc::clone(&self.hasher),
         };
-        SignIn::new(ports, clock, random, ids)
+        SignIn::new(ports, self.sources.clone())
     }
 }

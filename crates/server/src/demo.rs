@@ -27,7 +27,6 @@ use keyward_console::PublicUrl;
 use keyward_persistence::sqlite::SqliteConfig;
 
 use crate::commands::Failure;
-use crate::composition::Sources;
 use crate::data_directory;
 use crate::database_url;
 use crate::options::ServeOptions;
@@ -36,6 +35,7 @@ use crate::random::OsRandom;
 use crate::storage::Database;
 use crate::store::Store;
 use fill::FillError;
+use keyward_domain::sources::Sources;
 use temporary_directory::TemporaryDirectory;
 
 /// Why there is no demo.

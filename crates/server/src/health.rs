@@ -193,7 +193,7 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
-    use crate::composition::Sources;
+    use crate::composition::{request_ids, sources_of_this_machine};
     use crate::trial_changes::{RunningTrialChanges, TrialChanges};
 
     #[derive(Clone, Default)]
@@ -237,7 +237,7 @@ mod tests {
 
     /// With its trial changes, which end with the second value.
     fn health(storage: &Storage) -> (Health, RunningTrialChanges) {
-        let config = FrontDoorConfig::new(Sources::of_this_machine().request_ids());
+        let config = FrontDoorConfig::new(request_ids(sources_of_this_machine()));
         let front_door = FrontDoor::new(config).unwrap();
         let storage: Arc<dyn StorageProbe> = Arc::new(storage.clone());
         let (trials, changes) = TrialChanges::new(Arc::clone(&storage));

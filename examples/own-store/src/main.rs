@@ -6,13 +6,12 @@ use std::sync::Arc;
 use keyward_domain::access::{Authenticate, AuthenticateError};
 use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
-use keyward_domain::clock::Clock;
-use keyward_domain::id::IdGenerator;
 use keyward_domain::keys::{KeyDraft, PersonalKeys};
 use keyward_domain::membership::{Membership, Role};
 use keyward_domain::organization::{Organization, OrganizationName, Slug};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{AuditFilter, AuditLog, DescendantKeys, KeyLimits, Memberships};
+use keyward_domain::sources::Sources;
 use keyward_domain::user::{DisplayName, User, Username};
 use own_store::{FileStore, SystemClock, SystemRandom};
 
@@ -20,30 +19,29 @@ use own_store::{FileStore, SystemClock, SystemRandom};
 async fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let store = Arc::new(FileStore::open(&folder.path().join("planner.redb"))?);
-    let (clock, random) = (Arc::new(SystemClock), Arc::new(SystemRandom));
-    let ids = Arc::new(IdGenerator::new(clock.clone(), random.clone()));
+    let sources = Sources::new(Arc::new(SystemClock), Arc::new(SystemRandom));
 
     // Our own people, who sign in to our own pages.
     let name = OrganizationName::parse("Night Ferry")?;
     let ferry = Organization {
-        id: ids.next(),
+        id: sources.next_id(),
         slug: Slug::from_name(&name),
         name,
-        created_at: clock.now(),
+        created_at: sources.now(),
         new_keys_manage_keys: true,
     };
     let grace = User {
-        id: ids.next(),
+        id: sources.next_id(),
         username: Username::parse("grace")?,
         display_name: DisplayName::parse("Grace")?,
-        created_at: clock.now(),
+        created_at: sources.now(),
     };
     let membership = Membership {
-        id: ids.next(),
+        id: sources.next_id(),
         organization_id: ferry.id,
         user_id: grace.id,
         role: Role::Member,
-        joined_at: clock.now(),
+        joined_at: sources.now(),
         ended_at: None,
     };
     store.add_organization(ferry.clone()).await?;
@@ -52,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // Keyward's use cases, over our store.
     let authenticate = Authenticate::new(store.clone());
-    let keys = PersonalKeys::new(store.clone(), clock.clone(), random, ids, KeyLimits::default());
+    let keys = PersonalKeys::new(store.clone(), sources.clone(), KeyLimits::default());
     let source = || RequestSource {
         address: Some([192, 0, 2, 7].into()),
         request_id: None,
@@ -96,7 +94,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let last = keys
         .issue(&member.as_holder(), draft("on her way out")?, None, source())
         .await?;
-    store.end_membership(membership.id, clock.now()).await?;
+    store.end_membership(membership.id, sources.now()).await?;
     assert_refused(&authenticate, last.token.expose()).await?;
     println!("refused  every key of Grace, who left");
 

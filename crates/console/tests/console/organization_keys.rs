@@ -135,7 +135,7 @@ fn slow_revocations(installation: &TestInstallation, failing: &'static [u32]) ->
                 OrganizationKeyStore::revoke(&of, organization, selection, at_most, reason, note, act);
             answer(revoking)
         });
-    let keys = OrganizationKeys::new(Arc::new(slow), make.clock.clone(), Arc::clone(&make.ids));
+    let keys = OrganizationKeys::new(Arc::new(slow), make.sources.clone());
     keys.in_portions_of(NonZeroU32::new(2).unwrap())
 }
 

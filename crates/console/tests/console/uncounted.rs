@@ -44,14 +44,11 @@ async fn nothing_can_be_counted() -> (Running, Member) {
         .withf(move |_, ended: &MembershipId, _| *ended == id)
         .once()
         .returning(|_, _, _| Ok(()));
-    let (clock, ids) = (
-        installation.builder.clock.clone(),
-        installation.builder.ids.clone(),
-    );
+    let sources = installation.builder.sources.clone();
     let down = TestInstallation::new();
     down.store.go_down();
     let slow = |console: &mut Console| {
-        console.members = Members::new(Arc::new(members), clock, ids);
+        console.members = Members::new(Arc::new(members), sources);
         console.invitations = down.invitations();
         console.organization_keys = down.organization_keys();
         console.reachable_projects = Arc::new(down.store.clone());

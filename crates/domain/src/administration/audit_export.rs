@@ -30,14 +30,14 @@ impl AuditTrail {
     #[must_use]
     pub fn export(&self, authority: &Authority, filter: AuditFilter, source: RequestSource) -> AuditExport {
         let organization = authority.organization_id();
-        let act = self.act(authority.as_actor(), source).within(organization);
+        let act = authority.act(&self.sources, source);
         AuditExport::new(self.clone(), act, Subject::Organization(organization), filter)
     }
 
     /// Likewise those of no organization, such as sign-ins: for whoever runs the server, and nobody else.
     #[must_use]
     pub fn export_of_installation(&self, filter: AuditFilter) -> AuditExport {
-        let act = self.act(Actor::Administrator, RequestSource::default());
+        let act = self.sources.act(Actor::Administrator, RequestSource::default());
         AuditExport::new(self.clone(), act, Subject::Installation, filter)
     }
 }

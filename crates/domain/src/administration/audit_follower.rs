@@ -183,7 +183,10 @@ impl AuditFollower {
 
     /// Another one at each attempt: one whose outcome is unknown may be in the log already.
     fn event(&self) -> AuditEvent {
-        let act = self.trail.act(Actor::Administrator, RequestSource::default());
+        let act = self
+            .trail
+            .sources
+            .act(Actor::Administrator, RequestSource::default());
         match self.log.0 {
             Which::Organization(organization) => act
                 .within(organization)

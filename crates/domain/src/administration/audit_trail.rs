@@ -7,12 +7,12 @@ use chrono::TimeDelta;
 
 use crate::administration::Authority;
 use crate::administration::ports::Names;
-use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
-use crate::clock::Clock;
+use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::holder::Holder;
-use crate::id::{ApiKeyId, IdGenerator, OrganizationId, UserId};
+use crate::id::{ApiKeyId, OrganizationId, UserId};
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
+use crate::sources::Sources;
 use crate::user::Username;
 
 /// How far back holders are shown that their keys were used which no longer work.
@@ -24,8 +24,7 @@ const REFUSED_USES_OF_THE_LAST: TimeDelta = TimeDelta::days(7);
 pub struct AuditTrail {
     audit_log: Arc<dyn AuditLog>,
     names: Arc<dyn Names>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<IdGenerator>,
+    pub(super) sources: Sources,
 }
 
 /// Events, and what people call those who are in them.
@@ -42,17 +41,11 @@ pub struct AuditPage {
 impl AuditTrail {
     /// The use cases over a store.
     #[must_use]
-    pub fn new(
-        audit_log: Arc<dyn AuditLog>,
-        names: Arc<dyn Names>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<IdGenerator>,
-    ) -> Self {
+    pub fn new(audit_log: Arc<dyn AuditLog>, names: Arc<dyn Names>, sources: Sources) -> Self {
         Self {
             audit_log,
             names,
-            clock,
-            ids,
+            sources,
         }
     }
 
@@ -78,7 +71,7 @@ impl AuditTrail {
         let filter = AuditFilter {
             action: Some(Action::UseApiKey),
             subject: Some(Subject::Membership(holder.consumer().id)),
-            from: Some(self.clock.now() - REFUSED_USES_OF_THE_LAST),
+            from: Some(self.sources.now() - REFUSED_USES_OF_THE_LAST),
             ..AuditFilter::default()
         };
         let first = PageRequest {
@@ -86,10 +79,6 @@ impl AuditTrail {
             after: None,
         };
         self.page(Some(holder.organization_id()), filter, first).await
-    }
-
-    pub(super) fn act(&self, actor: Actor, source: RequestSource) -> Act {
-        Act::new(&self.ids, self.clock.now(), actor, source)
     }
 
     pub(super) async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {

@@ -6,15 +6,14 @@ use crate::administration::Authority;
 use crate::administration::ports::{
     AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
 };
-use crate::audit::{Act, Action, RequestSource, Subject};
-use crate::clock::Clock;
+use crate::audit::{Action, RequestSource, Subject};
 use crate::form_nonce::FormNonce;
-use crate::id::{IdGenerator, InvitationId, OrganizationId, UserId};
+use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::invitation::{Invitation, InvitationToken, Invitee};
 use crate::membership::Role;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
-use crate::random::Random;
+use crate::sources::Sources;
 
 /// What an owner says about the place they offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,32 +37,20 @@ pub struct IssuedInvitation {
 #[derive(Clone)]
 pub struct Invitations {
     invitations: Arc<dyn InvitationStore>,
-    clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
 }
 
 impl Invitations {
     /// The use cases over a store.
     #[must_use]
-    pub fn new(
-        invitations: Arc<dyn InvitationStore>,
-        clock: Arc<dyn Clock>,
-        random: Arc<dyn Random>,
-        ids: Arc<IdGenerator>,
-    ) -> Self {
-        Self {
-            invitations,
-            clock,
-            random,
-            ids,
-        }
+    pub fn new(invitations: Arc<dyn InvitationStore>, sources: Sources) -> Self {
+        Self { invitations, sources }
     }
 
     /// A nonce for a form that invites.
     #[must_use]
     pub fn form_nonce(&self) -> FormNonce {
-        FormNonce::generate(&*self.random)
+        FormNonce::generate(&self.sources)
     }
 
     /// Offers a place for [`Invitation::LIFETIME`].
@@ -77,10 +64,10 @@ impl Invitations {
         nonce: Option<FormNonce>,
         source: RequestSource,
     ) -> Result<IssuedInvitation, AddInvitationError> {
-        let act = self.act(authority, source);
-        let token = InvitationToken::generate(&*self.random);
+        let act = authority.act(&self.sources, source);
+        let token = InvitationToken::generate(&self.sources);
         let invitation = Invitation {
-            id: self.ids.next(),
+            id: self.sources.next_id(),
             organization_id: authority.organization_id(),
             invitee: draft.invitee,
             role: draft.role,
@@ -120,7 +107,7 @@ impl Invitations {
         organization: OrganizationId,
         inviter: UserId,
     ) -> Result<u64, StorageError> {
-        let now = self.clock.now();
+        let now = self.sources.now();
         self.invitations.count_open(organization, inviter, now).await
     }
 
@@ -133,7 +120,7 @@ impl Invitations {
         authority: &Authority,
         user: UserId,
     ) -> Result<u64, StorageError> {
-        let (organization, now) = (authority.organization_id(), self.clock.now());
+        let (organization, now) = (authority.organization_id(), self.sources.now());
         self.invitations
             .count_open_by_others(organization, user, now)
             .await
@@ -142,7 +129,7 @@ impl Invitations {
     /// Whether the link of an invitation works now.
     #[must_use]
     pub fn is_open(&self, invitation: &Invitation) -> bool {
-        invitation.is_open(self.clock.now())
+        invitation.is_open(self.sources.now())
     }
 
     /// Takes an invitation back. One that was taken back before stays so.
@@ -155,14 +142,9 @@ impl Invitations {
         id: InvitationId,
         source: RequestSource,
     ) -> Result<(), RevokeInvitationError> {
-        let act = self.act(authority, source);
+        let act = authority.act(&self.sources, source);
         self.invitations
             .revoke(authority.organization_id(), id, act.invitation_taken_back(id))
             .await
-    }
-
-    fn act(&self, authority: &Authority, source: RequestSource) -> Act {
-        Act::new(&self.ids, self.clock.now(), authority.as_actor(), source)
-            .within(authority.organization_id())
     }
 }

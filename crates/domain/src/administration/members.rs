@@ -10,27 +10,26 @@ use crate::administration::ports::{
     MemberStore, WhichMember,
 };
 use crate::api_key::ApiKey;
-use crate::audit::{Act, Actor, RequestSource};
-use crate::clock::Clock;
-use crate::id::{IdGenerator, MembershipId, OrganizationId};
+use crate::audit::{Actor, RequestSource};
+use crate::id::MembershipId;
 use crate::membership::{Member, Membership, Role};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
+use crate::sources::Sources;
 use crate::user::Username;
 
 /// What an owner can do with members, and a member with their own membership.
 #[derive(Clone)]
 pub struct Members {
     members: Arc<dyn MemberStore>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
 }
 
 impl Members {
     /// The use cases over a store.
     #[must_use]
-    pub fn new(members: Arc<dyn MemberStore>, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Self {
-        Self { members, clock, ids }
+    pub fn new(members: Arc<dyn MemberStore>, sources: Sources) -> Self {
+        Self { members, sources }
     }
 
     /// A page of the organization's live members, who joined last first.
@@ -144,7 +143,7 @@ impl Members {
         role: Role,
         source: RequestSource,
     ) -> Result<(), ChangeRoleError> {
-        let act = self.act(authority.as_actor(), authority.organization_id(), source);
+        let act = authority.act(&self.sources, source);
         self.members
             .change_role(authority.organization_id(), id, role, act)
             .await
@@ -161,7 +160,7 @@ impl Members {
         id: MembershipId,
         source: RequestSource,
     ) -> Result<(), EndMembershipError> {
-        let act = self.act(authority.as_actor(), authority.organization_id(), source);
+        let act = authority.act(&self.sources, source);
         self.members.end(authority.organization_id(), id, act).await
     }
 
@@ -171,13 +170,12 @@ impl Members {
     /// # Errors
     /// See [`EndMembershipError`]; then they stay a member.
     pub async fn leave(&self, member: &Member, source: RequestSource) -> Result<(), EndMembershipError> {
-        let act = self.act(Actor::User(member.user.id), member.organization.id, source);
+        let act = self
+            .sources
+            .act(Actor::User(member.user.id), source)
+            .within(member.organization.id);
         self.members
             .end(member.organization.id, member.membership.id, act)
             .await
-    }
-
-    fn act(&self, actor: Actor, organization: OrganizationId, source: RequestSource) -> Act {
-        Act::new(&self.ids, self.clock.now(), actor, source).within(organization)
     }
 }

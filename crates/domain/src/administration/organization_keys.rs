@@ -11,18 +11,17 @@ use crate::administration::ports::{
     OrganizationKeyStore, RevokeKeysError, SettledMoment,
 };
 use crate::api_key::{RevocationNote, RevocationReason};
-use crate::audit::{Act, Actor, RequestSource};
-use crate::clock::Clock;
-use crate::id::{ApiKeyId, IdGenerator};
+use crate::audit::{Actor, RequestSource};
+use crate::id::ApiKeyId;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
+use crate::sources::Sources;
 
 /// What an owner can do with the keys of all members.
 #[derive(Clone)]
 pub struct OrganizationKeys {
     keys: Arc<dyn OrganizationKeyStore>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
     portion: NonZeroU32,
 }
 
@@ -32,11 +31,10 @@ impl OrganizationKeys {
 
     /// The use cases over a store.
     #[must_use]
-    pub fn new(keys: Arc<dyn OrganizationKeyStore>, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Self {
+    pub fn new(keys: Arc<dyn OrganizationKeyStore>, sources: Sources) -> Self {
         Self {
             keys,
-            clock,
-            ids,
+            sources,
             portion: Self::PORTION,
         }
     }
@@ -93,7 +91,7 @@ impl OrganizationKeys {
     /// The moment so many days ago, for [`OrganizationKeyFilter::unused_since`].
     #[must_use]
     pub fn days_ago(&self, days: u16) -> DateTime<Utc> {
-        self.clock.now() - TimeDelta::days(days.into())
+        self.sources.now() - TimeDelta::days(days.into())
     }
 
     /// What a revocation of the selection would end now.
@@ -113,7 +111,7 @@ impl OrganizationKeys {
     /// # Errors
     /// The moment is less than a minute ago.
     pub fn issued_before(&self, moment: DateTime<Utc>) -> Result<KeySelection, MomentNotSettled> {
-        SettledMoment::new(moment, self.clock.now()).map(KeySelection::IssuedBefore)
+        SettledMoment::new(moment, self.sources.now()).map(KeySelection::IssuedBefore)
     }
 
     /// Revokes keys, for good, with a word to their holders: portion by portion, until none is left or the patience is
@@ -135,12 +133,10 @@ impl OrganizationKeys {
                 RevocationReason::Owner
             }
         };
-        let begun = self.clock.now();
+        let begun = self.sources.now();
         let mut revoked = RevokedKeys::default();
         loop {
-            let now = self.clock.now();
-            let act = Act::new(&self.ids, now, authority.as_actor(), source.clone())
-                .within(authority.organization_id());
+            let act = authority.act(&self.sources, source.clone());
             let (organization, selection, note) =
                 (authority.organization_id(), selection.clone(), note.clone());
             let portion = self
@@ -157,7 +153,7 @@ impl OrganizationKeys {
             if keys < self.portion.get() {
                 return Ok(revoked);
             }
-            if patience.is_some_and(|patience| self.clock.now() - begun >= patience) {
+            if patience.is_some_and(|patience| self.sources.now() - begun >= patience) {
                 return Err(revoked.stopped(WhyStopped::TimeIsUp));
             }
         }

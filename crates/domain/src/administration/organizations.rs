@@ -4,30 +4,23 @@ use std::sync::Arc;
 
 use crate::administration::Authority;
 use crate::administration::ports::{ChangeOrganizationError, OrganizationStore};
-use crate::audit::{Act, RequestSource};
-use crate::clock::Clock;
-use crate::id::IdGenerator;
+use crate::audit::RequestSource;
+use crate::sources::Sources;
 
 /// What an owner can choose for the organization.
 #[derive(Clone)]
 pub struct Organizations {
     organizations: Arc<dyn OrganizationStore>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
 }
 
 impl Organizations {
     /// The use cases over a store.
     #[must_use]
-    pub fn new(
-        organizations: Arc<dyn OrganizationStore>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<IdGenerator>,
-    ) -> Self {
+    pub fn new(organizations: Arc<dyn OrganizationStore>, sources: Sources) -> Self {
         Self {
             organizations,
-            clock,
-            ids,
+            sources,
         }
     }
 
@@ -43,7 +36,7 @@ impl Organizations {
         source: RequestSource,
     ) -> Result<(), ChangeOrganizationError> {
         let organization = authority.organization_id();
-        let act = Act::new(&self.ids, self.clock.now(), authority.as_actor(), source).within(organization);
+        let act = authority.act(&self.sources, source);
         self.organizations
             .choose_for_new_keys(organization, manage_keys, act)
             .await

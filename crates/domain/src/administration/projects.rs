@@ -8,26 +8,25 @@ use crate::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
     ProjectOverview, ProjectStore,
 };
-use crate::audit::{Act, Action, AuditEvent, RequestSource, Subject};
-use crate::clock::Clock;
-use crate::id::{IdGenerator, MembershipId, ProjectId};
+use crate::audit::{Action, AuditEvent, RequestSource, Subject};
+use crate::id::{MembershipId, ProjectId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::project::{Project, ProjectName};
+use crate::sources::Sources;
 
 /// What an owner can do with projects.
 #[derive(Clone)]
 pub struct Projects {
     projects: Arc<dyn ProjectStore>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
 }
 
 impl Projects {
     /// The use cases over a store.
     #[must_use]
-    pub fn new(projects: Arc<dyn ProjectStore>, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Self {
-        Self { projects, clock, ids }
+    pub fn new(projects: Arc<dyn ProjectStore>, sources: Sources) -> Self {
+        Self { projects, sources }
     }
 
     /// Creates a project without members.
@@ -40,9 +39,9 @@ impl Projects {
         name: ProjectName,
         source: RequestSource,
     ) -> Result<Project, AddProjectError> {
-        let act = self.act(authority, source);
+        let act = authority.act(&self.sources, source);
         let project = Project {
-            id: self.ids.next(),
+            id: self.sources.next_id(),
             organization_id: authority.organization_id(),
             name,
             created_at: act.at,
@@ -198,7 +197,9 @@ impl Projects {
         action: Action,
         id: ProjectId,
     ) -> AuditEvent {
-        self.act(authority, source).event(action, Subject::Project(id))
+        authority
+            .act(&self.sources, source)
+            .event(action, Subject::Project(id))
     }
 
     fn event_with_member(
@@ -210,11 +211,8 @@ impl Projects {
         member: MembershipId,
     ) -> AuditEvent {
         let (subject, object) = (Subject::Membership(member), Subject::Project(id));
-        self.act(authority, source).event_with(action, subject, object)
-    }
-
-    fn act(&self, authority: &Authority, source: RequestSource) -> Act {
-        Act::new(&self.ids, self.clock.now(), authority.as_actor(), source)
-            .within(authority.organization_id())
+        authority
+            .act(&self.sources, source)
+            .event_with(action, subject, object)
     }
 }

@@ -27,8 +27,8 @@ impl PersonalKeys {
         if !holder.reach().includes(id) {
             return Err(EditKeyError::NotFound);
         }
-        let event = self
-            .act(holder, source)
+        let event = holder
+            .act(&self.sources, source)
             .event(Action::EditApiKey, Subject::ApiKey(id));
         let changes = self.limits.changes;
         self.keys

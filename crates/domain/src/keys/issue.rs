@@ -75,10 +75,10 @@ impl PersonalKeys {
         if holder.reach() != KeyReach::All {
             return Err(IssueKeyError::MayNotManageKeys);
         }
-        let act = self.act(holder, source);
-        let token = Token::generate(&*self.random);
+        let act = holder.act(&self.sources, source);
+        let token = Token::generate(&self.sources);
         let key = ApiKey {
-            id: self.ids.next(),
+            id: self.sources.next_id(),
             consumer_id: holder.consumer().id,
             hint: token.hint(),
             name: draft.name,

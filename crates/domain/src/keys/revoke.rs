@@ -29,7 +29,7 @@ impl PersonalKeys {
             KeyReach::Only(key) if key == id => DescendantKeys::Keep,
             KeyReach::Only(_) => return Err(RevokeKeyError::NotFound),
         };
-        let act = self.act(holder, source);
+        let act = holder.act(&self.sources, source);
         self.keys
             .revoke(
                 holder.consumer().id,

@@ -4,19 +4,17 @@ use std::sync::Arc;
 
 use super::{RefusedUse, RefusedUses};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
-use crate::clock::Clock;
-use crate::id::IdGenerator;
 use crate::ports::StorageError;
 use crate::sign_in::ports::LimitedAuditLog;
 use crate::sign_in::throttle::EventLimit;
+use crate::sources::Sources;
 
 /// Reports refused uses in the audit logs of the keys' organizations, beside the requests.
 #[derive(Clone)]
 pub struct RefusedUseReports {
     uses: Arc<RefusedUses>,
     audit_log: Arc<dyn LimitedAuditLog>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
 }
 
 impl RefusedUseReports {
@@ -25,17 +23,11 @@ impl RefusedUseReports {
 
     /// Reports what is noted in `uses`.
     #[must_use]
-    pub fn new(
-        uses: Arc<RefusedUses>,
-        audit_log: Arc<dyn LimitedAuditLog>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<IdGenerator>,
-    ) -> Self {
+    pub fn new(uses: Arc<RefusedUses>, audit_log: Arc<dyn LimitedAuditLog>, sources: Sources) -> Self {
         Self {
             uses,
             audit_log,
-            clock,
-            ids,
+            sources,
         }
     }
 
@@ -45,7 +37,7 @@ impl RefusedUseReports {
     /// Only if the store fails; then what is not written is due the next time.
     pub async fn write(&self) -> Result<usize, StorageError> {
         let mut written = 0;
-        let mut uses = self.uses.take(self.clock.now(), Self::AT_ONCE);
+        let mut uses = self.uses.take(self.sources.now(), Self::AT_ONCE);
         while let Some(used) = uses.last().copied() {
             match self.report(used).await {
                 Ok(is_written) => written += usize::from(is_written),
@@ -116,6 +108,8 @@ impl RefusedUseReports {
             address: used.from,
             request_id: None,
         };
-        Act::new(&self.ids, used.at, Actor::Anonymous, source).within(used.organization)
+        self.sources
+            .act_at(used.at, Actor::Anonymous, source)
+            .within(used.organization)
     }
 }

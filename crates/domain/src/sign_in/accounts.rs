@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
-use crate::clock::Clock;
-use crate::id::IdGenerator;
 use crate::membership::{Membership, Role};
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
@@ -13,6 +11,7 @@ use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{
     AccountStore, AddAccountError, NewAccount, NewOrganization, ReplacePasswordError,
 };
+use crate::sources::Sources;
 use crate::user::{DisplayName, User, Username};
 
 pub use crate::sign_in::account::Account;
@@ -79,24 +78,17 @@ pub enum ResetPasswordError {
 pub struct Accounts {
     accounts: Arc<dyn AccountStore>,
     hasher: Arc<dyn PasswordHasher>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
 }
 
 impl Accounts {
     /// The use cases over these ports.
     #[must_use]
-    pub fn new(
-        accounts: Arc<dyn AccountStore>,
-        hasher: Arc<dyn PasswordHasher>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<IdGenerator>,
-    ) -> Self {
+    pub fn new(accounts: Arc<dyn AccountStore>, hasher: Arc<dyn PasswordHasher>, sources: Sources) -> Self {
         Self {
             accounts,
             hasher,
-            clock,
-            ids,
+            sources,
         }
     }
 
@@ -142,14 +134,14 @@ impl Accounts {
             .ok_or(CreateOrganizationError::OwnerUnknown)?;
         let act = self.act();
         let organization = Organization {
-            id: self.ids.next(),
+            id: self.sources.next_id(),
             slug: Slug::from_name(&name),
             name,
             created_at: act.at,
             new_keys_manage_keys: true,
         };
         let act = act.within(organization.id);
-        let (id, user) = (self.ids.next(), owner.user.id);
+        let (id, user) = (self.sources.next_id(), owner.user.id);
         let owner = Membership::begin(id, organization.id, user, Role::Owner, act.at);
         let events = vec![
             act.event(Action::CreateOrganization, Subject::Organization(organization.id)),
@@ -176,7 +168,7 @@ impl Accounts {
             username: draft.username,
             display_name: draft.display_name,
         };
-        let newcomer = Newcomer::new(&self.ids, act.at, names, organization.id, draft.role);
+        let newcomer = Newcomer::new(&self.sources, act.at, names, organization.id, draft.role);
         let events = newcomer.events(&act).to_vec();
         let Newcomer { user, membership } = newcomer;
         let account = Account {
@@ -224,6 +216,6 @@ impl Accounts {
 
     fn act(&self) -> Act {
         let source = RequestSource::default();
-        Act::new(&self.ids, self.clock.now(), Actor::Administrator, source)
+        self.sources.act(Actor::Administrator, source)
     }
 }

@@ -6,11 +6,11 @@ use chrono::{DateTime, Utc};
 
 use crate::id::UserId;
 use crate::ports::StorageError;
-use crate::random::Random;
 use crate::sign_in::account::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::InstallationStore;
 use crate::sign_in::remembered_browser::{BrowserKey, BrowserToken, RememberedBrowser};
+use crate::sources::Sources;
 
 /// The identifier that no user has.
 const NOBODY: UserId = UserId::from_uuid(uuid::Uuid::nil());
@@ -19,7 +19,7 @@ const NOBODY: UserId = UserId::from_uuid(uuid::Uuid::nil());
 #[derive(Clone)]
 pub(super) struct BrowserMemory {
     installation: Arc<dyn InstallationStore>,
-    random: Arc<dyn Random>,
+    sources: Sources,
     /// It never changes, so it is read once.
     key: Arc<OnceLock<BrowserKey>>,
 }
@@ -27,14 +27,14 @@ pub(super) struct BrowserMemory {
 /// What makes cookies without asking the store.
 pub(super) struct BrowserCookies {
     key: BrowserKey,
-    random: Arc<dyn Random>,
+    sources: Sources,
 }
 
 impl BrowserMemory {
-    pub(super) fn new(installation: Arc<dyn InstallationStore>, random: Arc<dyn Random>) -> Self {
+    pub(super) fn new(installation: Arc<dyn InstallationStore>, sources: Sources) -> Self {
         Self {
             installation,
-            random,
+            sources,
             key: Arc::default(),
         }
     }
@@ -60,7 +60,7 @@ impl BrowserMemory {
     pub(super) async fn cookies(&self) -> Result<BrowserCookies, StorageError> {
         Ok(BrowserCookies {
             key: self.key().await?,
-            random: Arc::clone(&self.random),
+            sources: self.sources.clone(),
         })
     }
 
@@ -68,7 +68,7 @@ impl BrowserMemory {
         if let Some(key) = self.key.get() {
             return Ok(key.clone());
         }
-        let candidate = BrowserKey::generate(&*self.random);
+        let candidate = BrowserKey::generate(&self.sources);
         let key = self.installation.browser_key(candidate).await?;
         Ok(self.key.get_or_init(|| key).clone())
     }
@@ -83,6 +83,6 @@ impl BrowserCookies {
         before: Option<&BrowserToken>,
         now: DateTime<Utc>,
     ) -> Option<BrowserToken> {
-        BrowserToken::remember(user, password, before, &self.key, now, &*self.random)
+        BrowserToken::remember(user, password, before, &self.key, now, &self.sources)
     }
 }

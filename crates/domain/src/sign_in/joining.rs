@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
-use crate::clock::Clock;
-use crate::id::{IdGenerator, UserId};
+use crate::id::UserId;
 use crate::invitation::{Invitation, InvitationToken};
 use crate::membership::{Member, Membership};
 use crate::ports::StorageError;
@@ -16,6 +15,7 @@ use crate::sign_in::ports::{
     AcceptAsNewcomerError, AcceptAsUserError, AccountStore, OpenInvitation, OpenInvitations, SignInThrottle,
 };
 use crate::sign_in::throttle::ThrottleBucket;
+use crate::sources::Sources;
 use crate::user::{DisplayName, User, Username};
 
 /// What somebody new chooses.
@@ -67,8 +67,7 @@ pub enum JoinAsUserError {
 #[derive(Clone)]
 pub struct Joining {
     ports: JoiningPorts,
-    clock: Arc<dyn Clock>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
 }
 
 /// What [`Joining`] works with.
@@ -87,8 +86,8 @@ pub struct JoiningPorts {
 impl Joining {
     /// The use cases over these ports.
     #[must_use]
-    pub fn new(ports: JoiningPorts, clock: Arc<dyn Clock>, ids: Arc<IdGenerator>) -> Self {
-        Self { ports, clock, ids }
+    pub fn new(ports: JoiningPorts, sources: Sources) -> Self {
+        Self { ports, sources }
     }
 
     /// The invitation behind a link, if the link still works: for the visitor, who has perhaps been a member before, or
@@ -101,7 +100,7 @@ impl Joining {
         token: &InvitationToken,
         visitor: Option<UserId>,
     ) -> Result<Option<OpenInvitation>, StorageError> {
-        let now = self.clock.now();
+        let now = self.sources.now();
         let found = self.ports.invitations.find(&token.digest(), visitor).await?;
         Ok(found.filter(|open| open.invitation.is_open(now)))
     }
@@ -131,7 +130,7 @@ impl Joining {
         if let Some(full) = self
             .ports
             .throttle
-            .take(buckets.clone(), self.clock.now())
+            .take(buckets.clone(), self.sources.now())
             .await?
         {
             return Err(full.throttled.into());
@@ -141,12 +140,12 @@ impl Joining {
         }
         self.ports.throttle.give_back(buckets).await?;
         let password_hash = self.ports.hasher.hash(&choices.password).await?;
-        let now = self.clock.now();
+        let now = self.sources.now();
         let names = Names {
             username: choices.username,
             display_name: choices.display_name,
         };
-        let newcomer = Newcomer::new(&self.ids, now, names, organization.id, invitation.role);
+        let newcomer = Newcomer::new(&self.sources, now, names, organization.id, invitation.role);
         let Newcomer { user, membership } = newcomer;
         let act = self.act(&membership, source);
         let mut events = vec![act.event(Action::CreateUser, Subject::User(user.id))];
@@ -187,7 +186,7 @@ impl Joining {
             invitation,
             organization,
         } = open.ok_or(JoinAsUserError::InvitationInvalid)?;
-        let (id, now) = (self.ids.next(), self.clock.now());
+        let (id, now) = (self.sources.next_id(), self.sources.now());
         let membership = Membership::begin(id, organization.id, user.id, invitation.role, now);
         let act = self.act(&membership, source);
         let events = joining(&act, &invitation, &membership).to_vec();
@@ -211,7 +210,9 @@ impl Joining {
     /// Whoever joins acts themselves, at the moment that they do.
     fn act(&self, membership: &Membership, source: RequestSource) -> Act {
         let joiner = Actor::User(membership.user_id);
-        Act::new(&self.ids, membership.joined_at, joiner, source).within(membership.organization_id)
+        self.sources
+            .act_at(membership.joined_at, joiner, source)
+            .within(membership.organization_id)
     }
 }
 

@@ -3,8 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use crate::audit::{Act, Action, AuditEvent, Subject};
-use crate::id::{IdGenerator, OrganizationId};
+use crate::id::OrganizationId;
 use crate::membership::{Membership, Role};
+use crate::sources::Sources;
 use crate::user::{DisplayName, User, Username};
 
 /// How people call a new user.
@@ -21,19 +22,19 @@ pub(super) struct Newcomer {
 
 impl Newcomer {
     pub(super) fn new(
-        ids: &IdGenerator,
+        sources: &Sources,
         at: DateTime<Utc>,
         names: Names,
         organization_id: OrganizationId,
         role: Role,
     ) -> Self {
         let user = User {
-            id: ids.next(),
+            id: sources.next_id(),
             username: names.username,
             display_name: names.display_name,
             created_at: at,
         };
-        let membership = Membership::begin(ids.next(), organization_id, user.id, role, at);
+        let membership = Membership::begin(sources.next_id(), organization_id, user.id, role, at);
         Self { user, membership }
     }
 

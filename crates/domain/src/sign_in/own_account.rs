@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use crate::audit::{Act, Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
-use crate::clock::Clock;
-use crate::id::{IdGenerator, SessionId, UserId};
+use crate::id::{SessionId, UserId};
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, StorageError};
-use crate::random::Random;
 use crate::rate::Throttled;
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
@@ -18,6 +16,7 @@ use crate::sign_in::refusals::{Refusal, RefusalNotes};
 use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::session::{Session, SignedIn};
 use crate::sign_in::throttle::{EventLimit, ThrottleBucket};
+use crate::sources::Sources;
 
 /// As many refused attempts as a person looks through.
 const REFUSED_ATTEMPTS_SHOWN: usize = 10;
@@ -27,8 +26,7 @@ const REFUSED_ATTEMPTS_SHOWN: usize = 10;
 pub struct OwnAccount {
     ports: OwnAccountPorts,
     browsers: BrowserMemory,
-    clock: Arc<dyn Clock>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
 }
 
 /// What [`OwnAccount`] works with.
@@ -92,17 +90,11 @@ pub enum EndSessionError {
 impl OwnAccount {
     /// The use cases over these ports.
     #[must_use]
-    pub fn new(
-        ports: OwnAccountPorts,
-        clock: Arc<dyn Clock>,
-        random: Arc<dyn Random>,
-        ids: Arc<IdGenerator>,
-    ) -> Self {
+    pub fn new(ports: OwnAccountPorts, sources: Sources) -> Self {
         Self {
-            browsers: BrowserMemory::new(Arc::clone(&ports.installation), random),
+            browsers: BrowserMemory::new(Arc::clone(&ports.installation), sources.clone()),
             ports,
-            clock,
-            ids,
+            sources,
         }
     }
 
@@ -111,7 +103,7 @@ impl OwnAccount {
     /// # Errors
     /// Only if the store fails.
     pub async fn sessions(&self, signed_in: &SignedIn) -> Result<Vec<Session>, StorageError> {
-        let now = self.clock.now();
+        let now = self.sources.now();
         let mut sessions = self.ports.sessions.list(signed_in.user.id).await?;
         sessions.retain(|session| session.is_live(now));
         Ok(sessions)
@@ -150,7 +142,8 @@ impl OwnAccount {
         source: RequestSource,
     ) -> Result<(), EndSessionError> {
         let event = self
-            .act(signed_in, source)
+            .sources
+            .act(Actor::User(signed_in.user.id), source)
             .event(Action::EndSession, Subject::Session(id));
         let was_live = self.ports.sessions.end(signed_in.user.id, id, event).await?;
         was_live.then_some(()).ok_or(EndSessionError::NotFound)
@@ -165,7 +158,7 @@ impl OwnAccount {
         signed_in: &SignedIn,
         source: RequestSource,
     ) -> Result<usize, StorageError> {
-        let act = self.act(signed_in, source);
+        let act = self.sources.act(Actor::User(signed_in.user.id), source);
         let (user, keep) = (signed_in.user.id, signed_in.session.id);
         self.ports.sessions.end_others(user, keep, act).await
     }
@@ -184,7 +177,7 @@ impl OwnAccount {
         source: RequestSource,
     ) -> Result<Option<BrowserToken>, ChangeOwnPasswordError> {
         let user = signed_in.user.id;
-        let act = self.act(signed_in, source);
+        let act = self.sources.act(Actor::User(signed_in.user.id), source);
         let bucket = ThrottleBucket::password_change(user);
         if let Some(full) = self.ports.throttle.take(vec![bucket], act.at).await? {
             let limit = EventLimit::UncheckedCurrentPasswords(user);
@@ -225,14 +218,5 @@ impl OwnAccount {
     fn note_refusal(&self, act: Act, action: Action, user: UserId, limit: EventLimit) {
         let refusal = Refusal::new(act, action, Some(user), limit);
         self.ports.refusals.note(refusal);
-    }
-
-    fn act(&self, signed_in: &SignedIn, source: RequestSource) -> Act {
-        Act::new(
-            &self.ids,
-            self.clock.now(),
-            Actor::User(signed_in.user.id),
-            source,
-        )
     }
 }

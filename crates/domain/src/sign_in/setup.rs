@@ -5,15 +5,13 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
-use crate::clock::Clock;
-use crate::id::IdGenerator;
 use crate::membership::Role;
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
-use crate::random::Random;
 use crate::sign_in::newcomer::{Names, Newcomer};
 use crate::sign_in::password::{HashingError, Password, PasswordHasher};
 use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof};
+use crate::sources::Sources;
 use crate::user::{DisplayName, Username};
 
 pub use crate::sign_in::setup_link::{LINK_LIFETIME, SetupDigest, SetupToken};
@@ -53,9 +51,7 @@ pub enum CompleteSetupError {
 pub struct Setup {
     installation: Arc<dyn InstallationStore>,
     hasher: Arc<dyn PasswordHasher>,
-    clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
 }
 
 impl Setup {
@@ -64,16 +60,12 @@ impl Setup {
     pub fn new(
         installation: Arc<dyn InstallationStore>,
         hasher: Arc<dyn PasswordHasher>,
-        clock: Arc<dyn Clock>,
-        random: Arc<dyn Random>,
-        ids: Arc<IdGenerator>,
+        sources: Sources,
     ) -> Self {
         Self {
             installation,
             hasher,
-            clock,
-            random,
-            ids,
+            sources,
         }
     }
 
@@ -90,8 +82,8 @@ impl Setup {
     /// # Errors
     /// [`ReplaceSetupLinkError::AlreadySetUp`] once the first run is completed.
     pub async fn create_link(&self, source: RequestSource) -> Result<SetupToken, ReplaceSetupLinkError> {
-        let act = self.act(Actor::Administrator, source);
-        let token = SetupToken::generate(&*self.random);
+        let act = self.sources.act(Actor::Administrator, source);
+        let token = SetupToken::generate(&self.sources);
         let event = act.event(Action::CreateSetupLink, Subject::Installation);
         self.installation
             .replace_setup_link(token.digest(), act.at + LINK_LIFETIME, event)
@@ -105,7 +97,7 @@ impl Setup {
     /// Only if the store fails.
     pub async fn link_works(&self, token: &SetupToken) -> Result<bool, StorageError> {
         self.installation
-            .setup_link_works(&token.digest(), self.clock.now())
+            .setup_link_works(&token.digest(), self.sources.now())
             .await
     }
 
@@ -128,7 +120,7 @@ impl Setup {
                 CompleteSetupError::LinkInvalid
             });
         }
-        let act = self.act(Actor::Anonymous, source);
+        let act = self.sources.act(Actor::Anonymous, source);
         let proof = SetupProof::Link {
             digest: link.digest(),
             at: act.at,
@@ -144,7 +136,7 @@ impl Setup {
         if self.is_complete().await? {
             return Err(CompleteSetupError::AlreadySetUp);
         }
-        let act = self.act(Actor::Administrator, RequestSource::default());
+        let act = self.sources.act(Actor::Administrator, RequestSource::default());
         self.set_up(SetupProof::CommandLine, choices, act).await
     }
 
@@ -161,7 +153,7 @@ impl Setup {
             username: choices.username,
             display_name: choices.display_name,
         };
-        let owner = Newcomer::new(&self.ids, act.at, names, organization.id, Role::Owner);
+        let owner = Newcomer::new(&self.sources, act.at, names, organization.id, Role::Owner);
         let mut events = vec![act.event(Action::CreateOrganization, Subject::Organization(organization.id))];
         events.extend(owner.events(&act));
         let Newcomer { user, membership } = owner;
@@ -181,15 +173,11 @@ impl Setup {
 
     fn organization(&self, name: OrganizationName, created_at: DateTime<Utc>) -> Organization {
         Organization {
-            id: self.ids.next(),
+            id: self.sources.next_id(),
             slug: Slug::from_name(&name),
             name,
             created_at,
             new_keys_manage_keys: true,
         }
-    }
-
-    fn act(&self, actor: Actor, source: RequestSource) -> Act {
-        Act::new(&self.ids, self.clock.now(), actor, source)
     }
 }

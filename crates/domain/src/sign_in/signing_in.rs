@@ -4,11 +4,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use crate::audit::{Act, Action, Actor, RequestSource, Subject};
-use crate::clock::Clock;
-use crate::id::IdGenerator;
+use crate::audit::{Action, Actor, RequestSource, Subject};
 use crate::ports::{Memberships, StorageError};
-use crate::random::Random;
 use crate::rate::Throttled;
 use crate::sign_in::UserAgent;
 use crate::sign_in::account::Account;
@@ -21,6 +18,7 @@ use crate::sign_in::refusals::{Refusal, RefusalNotes, organizations_of};
 use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::session::{Session, SessionToken, SignedIn};
 use crate::sign_in::throttle::{CountedAccount, EventLimit, ThrottleBucket};
+use crate::sources::Sources;
 use crate::user::Username;
 
 /// What somebody sends to sign in.
@@ -75,9 +73,7 @@ pub struct SignIn {
     refusals: Arc<dyn RefusalNotes>,
     memberships: Arc<dyn Memberships>,
     hasher: Arc<dyn PasswordHasher>,
-    clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
-    ids: Arc<IdGenerator>,
+    sources: Sources,
 }
 
 /// What [`SignIn`] works with.
@@ -108,12 +104,7 @@ struct CountedAttempt {
 impl SignIn {
     /// The use cases over these ports.
     #[must_use]
-    pub fn new(
-        ports: SignInPorts,
-        clock: Arc<dyn Clock>,
-        random: Arc<dyn Random>,
-        ids: Arc<IdGenerator>,
-    ) -> Self {
+    pub fn new(ports: SignInPorts, sources: Sources) -> Self {
         let SignInPorts {
             accounts,
             sessions,
@@ -126,14 +117,12 @@ impl SignIn {
         Self {
             accounts,
             sessions,
-            browsers: BrowserMemory::new(installation, Arc::clone(&random)),
+            browsers: BrowserMemory::new(installation, sources.clone()),
             throttle,
             refusals,
             memberships,
             hasher,
-            clock,
-            random,
-            ids,
+            sources,
         }
     }
 
@@ -147,7 +136,7 @@ impl SignIn {
     /// See [`SignInError`]. An unknown username and a wrong password take the same time, are counted alike and answer
     /// alike; only the audit log tells which account was tried, if there is one, and the answer does not wait for it.
     pub async fn sign_in(&self, attempt: SignInAttempt<'_>) -> Result<NewCookies, SignInError> {
-        let now = self.clock.now();
+        let now = self.sources.now();
         let typed = attempt.username.trim().to_ascii_lowercase();
         let account = match Username::parse(&typed) {
             Ok(username) => self.accounts.find(&username).await?,
@@ -165,7 +154,7 @@ impl SignIn {
             }
         };
         let user = account.as_ref().map(|account| account.user.id);
-        let refusal = self.act(Actor::Anonymous, now, attempt.source.clone());
+        let refusal = self.sources.act_at(now, Actor::Anonymous, attempt.source.clone());
         if let Some(account) = account.filter(|_| verified) {
             // Only who knows the password gets here, so this tells nobody else that the user exists. The attempt stays
             // counted: however often it is repeated, it is soon refused before the password is checked.
@@ -223,7 +212,7 @@ impl SignIn {
         let Some(FullBucket { bucket, throttled }) = self.throttle.take(buckets.clone(), now).await? else {
             return Ok(CountedAttempt { buckets, queue });
         };
-        let act = self.act(Actor::Anonymous, now, attempt.source.clone());
+        let act = self.sources.act_at(now, Actor::Anonymous, attempt.source.clone());
         let of_address = address.map(ThrottleBucket::of_address).unwrap_or_default();
         let (user, limit) = if of_address.contains(&bucket) {
             (None, EventLimit::UncheckedFrom(bucket))
@@ -250,17 +239,17 @@ impl SignIn {
             source,
             ..
         } = attempt;
-        let token = SessionToken::generate(&*self.random);
+        let token = SessionToken::generate(&self.sources);
         let user_id = account.user.id;
         let session = Session {
-            id: self.ids.next(),
+            id: self.sources.next_id(),
             user_id,
             started_at: now,
             last_seen_at: now,
             started_from: source.address,
             user_agent,
         };
-        let act = self.act(Actor::User(user_id), now, source);
+        let act = self.sources.act_at(now, Actor::User(user_id), source);
         let organizations = organizations_of(&*self.memberships, user_id).await?;
         let subject = Subject::Session(session.id);
         let logs = act.in_logs_of(organizations);
@@ -288,7 +277,7 @@ impl SignIn {
     /// # Errors
     /// Only if the store fails.
     pub async fn signed_in(&self, token: &SessionToken) -> Result<Option<SignedIn>, StorageError> {
-        let now = self.clock.now();
+        let now = self.sources.now();
         let found = self.sessions.find(&token.digest()).await?;
         Ok(found.filter(|found| found.session.is_live(now)))
     }
@@ -298,7 +287,7 @@ impl SignIn {
     /// # Errors
     /// Only if the store fails.
     pub async fn note_seen(&self, signed_in: &SignedIn) -> Result<(), StorageError> {
-        let now = self.clock.now();
+        let now = self.sources.now();
         if signed_in.session.is_due_to_be_seen(now) {
             self.sessions.seen(signed_in.session.id, now).await?;
         }
@@ -310,14 +299,10 @@ impl SignIn {
     /// # Errors
     /// Only if the store fails.
     pub async fn sign_out(&self, signed_in: &SignedIn, source: RequestSource) -> Result<(), StorageError> {
-        let act = self.act(Actor::User(signed_in.user.id), self.clock.now(), source);
+        let act = self.sources.act(Actor::User(signed_in.user.id), source);
         let event = act.event(Action::SignOut, Subject::Session(signed_in.session.id));
         let (user, session) = (signed_in.user.id, signed_in.session.id);
         self.sessions.end(user, session, event).await?;
         Ok(())
-    }
-
-    fn act(&self, actor: Actor, at: DateTime<Utc>, source: RequestSource) -> Act {
-        Act::new(&self.ids, at, actor, source)
     }
 }

@@ -11,6 +11,7 @@ use crate::membership::{Member, Membership, Role};
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::NewApiKey;
 use crate::random::Random;
+use crate::sources::Sources;
 use crate::testing::{FixedClock, SeededRandom};
 use crate::token::Token;
 use crate::user::{DisplayName, User, Username};
@@ -24,6 +25,8 @@ pub struct Builder {
     pub random: Arc<SeededRandom>,
     /// Where identifiers come from.
     pub ids: Arc<IdGenerator>,
+    /// All three, as use cases take them.
+    pub sources: Sources,
 }
 
 impl Builder {
@@ -32,11 +35,16 @@ impl Builder {
     pub fn new(seed: u64) -> Self {
         let clock = Arc::new(FixedClock::default());
         let random = Arc::new(SeededRandom::new(seed));
-        let ids = Arc::new(IdGenerator::new(
+        let sources = Sources::new(
             Arc::clone(&clock) as Arc<dyn Clock>,
             Arc::clone(&random) as Arc<dyn Random>,
-        ));
-        Self { clock, random, ids }
+        );
+        Self {
+            clock,
+            random,
+            ids: Arc::clone(&sources.ids),
+            sources,
+        }
     }
 
     /// An organization with the slug that its name gives.

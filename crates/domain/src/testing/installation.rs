@@ -8,13 +8,11 @@ use crate::administration::OrganizationKeys;
 use crate::administration::{Invitations, Members, Organizations, Projects};
 use crate::api_key::{KeyDescription, KeyName};
 use crate::audit::RequestSource;
-use crate::clock::Clock;
 use crate::holder::Holder;
 use crate::keys::{IssuedKey, KeyDraft, PersonalKeys};
 use crate::membership::{Member, Role};
 use crate::organization::Organization;
 use crate::ports::KeyLimits;
-use crate::random::Random;
 use crate::sign_in::joining::JoiningPorts;
 use crate::sign_in::own_account::OwnAccountPorts;
 use crate::sign_in::password::Password;
@@ -105,9 +103,7 @@ impl TestInstallation {
     pub fn keys(&self) -> PersonalKeys {
         PersonalKeys::new(
             Arc::new(self.store.clone()),
-            self.clock(),
-            self.random(),
-            Arc::clone(&self.builder.ids),
+            self.builder.sources.clone(),
             self.limits,
         )
     }
@@ -130,20 +126,14 @@ impl TestInstallation {
             memberships: Arc::new(self.store.clone()),
             hasher: Arc::new(PlainHasher),
         };
-        SignIn::new(ports, self.clock(), self.random(), Arc::clone(&self.builder.ids))
+        SignIn::new(ports, self.builder.sources.clone())
     }
 
     /// The first run.
     #[must_use]
     pub fn setup(&self) -> Setup {
         let store = Arc::new(self.store.clone());
-        Setup::new(
-            store,
-            Arc::new(PlainHasher),
-            self.clock(),
-            self.random(),
-            Arc::clone(&self.builder.ids),
-        )
+        Setup::new(store, Arc::new(PlainHasher), self.builder.sources.clone())
     }
 
     /// A user's own account.
@@ -159,59 +149,49 @@ impl TestInstallation {
             refusals: store,
             hasher: Arc::new(PlainHasher),
         };
-        OwnAccount::new(ports, self.clock(), self.random(), Arc::clone(&self.builder.ids))
+        OwnAccount::new(ports, self.builder.sources.clone())
     }
 
     /// What an organization's owners see of what happened in it.
     #[must_use]
     pub fn audit_trail(&self) -> AuditTrail {
         let store = Arc::new(self.store.clone());
-        AuditTrail::new(
-            Arc::clone(&store) as _,
-            store,
-            self.clock(),
-            Arc::clone(&self.builder.ids),
-        )
+        AuditTrail::new(Arc::clone(&store) as _, store, self.builder.sources.clone())
     }
 
     /// Accounts.
     #[must_use]
     pub fn accounts(&self) -> Accounts {
         let store = Arc::new(self.store.clone());
-        Accounts::new(
-            store,
-            Arc::new(PlainHasher),
-            self.clock(),
-            Arc::clone(&self.builder.ids),
-        )
+        Accounts::new(store, Arc::new(PlainHasher), self.builder.sources.clone())
     }
 
     /// Members.
     #[must_use]
     pub fn members(&self) -> Members {
         let store = Arc::new(self.store.clone());
-        Members::new(store, self.clock(), Arc::clone(&self.builder.ids))
+        Members::new(store, self.builder.sources.clone())
     }
 
     /// What organizations have chosen for themselves.
     #[must_use]
     pub fn organizations(&self) -> Organizations {
         let store = Arc::new(self.store.clone());
-        Organizations::new(store, self.clock(), Arc::clone(&self.builder.ids))
+        Organizations::new(store, self.builder.sources.clone())
     }
 
     /// Projects.
     #[must_use]
     pub fn projects(&self) -> Projects {
         let store = Arc::new(self.store.clone());
-        Projects::new(store, self.clock(), Arc::clone(&self.builder.ids))
+        Projects::new(store, self.builder.sources.clone())
     }
 
     /// Invitations.
     #[must_use]
     pub fn invitations(&self) -> Invitations {
         let store = Arc::new(self.store.clone());
-        Invitations::new(store, self.clock(), self.random(), Arc::clone(&self.builder.ids))
+        Invitations::new(store, self.builder.sources.clone())
     }
 
     /// Joining with an invitation.
@@ -223,22 +203,14 @@ impl TestInstallation {
             throttle: Arc::new(self.store.clone()),
             hasher: Arc::new(PlainHasher),
         };
-        Joining::new(ports, self.clock(), Arc::clone(&self.builder.ids))
+        Joining::new(ports, self.builder.sources.clone())
     }
 
     /// The keys of an organization, as owners see them.
     #[must_use]
     pub fn organization_keys(&self) -> OrganizationKeys {
         let store = Arc::new(self.store.clone());
-        OrganizationKeys::new(store, self.clock(), Arc::clone(&self.builder.ids))
-    }
-
-    fn clock(&self) -> Arc<dyn Clock> {
-        Arc::clone(&self.builder.clock) as Arc<dyn Clock>
-    }
-
-    fn random(&self) -> Arc<dyn Random> {
-        Arc::clone(&self.builder.random) as Arc<dyn Random>
+        OrganizationKeys::new(store, self.builder.sources.clone())
     }
 }
 

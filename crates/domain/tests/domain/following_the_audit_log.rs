@@ -156,11 +156,8 @@ async fn follower_whose_event_may_be_recorded_records_another() {
         }
     });
     let store = Arc::new(installation.store.clone());
-    let (clock, ids) = (
-        Arc::clone(&installation.builder.clock) as _,
-        Arc::clone(&installation.builder.ids),
-    );
-    let trail = AuditTrail::new(Arc::new(log), Arc::clone(&store) as _, clock, ids);
+    let sources = installation.builder.sources.clone();
+    let trail = AuditTrail::new(Arc::new(log), Arc::clone(&store) as _, sources);
     let (filter, start) = (AuditFilter::default(), FeedStart::Beginning);
     let mut follower = AuditFollower::new(store, trail, FollowedLog::ALL, filter, start);
     let unknown = follower.next().await;

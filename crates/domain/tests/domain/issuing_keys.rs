@@ -287,13 +287,7 @@ async fn issue_with(
         .once()
         .withf(|_, limits, _| *limits == LIMITS)
         .returning(move |_, _, _| Err(refusal()));
-    let keys = PersonalKeys::new(
-        Arc::new(store),
-        Arc::clone(&make.clock) as _,
-        Arc::clone(&make.random) as _,
-        Arc::clone(&make.ids),
-        LIMITS,
-    );
+    let keys = PersonalKeys::new(Arc::new(store), make.sources.clone(), LIMITS);
     issue(&keys, &member.as_holder(), None)
         .await
         .expect_err("the store refuses")

@@ -184,7 +184,7 @@ fn without_hashing(installation: &TestInstallation) -> Joining {
         hasher: Arc::new(hasher),
     };
     let make = &installation.builder;
-    Joining::new(ports, Arc::clone(&make.clock) as _, Arc::clone(&make.ids))
+    Joining::new(ports, make.sources.clone())
 }
 
 #[tokio::test]

@@ -114,8 +114,7 @@ async fn nobody_joins_an_organization_that_does_not_exist() {
     let accounts = Accounts::new(
         Arc::new(installation.store.clone()),
         Arc::new(hasher),
-        Arc::clone(&make.clock) as _,
-        Arc::clone(&make.ids),
+        make.sources.clone(),
     );
     let refused = accounts.create(draft("acne", "bob")).await;
 

@@ -142,11 +142,8 @@ fn in_twos(
                 OrganizationKeyStore::revoke(&store, organization, selection, at_most, reason, note, act);
             futures_util::FutureExt::now_or_never(revoking).expect("memory does not wait")
         });
-    let (clock, ids) = (
-        Arc::clone(&scene.installation.builder.clock),
-        Arc::clone(&scene.installation.builder.ids),
-    );
-    OrganizationKeys::new(Arc::new(slow), clock, ids).in_portions_of(NonZeroU32::new(2).expect("two"))
+    let sources = scene.installation.builder.sources.clone();
+    OrganizationKeys::new(Arc::new(slow), sources).in_portions_of(NonZeroU32::new(2).expect("two"))
 }
 
 impl Scene {

@@ -34,12 +34,11 @@ impl Server {
         let uses = Arc::new(RefusedUses::new(capacity));
         let clock = Arc::clone(&installation.builder.clock) as Arc<dyn Clock>;
         let store = Arc::new(installation.store.clone());
-        let ids = Arc::clone(&installation.builder.ids);
         Self {
             authenticate: installation
                 .authenticate()
                 .noting_refused_uses_in(Arc::clone(&uses), Arc::clone(&clock)),
-            reports: RefusedUseReports::new(Arc::clone(&uses), store, clock, ids),
+            reports: RefusedUseReports::new(Arc::clone(&uses), store, installation.builder.sources.clone()),
             uses,
         }
     }

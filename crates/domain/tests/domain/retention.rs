@@ -27,12 +27,7 @@ async fn run(mut store: MockRetentionStore, periods: RetentionPeriods) -> Retent
 fn retention(store: MockRetentionStore, periods: RetentionPeriods) -> (Retention, DateTime<Utc>) {
     let make = Builder::new(1);
     make.clock.advance(TimeDelta::minutes(1_234));
-    let retention = Retention::new(
-        Arc::new(store),
-        Arc::clone(&make.clock) as Arc<dyn Clock>,
-        make.ids,
-        periods,
-    );
+    let retention = Retention::new(Arc::new(store), make.sources, periods);
     (retention, make.clock.now())
 }
 

@@ -39,13 +39,7 @@ fn setup_over(
     hasher: Arc<dyn PasswordHasher>,
 ) -> Setup {
     let make = &installation.builder;
-    Setup::new(
-        store,
-        hasher,
-        Arc::clone(&make.clock) as _,
-        Arc::clone(&make.random) as _,
-        Arc::clone(&make.ids),
-    )
+    Setup::new(store, hasher, make.sources.clone())
 }
 
 #[tokio::test]

@@ -92,12 +92,7 @@ pub(crate) fn ports(installation: &TestInstallation) -> SignInPorts {
 }
 
 pub(crate) fn with_ports(make: &Builder, ports: SignInPorts) -> SignIn {
-    SignIn::new(
-        ports,
-        Arc::clone(&make.clock) as _,
-        Arc::clone(&make.random) as _,
-        Arc::clone(&make.ids),
-    )
+    SignIn::new(ports, make.sources.clone())
 }
 
 #[tokio::test]

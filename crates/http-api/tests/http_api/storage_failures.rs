@@ -3,13 +3,11 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use keyward_domain::clock::Clock;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, EditKeyError, KeyLimits, MockApiKeys, MockReachableProjects, ReachableProjects,
     RevokeKeyError, StorageError,
 };
-use keyward_domain::random::Random;
 use keyward_domain::testing::TestInstallation;
 use keyward_http_api::{BaseUrl, HttpApi};
 use serde_json::json;
@@ -37,9 +35,7 @@ async fn api_over_all(keys: MockApiKeys, projects: MockReachableProjects) -> (Ap
     let builder = &installation.builder;
     let keys = PersonalKeys::new(
         Arc::new(keys) as Arc<dyn ApiKeys>,
-        Arc::clone(&builder.clock) as Arc<dyn Clock>,
-        Arc::clone(&builder.random) as Arc<dyn Random>,
-        Arc::clone(&builder.ids),
+        builder.sources.clone(),
         KeyLimits::default(),
     );
     let authenticate = installation.authenticate();

@@ -9,7 +9,7 @@ use keyward_domain::ports::AuditFilter;
 
 use super::Failure;
 use super::organization::authority_over;
-use crate::composition::{Composition, Sources};
+use crate::composition::{Composition, sources_of_this_machine};
 use crate::options::AuditLogOptions;
 use crate::output;
 use crate::storage;
@@ -45,7 +45,7 @@ pub(crate) async fn run(options: AuditLogOptions) -> Result<(), Failure> {
     if follow {
         return follow::follow(async |outage| {
             let store = storage::open_to_follow(&storage.database).await?;
-            let composition = Composition::new(Sources::of_this_machine(), store);
+            let composition = Composition::new(sources_of_this_machine(), store);
             let authority = match &organization {
                 Some(slug) => Some(outage.wait_for_authority(&composition, slug).await?),
                 None => None,
@@ -55,7 +55,7 @@ pub(crate) async fn run(options: AuditLogOptions) -> Result<(), Failure> {
         .await;
     }
     let store = storage::open_existing(&storage.database).await?;
-    let composition = Composition::new(Sources::of_this_machine(), store);
+    let composition = Composition::new(sources_of_this_machine(), store);
     let authority = match organization {
         Some(slug) => Some(authority_over(&composition, &slug).await?),
         None => None,

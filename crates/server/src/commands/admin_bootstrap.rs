@@ -3,7 +3,7 @@
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices};
 
 use super::Failure;
-use crate::composition::{Composition, Sources};
+use crate::composition::{Composition, sources_of_this_machine};
 use crate::new_password::NewPassword;
 use crate::options::BootstrapOptions;
 use crate::output;
@@ -11,12 +11,12 @@ use crate::storage;
 
 /// Creates the first organization with its owner.
 pub(crate) async fn run(options: BootstrapOptions) -> Result<(), Failure> {
-    let sources = Sources::of_this_machine();
+    let sources = sources_of_this_machine();
     let username = options.person.username.clone();
     let display_name = options.person.display_name()?;
     let names = [options.organization.as_str(), display_name.as_str()];
     let NewPassword { password, generated } =
-        NewPassword::obtain(&options.password, &username, &names, &*sources.random)?;
+        NewPassword::obtain(&options.password, &username, &names, &sources)?;
     let choices = SetupChoices {
         organization: options.organization,
         display_name,

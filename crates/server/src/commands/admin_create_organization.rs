@@ -3,7 +3,7 @@
 use keyward_domain::sign_in::accounts::CreateOrganizationError;
 
 use super::Failure;
-use crate::composition::{Composition, Sources};
+use crate::composition::{Composition, sources_of_this_machine};
 use crate::options::CreateOrganizationOptions;
 use crate::output;
 use crate::storage;
@@ -11,7 +11,7 @@ use crate::storage;
 /// Creates an organization that a user who exists runs.
 pub(crate) async fn run(options: CreateOrganizationOptions) -> Result<(), Failure> {
     let store = storage::open_existing(&options.storage.database).await?;
-    let accounts = Composition::new(Sources::of_this_machine(), store).accounts();
+    let accounts = Composition::new(sources_of_this_machine(), store).accounts();
     if accounts.organizations().await?.is_empty() {
         return Err(Failure::NotSetUp);
     }

@@ -4,7 +4,7 @@ use keyward_domain::organization::Slug;
 use keyward_domain::sign_in::accounts::{AccountDraft, CreateAccountError};
 
 use super::Failure;
-use crate::composition::{Composition, Sources};
+use crate::composition::{Composition, sources_of_this_machine};
 use crate::new_password::NewPassword;
 use crate::options::CreateUserOptions;
 use crate::output;
@@ -12,12 +12,11 @@ use crate::storage;
 
 /// Creates a user who is a member of an organization.
 pub(crate) async fn run(options: CreateUserOptions) -> Result<(), Failure> {
-    let sources = Sources::of_this_machine();
+    let sources = sources_of_this_machine();
     let username = options.person.username.clone();
     let display_name = options.person.display_name()?;
-    let random = sources.random.clone();
     let store = storage::open_existing(&options.storage.database).await?;
-    let accounts = Composition::new(sources, store).accounts();
+    let accounts = Composition::new(sources.clone(), store).accounts();
     let organizations = accounts.organizations().await?;
     let slugs = organizations.iter().map(|organization| organization.slug.clone());
     let organization = chosen(options.organization, slugs.collect())?;
@@ -31,7 +30,7 @@ pub(crate) async fn run(options: CreateUserOptions) -> Result<(), Failure> {
         name.unwrap_or_default(),
     ];
     let NewPassword { password, generated } =
-        NewPassword::obtain(&options.password, &username, &names, &*random)?;
+        NewPassword::obtain(&options.password, &username, &names, &sources)?;
     let draft = AccountDraft {
         organization: organization.clone(),
         role: options.role.into(),

@@ -5,7 +5,7 @@ use keyward_domain::audit::RequestSource;
 
 use super::Failure;
 use super::organization::authority_over;
-use crate::composition::{Composition, Sources};
+use crate::composition::{Composition, sources_of_this_machine};
 use crate::options::RemoveMemberOptions;
 use crate::output;
 use crate::storage;
@@ -18,7 +18,7 @@ pub(crate) async fn run(options: RemoveMemberOptions) -> Result<(), Failure> {
         storage,
     } = options;
     let store = storage::open_existing(&storage.database).await?;
-    let composition = Composition::new(Sources::of_this_machine(), store);
+    let composition = Composition::new(sources_of_this_machine(), store);
     let authority = authority_over(&composition, &slug).await?;
     let members = composition.members();
     let not_a_member = || Failure::NotAMember {

@@ -3,7 +3,7 @@
 use keyward_domain::sign_in::accounts::ResetPasswordError;
 
 use super::Failure;
-use crate::composition::{Composition, Sources};
+use crate::composition::{Composition, sources_of_this_machine};
 use crate::new_password::NewPassword;
 use crate::options::ResetPasswordOptions;
 use crate::output;
@@ -11,11 +11,10 @@ use crate::storage;
 
 /// Replaces a user's password and ends their sessions.
 pub(crate) async fn run(options: ResetPasswordOptions) -> Result<(), Failure> {
-    let sources = Sources::of_this_machine();
+    let sources = sources_of_this_machine();
     let username = options.username;
-    let random = sources.random.clone();
     let store = storage::open_existing(&options.storage.database).await?;
-    let accounts = Composition::new(sources, store).accounts();
+    let accounts = Composition::new(sources.clone(), store).accounts();
     let user = accounts.find_user(&username).await?;
     let user = user.ok_or_else(|| Failure::UserUnknown(username.clone()))?;
     let organizations = accounts.organizations().await?;
@@ -25,7 +24,7 @@ pub(crate) async fn run(options: ResetPasswordOptions) -> Result<(), Failure> {
         .chain([user.display_name.as_str()])
         .collect();
     let NewPassword { password, generated } =
-        NewPassword::obtain(&options.password, &username, &names, &*random)?;
+        NewPassword::obtain(&options.password, &username, &names, &sources)?;
     accounts
         .reset_password(&username, &password)
         .await

@@ -11,7 +11,7 @@ use keyward_domain::ports::DescendantKeys;
 
 use super::Failure;
 use super::organization::authority_over;
-use crate::composition::{Composition, Sources};
+use crate::composition::{Composition, sources_of_this_machine};
 use crate::options::RevokeOptions;
 use crate::output;
 use crate::storage;
@@ -26,7 +26,7 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
         storage,
     } = options;
     let store = storage::open_existing(&storage.database).await?;
-    let composition = Composition::new(Sources::of_this_machine(), store);
+    let composition = Composition::new(sources_of_this_machine(), store);
     let authority = authority_over(&composition, &slug).await?;
     let selection = match (which.username, which.issued_before) {
         (Some(username), _) => {

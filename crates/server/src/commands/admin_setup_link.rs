@@ -5,7 +5,7 @@ use keyward_domain::sign_in::ports::ReplaceSetupLinkError;
 use zeroize::Zeroizing;
 
 use super::Failure;
-use crate::composition::{Composition, Sources};
+use crate::composition::{Composition, sources_of_this_machine};
 use crate::options::SetupLinkOptions;
 use crate::output;
 use crate::public_url;
@@ -15,7 +15,7 @@ use crate::storage;
 pub(crate) async fn run(options: SetupLinkOptions) -> Result<(), Failure> {
     let public_url = public_url::given(&options.public_url)?;
     let store = storage::open_or_make(&options.storage.database).await?;
-    let setup = Composition::new(Sources::of_this_machine(), store).setup();
+    let setup = Composition::new(sources_of_this_machine(), store).setup();
     let token = setup
         .create_link(RequestSource::default())
         .await

@@ -4,7 +4,7 @@ use keyward_domain::retention::{Outlived, RemoveOutlivedError};
 use tokio::time::sleep;
 
 use super::Failure;
-use crate::composition::{Composition, Sources};
+use crate::composition::{Composition, sources_of_this_machine};
 use crate::options::CleanUpOptions;
 use crate::output;
 use crate::removal::{Removal, doubt_about_clock};
@@ -14,7 +14,7 @@ use crate::storage;
 pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
     let periods = options.retention.periods()?;
     let store = storage::open_existing_as_owner(&options.storage.database).await?;
-    let retention = Composition::new(Sources::of_this_machine(), store).retention(periods);
+    let retention = Composition::new(sources_of_this_machine(), store).retention(periods);
     if options.clock_is_right {
         // A period that this line leaves out would remove what the server keeps.
         retention.begin_by_confirmed_clock().await.map_err(failure)?;

@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use super::Failure;
 use crate::background_writer;
-use crate::composition::{Composition, Sources};
+use crate::composition::{Composition, request_ids, sources_of_this_machine};
 use crate::data_directory::ServingRight;
 use crate::demo::Demo;
 use crate::exposure;
@@ -100,7 +100,7 @@ impl Server {
 
         exposure::warn_of_plain_listener(listening_on, public_url.is_https());
 
-        let sources = Sources::of_this_machine();
+        let sources = sources_of_this_machine();
         let front_door = FrontDoor::new(FrontDoorConfig {
             deadlines: deadlines(&options.limits),
             limits: limits(&options.limits),
@@ -111,7 +111,7 @@ impl Server {
                 let base_url = base_url.clone();
                 move |refused: &Refused<'_>| refusal_response(refused, &base_url)
             }),
-            ..FrontDoorConfig::new(sources.request_ids())
+            ..FrontDoorConfig::new(request_ids(sources.clone()))
         })?;
 
         let new_in = database.new_in();

@@ -10,7 +10,6 @@ use keyward_domain::administration::ports::{
     AddInvitationError, AddProjectError, ChangeOrganizationError, ChangeProjectError,
     ChangeProjectMembersError, ChangeRoleError, EndMembershipError, RevokeInvitationError, RevokeKeysError,
 };
-use keyward_domain::id::IdGenerator;
 use keyward_domain::keys::{EditKeyError, IssueKeyError, RevokeKeyError};
 use keyward_domain::organization::{OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
@@ -20,6 +19,7 @@ use keyward_domain::sign_in::own_account::ChangeOwnPasswordError;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices};
 use keyward_domain::sign_in::signing_in::SignInError;
+use keyward_domain::sources::Sources;
 use keyward_domain::text::TextError;
 use keyward_domain::token::Token;
 use keyward_domain::user::{DisplayName, InvalidUsername, Username};
@@ -31,7 +31,7 @@ use super::one_hash::OneHash;
 use super::past_clock::PastClock;
 use super::telling::Telling;
 use super::{museum, organization};
-use crate::composition::{Composition, Sources};
+use crate::composition::Composition;
 use crate::password_hasher::Argon2idHasher;
 use crate::store::Store;
 
@@ -101,8 +101,8 @@ pub(crate) enum FillError {
 /// Fills an empty database with made-up data, which ends now.
 pub(super) async fn fill(sources: &Sources, store: Arc<dyn Store>) -> Result<Access, FillError> {
     let now = sources.now();
-    let hasher = Arc::new(OneHash::new(Argon2idHasher::new(sources.random.clone())));
-    let password = Password::generate(&*sources.random);
+    let hasher = Arc::new(OneHash::new(Argon2idHasher::new(Arc::new(sources.clone()))));
+    let password = Password::generate(sources);
     let past = |founded: Moment| Past::new(founded, now, sources, &hasher, &store);
 
     let acme = past(organization::FOUNDED);
@@ -128,7 +128,7 @@ pub(super) struct Past {
     pub(super) now: DateTime<Utc>,
     pub(super) clock: Arc<PastClock>,
     /// Identifiers sort by time, so they have to be of the past, too.
-    pub(super) ids: Arc<IdGenerator>,
+    pub(super) sources: Sources,
     pub(super) use_cases: Composition,
     pub(super) store: Arc<dyn Store>,
 }
@@ -142,12 +142,12 @@ impl Past {
         store: &Arc<dyn Store>,
     ) -> Self {
         let clock = Arc::new(PastClock::new(founded.before(now)));
-        let past = Sources::new(clock.clone(), sources.random.clone());
+        let sources = Sources::new(clock.clone(), Arc::new(sources.clone()));
         Self {
             now,
-            ids: Arc::new(IdGenerator::new(clock.clone(), sources.random.clone())),
             clock,
-            use_cases: Composition::with_hasher(past, hasher.clone(), store.clone()),
+            use_cases: Composition::with_hasher(sources.clone(), hasher.clone(), store.clone()),
+            sources,
             store: store.clone(),
         }
     }
@@ -197,6 +197,7 @@ mod tests {
     use keyward_persistence::sqlite::SqliteConfig;
 
     use super::*;
+    use crate::composition::sources_of_this_machine;
     use crate::demo::temporary_directory::TemporaryDirectory;
     use crate::random::OsRandom;
     use crate::storage::{Database, open_to_serve};
@@ -217,7 +218,7 @@ mod tests {
             let directory = TemporaryDirectory::create(&OsRandom).unwrap();
             let database = Database::Sqlite(SqliteConfig::in_directory(directory.path()));
             let (store, _) = open_to_serve(database).await.unwrap();
-            let sources = Sources::of_this_machine();
+            let sources = sources_of_this_machine();
             let now = sources.now();
             fill(&sources, store.clone()).await.unwrap();
             let use_cases = Composition::new(sources, store);

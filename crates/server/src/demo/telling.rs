@@ -130,7 +130,7 @@ impl<'a> Telling<'a> {
 
     /// Where the browser or the program of this name is: always at the same address.
     fn source(&self, name: &str) -> RequestSource {
-        let request_id: AuditEventId = self.past.ids.next();
+        let request_id: AuditEventId = self.past.sources.next_id();
         RequestSource {
             address: Some(address_of(name)),
             request_id: Some(request_id.to_string()),

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::AuditEvent;
-use keyward_domain::id::IdGenerator;
 use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
 use keyward_domain::retention::{ClockDoubt, RetentionPeriods};
+use keyward_domain::sources::Sources;
 use tokio::time::{Instant, sleep};
 use tracing::subscriber::DefaultGuard;
 
@@ -101,13 +101,12 @@ impl RetentionStore for Cellar {
 }
 
 fn start(cellar: &Arc<Cellar>) -> RunningRetentionJob {
-    let (clock, random) = (Arc::new(SystemClock), Arc::new(OsRandom));
-    let ids = Arc::new(IdGenerator::new(clock.clone(), random));
+    let sources = Sources::new(Arc::new(SystemClock), Arc::new(OsRandom));
     let periods = RetentionPeriods::default()
         .with_audit_events(TimeDelta::days(365))
         .unwrap();
     let store = Arc::clone(cellar) as Arc<dyn RetentionStore>;
-    RetentionJob::new(Retention::new(store, clock, ids, periods)).start()
+    RetentionJob::new(Retention::new(store, sources, periods)).start()
 }
 
 /// What this thread logs, in a line for each event.

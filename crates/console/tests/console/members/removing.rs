@@ -110,14 +110,11 @@ async fn what_was_used_lately_comes_first_with_its_family_and_long_lists_are_unf
 #[tokio::test]
 async fn of_many_keys_the_50_used_last_are_shown_with_a_link_to_all() {
     let installation = TestInstallation::new();
-    let (clock, ids) = (
-        installation.builder.clock.clone(),
-        installation.builder.ids.clone(),
-    );
+    let sources = installation.builder.sources.clone();
     // Whatever asks for a list of keys fails.
     let no_lists = Arc::new(MockOrganizationKeyStore::new());
     let running = Running::with(installation, None, |console| {
-        console.organization_keys = OrganizationKeys::new(no_lists, clock, ids);
+        console.organization_keys = OrganizationKeys::new(no_lists, sources);
     })
     .await;
     let installation = &running.installation;

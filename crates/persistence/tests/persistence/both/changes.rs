@@ -368,7 +368,6 @@ impl Scene {
     /// What a server does after a request with a key that no longer works.
     async fn report_refused_use(&self) -> Attempt {
         let uses = Arc::new(RefusedUses::new(1));
-        let (clock, ids) = (Arc::clone(&self.make.clock) as _, Arc::clone(&self.make.ids));
         uses.note(RefusedUse {
             key: self.key,
             consumer: self.bob.membership.id,
@@ -377,7 +376,9 @@ impl Scene {
             from: None,
         });
         let store = Arc::clone(&self.database.store);
-        RefusedUseReports::new(uses, store, clock, ids).write().await?;
+        RefusedUseReports::new(uses, store, self.make.sources.clone())
+            .write()
+            .await?;
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use keyward_domain::clock::Clock;
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{AuditFilter, AuditLog};
 use keyward_domain::retention::{ClockDoubt, Outlived, RemoveOutlivedError, Retention, RetentionPeriods};
+use keyward_domain::sources::Sources;
 use keyward_domain::testing::FixedClock;
 
 use crate::both::scene::Scene;
@@ -43,8 +44,7 @@ fn retention(scene: &Scene, now: DateTime<Utc>) -> Retention {
         .expect("periods");
     Retention::new(
         Arc::clone(&scene.database.store) as _,
-        clock,
-        Arc::clone(&scene.make.ids),
+        Sources::new(clock, Arc::clone(&scene.make.random) as _),
         periods,
     )
 }

@@ -56,9 +56,7 @@ pub(crate) fn setup(database: &Database, make: &Builder) -> Setup {
     Setup::new(
         Arc::clone(&database.store) as _,
         Arc::new(PlainHasher),
-        Arc::clone(&make.clock) as _,
-        Arc::clone(&make.random) as _,
-        Arc::clone(&make.ids),
+        make.sources.clone(),
     )
 }
 

@@ -75,9 +75,7 @@ impl UseCases {
 
     fn new(database: &Database, make: &Builder) -> Self {
         let store = || Arc::clone(&database.store);
-        let clock = || Arc::clone(&make.clock) as _;
-        let random = || Arc::clone(&make.random) as _;
-        let ids = || Arc::clone(&make.ids);
+        let sources = || make.sources.clone();
         let hasher = || Arc::new(PlainHasher) as _;
         let refusals = Arc::new(NotedRefusals::default());
         let sign_in = SignInPorts {
@@ -105,19 +103,19 @@ impl UseCases {
             hasher: hasher(),
         };
         Self {
-            accounts: Accounts::new(store(), hasher(), clock(), ids()),
-            sign_in: SignIn::new(sign_in, clock(), random(), ids()),
+            accounts: Accounts::new(store(), hasher(), sources()),
+            sign_in: SignIn::new(sign_in, sources()),
             refusals,
             refusal_writer: RefusalWriter::new(store(), store()),
-            own_account: OwnAccount::new(own_account, clock(), random(), ids()),
-            joining: Joining::new(joining, clock(), ids()),
-            members: Members::new(store(), clock(), ids()),
-            invitations: Invitations::new(store(), clock(), random(), ids()),
-            projects: Projects::new(store(), clock(), ids()),
-            organizations: Organizations::new(store(), clock(), ids()),
-            keys: PersonalKeys::new(store(), clock(), random(), ids(), KeyLimits::default()),
-            organization_keys: OrganizationKeys::new(store(), clock(), ids()),
-            audit_trail: AuditTrail::new(store(), store(), clock(), ids()),
+            own_account: OwnAccount::new(own_account, sources()),
+            joining: Joining::new(joining, sources()),
+            members: Members::new(store(), sources()),
+            invitations: Invitations::new(store(), sources()),
+            projects: Projects::new(store(), sources()),
+            organizations: Organizations::new(store(), sources()),
+            keys: PersonalKeys::new(store(), sources(), KeyLimits::default()),
+            organization_keys: OrganizationKeys::new(store(), sources()),
+            audit_trail: AuditTrail::new(store(), store(), sources()),
         }
     }
 }

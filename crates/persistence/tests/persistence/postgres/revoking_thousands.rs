@@ -6,7 +6,6 @@ use std::time::Duration;
 use keyward_domain::administration::ports::KeySelection;
 use keyward_domain::administration::{Authority, OrganizationKeys};
 use keyward_domain::audit::RequestSource;
-use keyward_domain::clock::Clock;
 
 use crate::postgres::fixture::{Fixture, connect, count};
 
@@ -41,12 +40,7 @@ async fn tens_of_thousands_of_keys_end_with_an_event_each_while_others_change_th
     .await;
     add_keys(&fixture).await;
     let owner = &fixture.owner;
-    let clock: Arc<dyn Clock> = Arc::clone(&fixture.make.clock) as Arc<dyn Clock>;
-    let keys = OrganizationKeys::new(
-        Arc::new(fixture.store.clone()),
-        clock,
-        Arc::clone(&fixture.make.ids),
-    );
+    let keys = OrganizationKeys::new(Arc::new(fixture.store.clone()), fixture.make.sources.clone());
     let authority = Authority::of_administrator(owner.organization.id);
     let moment = "2020-01-02T00:00:00Z".parse().expect("a moment");
     let selection: KeySelection = keys.issued_before(moment).expect("it is years ago");

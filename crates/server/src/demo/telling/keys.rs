@@ -8,8 +8,7 @@ use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::{
     KeyDescription, KeyEdit, KeyName, KeyPrecondition, LastUse, RevocationNote, RevocationReason,
 };
-use keyward_domain::audit::{Act, Actor, RequestSource};
-use keyward_domain::clock::Clock;
+use keyward_domain::audit::{Actor, RequestSource};
 use keyward_domain::holder::Holder;
 use keyward_domain::id::OrganizationId;
 use keyward_domain::keys::{IssuedKey, KeyDraft};
@@ -122,8 +121,8 @@ impl Telling<'_> {
     /// No use case finds leaks, but storage knows the reason.
     pub(super) async fn revoke_for_leak(&self, name: &str, note: &str) -> Result<(), FillError> {
         let organization = self.organization_id().await?;
-        let at = self.past.clock.now();
-        let act = Act::new(&self.past.ids, at, Actor::Administrator, RequestSource::default());
+        let sources = &self.past.sources;
+        let act = sources.act(Actor::Administrator, RequestSource::default());
         OrganizationKeyStore::revoke(
             &*self.past.store,
             organization,
