@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use keyward_domain::administration::ports::MomentNotSettled;
 use keyward_domain::failure_sentence::sentence;
-use keyward_domain::keys::ListKeysError;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::password::HashingError;
 use poem::Response;
@@ -80,14 +79,6 @@ pub(crate) enum Refusal {
 impl From<MomentNotSettled> for Refusal {
     fn from(MomentNotSettled: MomentNotSettled) -> Self {
         Self::MomentNotSettled
-    }
-}
-
-impl From<ListKeysError> for Refusal {
-    fn from(error: ListKeysError) -> Self {
-        match error {
-            ListKeysError::Storage(error) => error.into(),
-        }
     }
 }
 

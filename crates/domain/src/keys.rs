@@ -11,11 +11,12 @@ use crate::ports::{ApiKeys, KeyLimits};
 use crate::sources::Sources;
 
 pub use crate::form_nonce::{FormNonce, InvalidNonce};
-pub use crate::ports::{EditKeyError, RevokeKeyError};
-pub use issue::{IssueKeyError, IssuedKey, KeyDraft};
-pub use read::{ListKeysError, ReadKeyError};
+pub use crate::ports::{AddKeyError, EditKeyError, RevokeKeyError};
+pub use issue::{IssuedKey, KeyDraft};
+pub use read::ReadKeyError;
 
-/// The use cases of personal keys. Each takes a [`Holder`](crate::holder::Holder), so nobody can reach another consumer's keys.
+/// The use cases of personal keys. Each takes a [`Holder`](crate::holder::Holder), so nobody can reach another
+/// consumer's keys.
 #[derive(Clone)]
 pub struct PersonalKeys {
     keys: Arc<dyn ApiKeys>,

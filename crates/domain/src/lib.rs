@@ -15,6 +15,7 @@
 //! | who did what | [`audit`] |
 //! | what is kept for how long | [`retention`] |
 //! | passwords, console sessions, first-run setup | [`sign_in`] (no key rule depends on it) |
+//! | time, randomness and identifiers | [`clock`], [`random`], [`id`]; all three in [`sources`], as use cases take them |
 //! | what a store must promise | [`ports`] |
 //! | in-memory adapters, fixed clock, conformance suite | `testing` (feature `testing`) |
 //!

@@ -46,7 +46,7 @@ impl ApiKeys for FileStore {
                 valid += u32::from(key?.is_valid());
             }
             if valid >= limits.valid.0 {
-                return Err(AddKeyError::LimitReached);
+                return Err(AddKeyError::LimitReached(limits.valid));
             }
             if valid_in_line(&keys, consumer, new.key.parent())? >= ApiKey::MAX_LINE {
                 return Err(AddKeyError::TreeTooDeep);

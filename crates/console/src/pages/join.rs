@@ -7,9 +7,9 @@ use keyward_domain::audit::RequestSource;
 use keyward_domain::invitation::{Invitation, InvitationToken};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
-use keyward_domain::sign_in::joining::{JoinAsNewcomerError, JoinAsUserError};
+use keyward_domain::sign_in::joining::JoinAsNewcomerError;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::ports::OpenInvitation;
+use keyward_domain::sign_in::ports::{AcceptAsUserError, OpenInvitation};
 use keyward_domain::sign_in::session::SignedIn;
 use keyward_domain::sign_in::signing_in::SignInAttempt;
 use poem::http::{HeaderValue, StatusCode, header};
@@ -191,9 +191,9 @@ async fn join_as_user(
 ) -> Result<Response, Refusal> {
     match console.joining.join_as_user(token, &viewer.user, source).await {
         Ok(member) => Ok(forgetting(console, redirect(&first_page(&member)))),
-        Err(JoinAsUserError::AlreadyMember) => already_member(StatusCode::CONFLICT, open, token, viewer),
-        Err(JoinAsUserError::InvitationInvalid) => dead_link(Some(viewer)),
-        Err(JoinAsUserError::Storage(error)) => Err(error.into()),
+        Err(AcceptAsUserError::AlreadyMember) => already_member(StatusCode::CONFLICT, open, token, viewer),
+        Err(AcceptAsUserError::NotOpen) => dead_link(Some(viewer)),
+        Err(AcceptAsUserError::Storage(error)) => Err(error.into()),
     }
 }
 

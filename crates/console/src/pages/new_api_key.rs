@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use keyward_domain::api_key::{KeyDescription, KeyName};
-use keyward_domain::keys::{FormNonce, IssueKeyError, KeyDraft};
+use keyward_domain::keys::{AddKeyError, FormNonce, KeyDraft};
 use keyward_domain::ports::KeyLimit;
 use poem::http::StatusCode;
 use poem::web::Data;
@@ -68,25 +68,25 @@ pub(crate) async fn submit(
             let page = IssuedApiKeyPage::new(&insider, &issued, &console.public_url);
             html(StatusCode::OK, &page)
         }
-        Err(IssueKeyError::AlreadyCreated(key)) => Ok(redirect(&after_repeated_form(
+        Err(AddKeyError::AlreadyCreated(key)) => Ok(redirect(&after_repeated_form(
             &insider.member.organization.slug,
             key,
         ))),
-        Err(IssueKeyError::LimitReached(limit)) => {
+        Err(AddKeyError::LimitReached(limit)) => {
             page.limit_reached = Some(limit);
             page.has_errors = true;
             html(StatusCode::CONFLICT, &page)
         }
-        Err(IssueKeyError::Throttled(throttled)) => {
+        Err(AddKeyError::Throttled(throttled)) => {
             page.too_often = Some(throttled.into());
             page.has_errors = true;
             too_many(&page, throttled)
         }
         // Both end only what a key creates: a person may always manage their keys, and begins each line of keys.
-        Err(IssueKeyError::HolderGone | IssueKeyError::MayNotManageKeys | IssueKeyError::TreeTooDeep) => {
+        Err(AddKeyError::HolderGone | AddKeyError::MayNotManageKeys | AddKeyError::TreeTooDeep) => {
             Err(Refusal::NotFound)
         }
-        Err(IssueKeyError::Storage(error)) => Err(error.into()),
+        Err(AddKeyError::Storage(error)) => Err(error.into()),
     }
 }
 

@@ -4,10 +4,8 @@ use crate::api_key::{ApiKey, KeyDescription, KeyName};
 use crate::audit::RequestSource;
 use crate::form_nonce::FormNonce;
 use crate::holder::{Holder, KeyReach};
-use crate::id::ApiKeyId;
 use crate::keys::PersonalKeys;
-use crate::ports::{AddKeyError, KeyLimit, NewApiKey, StorageError};
-use crate::rate::Throttled;
+use crate::ports::{AddKeyError, NewApiKey};
 use crate::token::Token;
 
 /// What a holder says about the key they want.
@@ -30,50 +28,21 @@ pub struct IssuedKey {
     pub token: Token,
 }
 
-/// Why no key was issued.
-#[derive(Debug, thiserror::Error)]
-pub enum IssueKeyError {
-    /// Between proving who they are and now, the holder's membership ended or their key was revoked.
-    #[error("the holder may not create keys any more")]
-    HolderGone,
-    /// The holder acts through a key that may not manage keys.
-    #[error("this key may not create keys")]
-    MayNotManageKeys,
-    /// The holder created and edited keys too often.
-    #[error(transparent)]
-    Throttled(Throttled),
-    /// This form has created this key before; its token is not shown again.
-    #[error("this form has created key {0} already")]
-    AlreadyCreated(ApiKeyId),
-    /// The holder has as many valid keys as they may.
-    #[error("at most {} valid keys are allowed: revoke one first", .0.0)]
-    LimitReached(KeyLimit),
-    /// The key that the holder acts through ends a line of as many valid keys as may make each other.
-    #[error(
-        "at most {} valid keys may come from one another: create the key with one that was made earlier, or in the console",
-        ApiKey::MAX_LINE
-    )]
-    TreeTooDeep,
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-}
-
 impl PersonalKeys {
     /// Issues a key to the holder. Its origin is how the holder acts: in person, or through a key that becomes its
     /// parent. A key that may not manage keys issues none.
     ///
     /// # Errors
-    /// See [`IssueKeyError`]; then no key exists, but for [`IssueKeyError::AlreadyCreated`].
+    /// See [`AddKeyError`]; then no key exists, but for [`AddKeyError::AlreadyCreated`].
     pub async fn issue(
         &self,
         holder: &Holder,
         draft: KeyDraft,
         nonce: Option<FormNonce>,
         source: RequestSource,
-    ) -> Result<IssuedKey, IssueKeyError> {
+    ) -> Result<IssuedKey, AddKeyError> {
         if holder.reach() != KeyReach::All {
-            return Err(IssueKeyError::MayNotManageKeys);
+            return Err(AddKeyError::MayNotManageKeys);
         }
         let act = holder.act(&self.sources, source);
         let token = Token::generate(&self.sources);
@@ -96,15 +65,7 @@ impl PersonalKeys {
             digest: token.digest(),
             nonce,
         };
-        match self.keys.add(new, self.limits, act).await {
-            Ok(key) => Ok(IssuedKey { key, token }),
-            Err(AddKeyError::HolderGone) => Err(IssueKeyError::HolderGone),
-            Err(AddKeyError::MayNotManageKeys) => Err(IssueKeyError::MayNotManageKeys),
-            Err(AddKeyError::Throttled(throttled)) => Err(IssueKeyError::Throttled(throttled)),
-            Err(AddKeyError::AlreadyCreated(key)) => Err(IssueKeyError::AlreadyCreated(key)),
-            Err(AddKeyError::LimitReached) => Err(IssueKeyError::LimitReached(self.limits.valid)),
-            Err(AddKeyError::TreeTooDeep) => Err(IssueKeyError::TreeTooDeep),
-            Err(AddKeyError::Storage(error)) => Err(error.into()),
-        }
+        let key = self.keys.add(new, self.limits, act).await?;
+        Ok(IssuedKey { key, token })
     }
 }

@@ -18,14 +18,6 @@ pub enum ReadKeyError {
     Storage(#[from] StorageError),
 }
 
-/// Why keys could not be listed.
-#[derive(Debug, thiserror::Error)]
-pub enum ListKeysError {
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-}
-
 impl PersonalKeys {
     /// One of the holder's keys, in whatever state.
     ///
@@ -45,10 +37,10 @@ impl PersonalKeys {
     ///
     /// # Errors
     /// Only if the store fails.
-    pub async fn read_many(&self, holder: &Holder, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, ListKeysError> {
+    pub async fn read_many(&self, holder: &Holder, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
         let mut ids = ids.to_vec();
         ids.retain(|id| holder.reach().includes(*id));
-        Ok(self.keys.find_many(holder.consumer().id, &ids).await?)
+        self.keys.find_many(holder.consumer().id, &ids).await
     }
 
     /// A page of the keys that the holder reaches, newest first.
@@ -60,9 +52,9 @@ impl PersonalKeys {
         holder: &Holder,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
-    ) -> Result<Page<ApiKey, ApiKeyId>, ListKeysError> {
+    ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
         match holder.reach() {
-            KeyReach::All => Ok(self.keys.list(holder.consumer().id, filter, page).await?),
+            KeyReach::All => self.keys.list(holder.consumer().id, filter, page).await,
             KeyReach::Only(id) => {
                 let mut items = Vec::from_iter(self.keys.find(holder.consumer().id, id).await?);
                 items.retain(|key| filter.accepts(key) && page.after.is_none_or(|after| key.id < after));
@@ -79,9 +71,9 @@ impl PersonalKeys {
         &self,
         holder: &Holder,
         id: ApiKeyId,
-    ) -> Result<Vec<ApiKey>, ListKeysError> {
+    ) -> Result<Vec<ApiKey>, StorageError> {
         match holder.reach() {
-            KeyReach::All => Ok(self.keys.valid_descendants(holder.consumer().id, id).await?),
+            KeyReach::All => self.keys.valid_descendants(holder.consumer().id, id).await,
             // Nothing came from a key that may not manage keys.
             KeyReach::Only(_) => Ok(Vec::new()),
         }

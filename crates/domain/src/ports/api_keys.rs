@@ -50,7 +50,7 @@ pub trait ApiKeys: Send + Sync {
     /// 2. there is room for one more change by `limits.changes`, else [`AddKeyError::Throttled`]: before all that costs
     ///    more to find out;
     /// 3. no key of this consumer was added with the same [`NewApiKey::nonce`]; else [`AddKeyError::AlreadyCreated`];
-    /// 4. the consumer has fewer valid keys than `limits.valid`; else [`AddKeyError::LimitReached`];
+    /// 4. the consumer has fewer valid keys than `limits.valid`; else [`AddKeyError::LimitReached`] with that limit;
     /// 5. of the parent and all that it came from, directly or not, fewer than [`ApiKey::MAX_LINE`] are valid; else
     ///    [`AddKeyError::TreeTooDeep`].
     ///
@@ -258,22 +258,25 @@ pub enum DescendantKeys {
 #[derive(Debug, thiserror::Error)]
 pub enum AddKeyError {
     /// The membership has ended, or the parent is not valid any more.
-    #[error("the holder is gone")]
+    #[error("the holder may not create keys any more")]
     HolderGone,
     /// The parent may not manage keys.
-    #[error("the parent may not manage keys")]
+    #[error("this key may not create keys")]
     MayNotManageKeys,
     /// The consumer changed its keys too often.
     #[error(transparent)]
     Throttled(Throttled),
-    /// The same form has created this key before.
-    #[error("the form has created key {0} already")]
+    /// The same form has created this key before; its token is not shown again.
+    #[error("this form has created key {0} already")]
     AlreadyCreated(ApiKeyId),
     /// The consumer has as many valid keys as it may.
-    #[error("the key limit is reached")]
-    LimitReached,
+    #[error("at most {} valid keys are allowed: revoke one first", .0.0)]
+    LimitReached(KeyLimit),
     /// As many valid keys as a line may have are above it already.
-    #[error("the line of valid keys is too long")]
+    #[error(
+        "at most {} valid keys may come from one another: create the key with one that was made earlier, or in the console",
+        ApiKey::MAX_LINE
+    )]
     TreeTooDeep,
     /// The store failed.
     #[error(transparent)]

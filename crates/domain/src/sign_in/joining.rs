@@ -49,20 +49,6 @@ pub enum JoinAsNewcomerError {
     Storage(#[from] StorageError),
 }
 
-/// Why a user did not join.
-#[derive(Debug, thiserror::Error)]
-pub enum JoinAsUserError {
-    /// There is no such invitation: unknown, used, taken back, expired, or from before they left or were removed.
-    #[error("the invitation does not work any more")]
-    InvitationInvalid,
-    /// They are a member already; the invitation stays open.
-    #[error("the user is a member already")]
-    AlreadyMember,
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-}
-
 /// The use cases of whoever has an invitation's link.
 #[derive(Clone)]
 pub struct Joining {
@@ -174,37 +160,31 @@ impl Joining {
     /// Makes a member of a user who is signed in.
     ///
     /// # Errors
-    /// See [`JoinAsUserError`]; then nothing was changed.
+    /// See [`AcceptAsUserError`]; then nothing was changed.
     pub async fn join_as_user(
         &self,
         token: &InvitationToken,
         user: &User,
         source: RequestSource,
-    ) -> Result<Member, JoinAsUserError> {
+    ) -> Result<Member, AcceptAsUserError> {
         let open = self.invitation(token, Some(user.id)).await?;
         let OpenInvitation {
             invitation,
             organization,
-        } = open.ok_or(JoinAsUserError::InvitationInvalid)?;
+        } = open.ok_or(AcceptAsUserError::NotOpen)?;
         let (id, now) = (self.sources.next_id(), self.sources.now());
         let membership = Membership::begin(id, organization.id, user.id, invitation.role, now);
         let act = self.act(&membership, source);
         let events = joining(&act, &invitation, &membership).to_vec();
-        match self
-            .ports
+        self.ports
             .invitations
             .accept_as_user(invitation.id, membership.clone(), events)
-            .await
-        {
-            Ok(()) => Ok(Member {
-                user: user.clone(),
-                organization,
-                membership,
-            }),
-            Err(AcceptAsUserError::NotOpen) => Err(JoinAsUserError::InvitationInvalid),
-            Err(AcceptAsUserError::AlreadyMember) => Err(JoinAsUserError::AlreadyMember),
-            Err(AcceptAsUserError::Storage(error)) => Err(error.into()),
-        }
+            .await?;
+        Ok(Member {
+            user: user.clone(),
+            organization,
+            membership,
+        })
     }
 
     /// Whoever joins acts themselves, at the moment that they do.

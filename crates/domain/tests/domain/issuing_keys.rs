@@ -8,11 +8,9 @@ use keyward_domain::audit::{Action, Actor, Outcome, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::{FormNonce, IssueKeyError, IssuedKey, KeyDraft, PersonalKeys};
+use keyward_domain::keys::{AddKeyError, FormNonce, IssuedKey, KeyDraft, PersonalKeys};
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{
-    AddKeyError, Credentials, DescendantKeys, KeyLimit, KeyLimits, MockApiKeys, StorageError,
-};
+use keyward_domain::ports::{Credentials, DescendantKeys, KeyLimit, KeyLimits, MockApiKeys, StorageError};
 use keyward_domain::rate::{Rate, Throttled};
 use keyward_domain::testing::{Builder, TestInstallation};
 use keyward_domain::token::Token;
@@ -41,7 +39,7 @@ async fn issue(
     keys: &PersonalKeys,
     holder: &Holder,
     nonce: Option<FormNonce>,
-) -> Result<IssuedKey, IssueKeyError> {
+) -> Result<IssuedKey, AddKeyError> {
     keys.issue(holder, draft("ci"), nonce, RequestSource::default())
         .await
 }
@@ -160,7 +158,7 @@ async fn a_holder_has_at_most_100_valid_keys() {
     }
     let refused = issue(&installation.keys(), &holder, None).await;
     assert!(
-        matches!(refused, Err(IssueKeyError::LimitReached(KeyLimit(100)))),
+        matches!(refused, Err(AddKeyError::LimitReached(KeyLimit(100)))),
         "{refused:?}"
     );
 
@@ -189,7 +187,7 @@ async fn a_form_makes_one_key() {
     let issued = issue(&keys, &holder, nonce).await.expect("issued");
     let again = issue(&keys, &holder, nonce).await;
     assert!(
-        matches!(again, Err(IssueKeyError::AlreadyCreated(id)) if id == issued.key.id),
+        matches!(again, Err(AddKeyError::AlreadyCreated(id)) if id == issued.key.id),
         "{again:?}"
     );
 
@@ -216,7 +214,7 @@ async fn a_key_revoked_in_the_meantime_issues_nothing() {
         .expect("revoked");
     let refused = issue(&installation.keys(), &through_key, None).await;
 
-    assert!(matches!(refused, Err(IssueKeyError::HolderGone)), "{refused:?}");
+    assert!(matches!(refused, Err(AddKeyError::HolderGone)), "{refused:?}");
 }
 
 #[tokio::test]
@@ -227,7 +225,7 @@ async fn a_member_who_left_in_the_meantime_issues_nothing() {
     installation.store.end_membership(ada.membership.id, now);
     let refused = issue(&installation.keys(), &holder, None).await;
 
-    assert!(matches!(refused, Err(IssueKeyError::HolderGone)), "{refused:?}");
+    assert!(matches!(refused, Err(AddKeyError::HolderGone)), "{refused:?}");
 }
 
 #[tokio::test]
@@ -237,30 +235,30 @@ async fn each_refusal_of_the_store_reaches_the_caller_as_it_is() {
     let first: ApiKeyId = make.ids.next();
 
     let refused = issue_with(&make, &member, || AddKeyError::HolderGone).await;
-    assert!(matches!(refused, IssueKeyError::HolderGone), "{refused:?}");
+    assert!(matches!(refused, AddKeyError::HolderGone), "{refused:?}");
     assert_eq!(refused.to_string(), "the holder may not create keys any more");
 
     let refused = issue_with(&make, &member, || AddKeyError::MayNotManageKeys).await;
-    assert!(matches!(refused, IssueKeyError::MayNotManageKeys), "{refused:?}");
+    assert!(matches!(refused, AddKeyError::MayNotManageKeys), "{refused:?}");
 
     let retry_after = TimeDelta::milliseconds(1_001);
     let throttled = move || AddKeyError::Throttled(Throttled { retry_after });
     let refused = issue_with(&make, &member, throttled).await;
     assert!(
-        matches!(refused, IssueKeyError::Throttled(told) if told.retry_after == retry_after),
+        matches!(refused, AddKeyError::Throttled(told) if told.retry_after == retry_after),
         "{refused:?}"
     );
     assert_eq!(refused.to_string(), "too many attempts: try again in 2 seconds");
 
     let refused = issue_with(&make, &member, move || AddKeyError::AlreadyCreated(first)).await;
     assert!(
-        matches!(refused, IssueKeyError::AlreadyCreated(id) if id == first),
+        matches!(refused, AddKeyError::AlreadyCreated(id) if id == first),
         "{refused:?}"
     );
 
-    let refused = issue_with(&make, &member, || AddKeyError::LimitReached).await;
+    let refused = issue_with(&make, &member, || AddKeyError::LimitReached(LIMITS.valid)).await;
     assert!(
-        matches!(refused, IssueKeyError::LimitReached(KeyLimit(3))),
+        matches!(refused, AddKeyError::LimitReached(KeyLimit(3))),
         "{refused:?}"
     );
     assert_eq!(
@@ -271,7 +269,7 @@ async fn each_refusal_of_the_store_reaches_the_caller_as_it_is() {
     let unknown = || AddKeyError::Storage(StorageError::OutcomeUnknown("cut off".into()));
     let refused = issue_with(&make, &member, unknown).await;
     assert!(
-        matches!(refused, IssueKeyError::Storage(StorageError::OutcomeUnknown(_))),
+        matches!(refused, AddKeyError::Storage(StorageError::OutcomeUnknown(_))),
         "{refused:?}"
     );
 }
@@ -280,7 +278,7 @@ async fn issue_with(
     make: &Builder,
     member: &Member,
     refusal: impl Fn() -> AddKeyError + Send + 'static,
-) -> IssueKeyError {
+) -> AddKeyError {
     let mut store = MockApiKeys::new();
     store
         .expect_add()

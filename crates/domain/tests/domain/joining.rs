@@ -10,8 +10,9 @@ use keyward_domain::invitation::{Invitation, InvitationToken, Invitee};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::Memberships;
 use keyward_domain::sign_in::Joining;
-use keyward_domain::sign_in::joining::{JoinAsNewcomerError, JoinAsUserError, JoiningPorts, NewcomerChoices};
+use keyward_domain::sign_in::joining::{JoinAsNewcomerError, JoiningPorts, NewcomerChoices};
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
+use keyward_domain::sign_in::ports::AcceptAsUserError;
 use keyward_domain::sign_in::signing_in::SignInAttempt;
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::user::{DisplayName, Username};
@@ -278,7 +279,7 @@ async fn a_member_does_not_join_again_and_the_invitation_stays_open() {
         .await;
 
     assert!(
-        matches!(refused, Err(JoinAsUserError::AlreadyMember)),
+        matches!(refused, Err(AcceptAsUserError::AlreadyMember)),
         "{refused:?}"
     );
     join(&installation, &issued.token, "bob").await.expect("joined");
@@ -333,10 +334,7 @@ async fn whoever_was_removed_does_not_come_back_with_an_invitation_that_they_kep
         .await;
 
     assert_eq!(seen.expect("the store answers"), None);
-    assert!(
-        matches!(refused, Err(JoinAsUserError::InvitationInvalid)),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(AcceptAsUserError::NotOpen)), "{refused:?}");
     let others = joining.invitation(&kept.token, None).await;
     let others = others.expect("the store answers");
     assert!(others.is_some(), "it is still open for somebody else");

@@ -7,7 +7,7 @@ use keyward_domain::audit::{Action, RequestSource};
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::{EditKeyError, IssueKeyError, KeyDraft};
+use keyward_domain::keys::{AddKeyError, EditKeyError, KeyDraft};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{DescendantKeys, KeyFilter, KeyLimit, KeyLimits, StatusFilter};
@@ -206,18 +206,18 @@ impl World {
                     token: issued.token.expose().to_owned(),
                 });
             }
-            Err(IssueKeyError::HolderGone) => assert!(self.gone[person]),
-            Err(IssueKeyError::LimitReached(limit)) => {
+            Err(AddKeyError::HolderGone) => assert!(self.gone[person]),
+            Err(AddKeyError::LimitReached(limit)) => {
                 assert_eq!(limit, LIMIT);
                 assert_eq!(self.valid_keys(person), LIMIT.0 as usize);
             }
             // The model's limit is far below the longest line.
             Err(
-                error @ (IssueKeyError::MayNotManageKeys
-                | IssueKeyError::Throttled(_)
-                | IssueKeyError::AlreadyCreated(_)
-                | IssueKeyError::TreeTooDeep
-                | IssueKeyError::Storage(_)),
+                error @ (AddKeyError::MayNotManageKeys
+                | AddKeyError::Throttled(_)
+                | AddKeyError::AlreadyCreated(_)
+                | AddKeyError::TreeTooDeep
+                | AddKeyError::Storage(_)),
             ) => panic!("{error}"),
         }
     }

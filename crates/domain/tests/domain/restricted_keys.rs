@@ -5,7 +5,7 @@ use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName, KeyPrecondition}
 use keyward_domain::audit::{Action, RequestSource};
 use keyward_domain::holder::{Holder, KeyReach};
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::{EditKeyError, IssueKeyError, IssuedKey, KeyDraft, ReadKeyError, RevokeKeyError};
+use keyward_domain::keys::{AddKeyError, EditKeyError, IssuedKey, KeyDraft, ReadKeyError, RevokeKeyError};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{DescendantKeys, KeyFilter, StatusFilter};
@@ -70,7 +70,7 @@ async fn a_restricted_key_issues_no_key() {
             .issue(&holder, draft(asked), None, nowhere())
             .await;
         assert!(
-            matches!(refused, Err(IssueKeyError::MayNotManageKeys)),
+            matches!(refused, Err(AddKeyError::MayNotManageKeys)),
             "{refused:?}"
         );
     }

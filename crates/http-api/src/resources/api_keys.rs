@@ -1,6 +1,6 @@
 //! `/api/v1/user/api-keys`
 
-use keyward_domain::keys::{IssueKeyError, ListKeysError, PersonalKeys};
+use keyward_domain::keys::{AddKeyError, PersonalKeys};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter};
 use poem::web::Data;
@@ -123,7 +123,7 @@ impl ApiKeysResource {
             after,
         };
         let holder = authenticated.0.as_holder();
-        let page = keys.list(&holder, filter, page).await.map_err(not_listed)?;
+        let page = keys.list(&holder, filter, page).await?;
 
         let next_cursor = page.next.map(|after| {
             Cursor {
@@ -149,24 +149,18 @@ impl ApiKeysResource {
     }
 }
 
-fn not_issued(error: IssueKeyError) -> Problem {
+fn not_issued(error: AddKeyError) -> Problem {
     match error {
         // Since the request was authenticated, its key was revoked or its user left.
-        IssueKeyError::HolderGone => Code::InvalidToken.into(),
-        IssueKeyError::MayNotManageKeys => Code::KeyMayNotManageKeys.into(),
-        IssueKeyError::Throttled(throttled) => Problem::throttled(throttled),
-        IssueKeyError::AlreadyCreated(_) => Code::AlreadyCreated.into(),
-        IssueKeyError::LimitReached(limit) => Problem::with_detail(
+        AddKeyError::HolderGone => Code::InvalidToken.into(),
+        AddKeyError::MayNotManageKeys => Code::KeyMayNotManageKeys.into(),
+        AddKeyError::Throttled(throttled) => Problem::throttled(throttled),
+        AddKeyError::AlreadyCreated(_) => Code::AlreadyCreated.into(),
+        AddKeyError::LimitReached(limit) => Problem::with_detail(
             Code::KeyLimitReached,
             format!("At most {} valid keys are allowed: revoke one first.", limit.0),
         ),
-        IssueKeyError::TreeTooDeep => Code::KeyTreeTooDeep.into(),
-        IssueKeyError::Storage(error) => error.into(),
-    }
-}
-
-fn not_listed(error: ListKeysError) -> Problem {
-    match error {
-        ListKeysError::Storage(error) => error.into(),
+        AddKeyError::TreeTooDeep => Code::KeyTreeTooDeep.into(),
+        AddKeyError::Storage(error) => error.into(),
     }
 }

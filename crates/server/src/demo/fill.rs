@@ -10,13 +10,14 @@ use keyward_domain::administration::ports::{
     AddInvitationError, AddProjectError, ChangeOrganizationError, ChangeProjectError,
     ChangeProjectMembersError, ChangeRoleError, EndMembershipError, RevokeInvitationError, RevokeKeysError,
 };
-use keyward_domain::keys::{EditKeyError, IssueKeyError, RevokeKeyError};
+use keyward_domain::keys::{AddKeyError, EditKeyError, RevokeKeyError};
 use keyward_domain::organization::{OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::CreateOrganizationError;
-use keyward_domain::sign_in::joining::{JoinAsNewcomerError, JoinAsUserError};
+use keyward_domain::sign_in::joining::JoinAsNewcomerError;
 use keyward_domain::sign_in::own_account::ChangeOwnPasswordError;
 use keyward_domain::sign_in::password::Password;
+use keyward_domain::sign_in::ports::AcceptAsUserError;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices};
 use keyward_domain::sign_in::signing_in::SignInError;
 use keyward_domain::sources::Sources;
@@ -55,7 +56,7 @@ pub(crate) enum FillError {
     #[error(transparent)]
     JoinAsNewcomer(#[from] JoinAsNewcomerError),
     #[error(transparent)]
-    JoinAsUser(#[from] JoinAsUserError),
+    JoinAsUser(#[from] AcceptAsUserError),
     #[error(transparent)]
     CreateOrganization(#[from] CreateOrganizationError),
     #[error(transparent)]
@@ -77,7 +78,7 @@ pub(crate) enum FillError {
     #[error(transparent)]
     ChangeProjectMembers(#[from] ChangeProjectMembersError),
     #[error(transparent)]
-    Issue(#[from] IssueKeyError),
+    Issue(#[from] AddKeyError),
     #[error(transparent)]
     Edit(#[from] EditKeyError),
     #[error(transparent)]

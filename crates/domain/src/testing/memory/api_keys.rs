@@ -37,7 +37,7 @@ impl ApiKeys for MemoryStore {
             .filter(|stored| stored.key.is_valid())
             .count();
         if valid >= limits.valid.0 as usize {
-            return Err(AddKeyError::LimitReached);
+            return Err(AddKeyError::LimitReached(limits.valid));
         }
         let above = std::iter::successors(new.key.parent().and_then(|id| state.key(consumer, id)), |key| {
             key.next_above().and_then(|id| state.key(consumer, id))

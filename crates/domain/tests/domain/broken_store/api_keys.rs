@@ -32,7 +32,7 @@ impl ApiKeys for BrokenStore {
             Fault::CountsKeysBeforeTheTransaction | Fault::ChecksTheLimitFirst
         ) && self.count_valid(consumer).await? >= limits.valid.0 as usize
         {
-            return Err(AddKeyError::LimitReached);
+            return Err(AddKeyError::LimitReached(limits.valid));
         }
         if self.fault == Fault::CountsKeysBeforeTheTransaction {
             pause().await;

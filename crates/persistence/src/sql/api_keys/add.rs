@@ -84,7 +84,7 @@ async fn check(
         return Err(Abort::Refused(AddKeyError::AlreadyCreated(first)));
     }
     if valid >= i64::from(limits.valid.0) {
-        return Err(Abort::Refused(AddKeyError::LimitReached));
+        return Err(Abort::Refused(AddKeyError::LimitReached(limits.valid)));
     }
     // A line has no more valid keys than the consumer has.
     if let Some(parent) = new.key.parent()

@@ -104,7 +104,7 @@ async fn of_64_keys_at_limit_minus_one_exactly_one_is_added() {
     let results = at_once(&fixture, changes).await;
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     for refusal in results.into_iter().filter_map(Result::err) {
-        assert!(matches!(refusal, AddKeyError::LimitReached), "{refusal:?}");
+        assert!(matches!(refusal, AddKeyError::LimitReached(_)), "{refusal:?}");
     }
     assert_eq!(count(&fixture.client, "api_keys").await, 2);
     assert_eq!(

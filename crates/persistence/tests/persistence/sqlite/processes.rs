@@ -42,7 +42,7 @@ async fn processes_that_write_at_once_keep_the_limit_together() {
             let act = make.act_of(&holder);
             match ApiKeys::add(&store, new, LIMITS, act).await {
                 Ok(_) => say("added"),
-                Err(AddKeyError::LimitReached) => return,
+                Err(AddKeyError::LimitReached(_)) => return,
                 Err(other) => panic!("{other:?}"),
             }
         }

@@ -191,7 +191,10 @@ pub async fn a_refused_form_can_be_sent_again(stores: KeyStores) {
         ..scene.new_key(&ada, "patient")
     };
     let refused = scene.try_add(&ada, &new, KeyLimit(0)).await;
-    assert!(matches!(refused, Err(AddKeyError::LimitReached)), "{refused:?}");
+    assert!(
+        matches!(refused, Err(AddKeyError::LimitReached(KeyLimit(0)))),
+        "{refused:?}"
+    );
 
     let key = scene.store(&ada, &new).await;
     assert!(scene.is_stored(&key).await);
@@ -207,7 +210,10 @@ pub async fn a_consumer_has_no_more_valid_keys_than_the_limit(stores: KeyStores)
     let third = scene.new_key(&ada, "three");
     let refused = scene.try_add(&ada, &third, limit).await;
 
-    assert!(matches!(refused, Err(AddKeyError::LimitReached)), "{refused:?}");
+    assert!(
+        matches!(refused, Err(AddKeyError::LimitReached(KeyLimit(2)))),
+        "{refused:?}"
+    );
     assert!(!scene.is_stored(&third.key).await);
     assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &third.key).await, 0);
 }
@@ -221,7 +227,10 @@ pub async fn a_lowered_limit_holds_at_once(stores: KeyStores) {
         .try_add(&ada, &scene.new_key(&ada, "four"), KeyLimit(2))
         .await;
 
-    assert!(matches!(refused, Err(AddKeyError::LimitReached)), "{refused:?}");
+    assert!(
+        matches!(refused, Err(AddKeyError::LimitReached(KeyLimit(2)))),
+        "{refused:?}"
+    );
 }
 
 pub async fn revoked_keys_and_other_consumers_keys_do_not_count(stores: KeyStores) {

@@ -157,7 +157,10 @@ pub async fn a_refused_change_does_not_count(stores: KeyStores) {
     scene.later(TimeDelta::minutes(1));
     for _ in 0..5 {
         let refused = add_at(&scene, &ada, RATE, KeyLimit(1)).await;
-        assert!(matches!(refused, Err(AddKeyError::LimitReached)), "{refused:?}");
+        assert!(
+            matches!(refused, Err(AddKeyError::LimitReached(_))),
+            "{refused:?}"
+        );
         let unknown = ApiKey {
             id: scene.id(),
             ..key.clone()

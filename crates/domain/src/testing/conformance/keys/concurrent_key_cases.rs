@@ -33,7 +33,7 @@ pub async fn of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added(
     assert_eq!(added.len(), 1, "one place was left");
     assert_eq!(refused.len(), CROWD - 1);
     for error in refused {
-        assert!(matches!(error, Err(AddKeyError::LimitReached)), "{error:?}");
+        assert!(matches!(error, Err(AddKeyError::LimitReached(_))), "{error:?}");
     }
     let mut created = scene.events(Some(ada.organization.id)).await;
     created.retain(|event| event.action == Action::CreateApiKey);

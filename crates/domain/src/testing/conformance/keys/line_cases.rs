@@ -66,7 +66,7 @@ pub async fn a_revoked_key_makes_room_in_its_line(stores: KeyStores) {
         )
         .await;
     assert!(
-        matches!(limit_first, Err(AddKeyError::LimitReached)),
+        matches!(limit_first, Err(AddKeyError::LimitReached(_))),
         "{limit_first:?}"
     );
 }
