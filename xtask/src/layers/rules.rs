@@ -45,10 +45,11 @@ const LAYERS: [Layer; 9] = [
         tests_import: &["keyward-front-door"],
         never: &SQL,
     },
+    // Its own tests turn on its feature `testing`.
     Layer {
         name: "keyward-persistence",
         imports: &[DOMAIN],
-        tests_import: &["keyward-test-database"],
+        tests_import: &["keyward-persistence", "keyward-test-database"],
         never: &WEB,
     },
     Layer {
