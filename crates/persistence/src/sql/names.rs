@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
-use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, JoinOnDsl, QueryDsl, SelectableHelper};
+use diesel::prelude::{ExpressionMethods, JoinOnDsl, NullableExpressionMethods, QueryDsl, SelectableHelper};
 use diesel::{OptionalExtension, QueryResult};
 use keyward_domain::administration::ports::Names;
 use keyward_domain::audit::Subject;
@@ -132,88 +132,82 @@ impl Names for Store {
     }
 }
 
-/// One statement for all kinds: each part of it is a look into an index.
+/// One statement for all kinds: each part of it is a look into an index. The log is asked for the kind of one event with the
+/// identifier: to look for one of a certain kind would be to go through all events of what has another. Any event tells it,
+/// since no two things share an identifier (RFC 9562, version 7).
 async fn find_subject(
     connection: &mut Connection,
     organization: OrganizationId,
     id: Uuid,
 ) -> Result<Option<Subject>, Abort<Infallible>> {
     let (own, id) = (StoredId(organization.as_uuid()), StoredId(id));
-    macro_rules! told_of {
-        ($kind:expr) => {
+    let told = audit_events::table.filter(audit_events::organization_id.eq(own));
+    let (key, membership, user, project, invitation, organization, subject, object, actor): Found =
+        diesel::select((
             exists(
-                audit_events::table
-                    .filter(audit_events::organization_id.eq(own))
-                    .filter(audit_events::subject_kind.eq($kind))
-                    .filter(audit_events::subject_id.eq(id)),
-            )
-            .or(exists(
-                audit_events::table
-                    .filter(audit_events::organization_id.eq(own))
-                    .filter(audit_events::object_kind.eq($kind))
-                    .filter(audit_events::object_id.eq(id)),
-            ))
-        };
-    }
-    macro_rules! done_by {
-        ($kind:expr) => {
+                api_keys::table
+                    .inner_join(memberships::table.on(memberships::id.eq(api_keys::consumer_id)))
+                    .filter(memberships::organization_id.eq(own))
+                    .filter(api_keys::id.eq(id)),
+            ),
             exists(
-                audit_events::table
-                    .filter(audit_events::organization_id.eq(own))
-                    .filter(audit_events::actor_kind.eq($kind))
-                    .filter(audit_events::actor_id.eq(id)),
-            )
-        };
-    }
-    let possible = Kind::OF_IDENTIFIERS.map(|kind| kind.subject(id.0));
-    let [key, membership, user, project, invitation, _] = &possible;
-    let is_here: (bool, bool, bool, bool, bool, bool) = diesel::select((
-        exists(
-            api_keys::table
-                .inner_join(memberships::table.on(memberships::id.eq(api_keys::consumer_id)))
-                .filter(memberships::organization_id.eq(own))
-                .filter(api_keys::id.eq(id)),
-        )
-        .or(told_of!(key.kind()))
-        .or(done_by!(key.kind())),
-        exists(
-            memberships::table
-                .filter(memberships::organization_id.eq(own))
-                .filter(memberships::id.eq(id)),
-        )
-        .or(told_of!(membership.kind())),
-        exists(
-            memberships::table
-                .filter(memberships::organization_id.eq(own))
-                .filter(memberships::user_id.eq(id)),
-        )
-        .or(told_of!(user.kind()))
-        .or(done_by!(user.kind())),
-        exists(
-            projects::table
-                .filter(projects::organization_id.eq(own))
-                .filter(projects::id.eq(id)),
-        )
-        .or(told_of!(project.kind())),
-        exists(
-            invitations::table
-                .filter(invitations::organization_id.eq(own))
-                .filter(invitations::id.eq(id)),
-        )
-        .or(told_of!(invitation.kind())),
-        exists(
-            organizations::table
-                .filter(organizations::id.eq(own))
-                .filter(organizations::id.eq(id)),
-        ),
-    ))
-    .get_result(connection)
-    .await?;
-    let (key, membership, user, project, invitation, organization) = is_here;
+                memberships::table
+                    .filter(memberships::organization_id.eq(own))
+                    .filter(memberships::id.eq(id)),
+            ),
+            exists(
+                memberships::table
+                    .filter(memberships::organization_id.eq(own))
+                    .filter(memberships::user_id.eq(id)),
+            ),
+            exists(
+                projects::table
+                    .filter(projects::organization_id.eq(own))
+                    .filter(projects::id.eq(id)),
+            ),
+            exists(
+                invitations::table
+                    .filter(invitations::organization_id.eq(own))
+                    .filter(invitations::id.eq(id)),
+            ),
+            exists(
+                organizations::table
+                    .filter(organizations::id.eq(own))
+                    .filter(organizations::id.eq(id)),
+            ),
+            told.filter(audit_events::subject_id.eq(id))
+                .select(audit_events::subject_kind)
+                .single_value(),
+            told.filter(audit_events::object_id.eq(id))
+                .select(audit_events::object_kind.assume_not_null())
+                .single_value(),
+            told.filter(audit_events::actor_id.eq(id))
+                .select(audit_events::actor_kind)
+                .single_value(),
+        ))
+        .get_result(connection)
+        .await?;
     let is_here = [key, membership, user, project, invitation, organization];
-    let found = possible.into_iter().zip(is_here).find(|(_, is_here)| *is_here);
-    Ok(found.map(|(subject, _)| subject))
+    let told = [subject, object, actor];
+    let possible = Kind::OF_IDENTIFIERS.map(|kind| kind.subject(id.0));
+    let found = possible.iter().zip(is_here).find(|(_, is_here)| *is_here);
+    let found = found.map(|(subject, _)| subject);
+    let by_kind = |subject: &&Subject| told.iter().flatten().any(|kind| kind == subject.kind());
+    Ok(found.or_else(|| possible.iter().find(by_kind)).copied())
 }
+
+/// What of each kind is here, and of which kind the log says that it is.
+type Found = (
+    bool,
+    bool,
+    bool,
+    bool,
+    bool,
+    bool,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+);
 
 /// The names of what is of the organization. Each question names it, so that others' things are as good as absent.
 async fn names_of(
