@@ -40,7 +40,8 @@ impl Line {
         (heard_at.elapsed() >= Self::silence(step)).then_some(heard_at)
     }
 
-    fn silence(step: Duration) -> Duration {
+    /// How long nothing is heard on a line that is dead.
+    pub(super) fn silence(step: Duration) -> Duration {
         2 * step
     }
 

@@ -137,8 +137,9 @@ impl PostgresStore {
     {
         let Timeouts { step, answer, .. } = self.timeouts;
         let deadline = begun + answer;
-        // A read of many statements that nobody waits for does not keep its place in the pool for all of them.
-        let give_up = deadline + step;
+        // A read of many statements that nobody waits for does not keep its place in the pool for all of them. A line that
+        // fell silent before the deadline is known to be dead by then.
+        let give_up = deadline + Line::silence(step);
         let again = query.clone();
         let mut line = Line::of(&mut connection);
         let mut answer = line
