@@ -11,7 +11,7 @@ use crate::organization::{OrganizationName, Slug};
 /// [`Authenticate`](crate::access::Authenticate) makes a [`Caller`] of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credential {
-    /// The key.
+    /// The key whose digest was looked for.
     pub api_key: CallingKey,
     /// The identity it acts as.
     pub consumer: Consumer,
@@ -75,12 +75,12 @@ pub struct CallerOrganization {
     pub id: OrganizationId,
     /// Its place in addresses.
     pub slug: Slug,
-    /// Its name.
+    /// What people call it.
     pub name: OrganizationName,
 }
 
 impl Caller {
-    /// The key.
+    /// The key that the request came with.
     #[must_use]
     pub const fn api_key(&self) -> CallingKey {
         self.api_key

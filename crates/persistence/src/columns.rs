@@ -14,7 +14,7 @@ use uuid::Uuid;
 type PostgresValue<'a> = <Pg as Backend>::RawValue<'a>;
 type SqliteValue<'a> = <Sqlite as Backend>::RawValue<'a>;
 
-/// An identifier.
+/// An identifier: `uuid` in PostgreSQL, 16 bytes in SQLite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, AsExpression, FromSqlRow)]
 #[diesel(sql_type = SqlUuid)]
 #[diesel(sql_type = Binary)]

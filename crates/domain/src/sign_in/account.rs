@@ -6,7 +6,7 @@ use crate::user::User;
 /// A user and what their password is checked against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// The user.
+    /// Who signs in with it.
     pub user: User,
     /// The hash of their password.
     pub password_hash: PasswordHash,

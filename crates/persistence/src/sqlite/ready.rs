@@ -31,7 +31,7 @@ pub(super) trait RunQueryDsl: diesel::RunQueryDsl<Connection> {
         ready(diesel::RunQueryDsl::execute(self, connection.borrow_mut()))
     }
 
-    /// All rows.
+    /// All rows that the query finds.
     fn load<'query, U>(self, connection: &mut impl BorrowMut<Connection>) -> Ready<QueryResult<Vec<U>>>
     where
         Self: LoadQuery<'query, Connection, U>,

@@ -145,7 +145,7 @@ async fn a_file_is_never_migrated_under_the_server_that_serves_it() {
 }
 
 #[tokio::test]
-async fn every_command_says_what_to_do_with_a_database_from_before_the_first_release() {
+async fn every_command_refuses_a_database_from_before_the_first_release() {
     for place in set_up_on_both("too-old").await {
         make_too_old(&place).await;
         let before = applied(&place).await;
