@@ -4,6 +4,7 @@ mod examples;
 mod extensible_enums;
 mod headers;
 mod normalise;
+mod operations;
 mod problems;
 
 use poem_openapi::{ContactObject, LicenseObject, OpenApiService, ServerObject};
@@ -49,18 +50,6 @@ pub(crate) fn document_at(base_url: &BaseUrl) -> String {
     headers::add_headers(&mut document);
     problems::add_problems(&mut document, base_url);
     format!("{document:#}\n")
-}
-
-/// Each operation of a document, with its path.
-fn operations_mut(document: &mut Value) -> impl Iterator<Item = (String, &mut Value)> {
-    let paths = document.get_mut("paths").and_then(Value::as_object_mut);
-    paths.into_iter().flatten().flat_map(|(path, operations)| {
-        let operations = operations.as_object_mut();
-        operations
-            .into_iter()
-            .flatten()
-            .map(move |(_, operation)| (path.clone(), operation))
-    })
 }
 
 /// The operations, as poem-openapi serves them.

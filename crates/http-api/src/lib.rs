@@ -12,12 +12,15 @@
 //! | errors: their codes, answers and pages | `problem` |
 //! | the OpenAPI document | `document` |
 //! | the page on which people read and try it | `reference` |
+//! | which paths there are | `paths` |
 
+mod assets;
 mod authentication;
 mod base_url;
 mod document;
 mod entity_tag;
 mod json;
+pub mod paths;
 mod problem;
 mod prose;
 mod reference;

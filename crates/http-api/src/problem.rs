@@ -18,7 +18,7 @@ pub(crate) use code::{Code, Facts};
 pub(crate) use page::problem_page;
 
 use crate::base_url::BaseUrl;
-use crate::resources::PROJECTS;
+use crate::paths;
 
 /// The media type of problems.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
@@ -128,7 +128,7 @@ impl Problem {
 
     /// The answer for an identifier in a path that names nothing, not even in its form.
     pub(crate) fn nothing_named(path: &str) -> Self {
-        if path.starts_with(PROJECTS) {
+        if path.starts_with(paths::PROJECTS) {
             Self::no_such_project()
         } else {
             Self::no_such_key()
@@ -138,7 +138,7 @@ impl Problem {
     pub(crate) fn document(&self, request_id: &str, base_url: &BaseUrl) -> ProblemDocument {
         let facts = self.code.facts();
         ProblemDocument {
-            kind: base_url.link(format_args!("/problems/{}", facts.word)),
+            kind: base_url.link(paths::problem(facts.word)),
             title: facts.title.to_owned(),
             status: i32::from(facts.status.as_u16()),
             detail: self.detail.clone(),

@@ -3,7 +3,7 @@
 //! The page is made from the document, so the two cannot differ. It is whole without its script, which only sends
 //! requests; the key stays in the field into which it is typed.
 
-mod assets;
+mod members;
 mod operations;
 mod page;
 mod schemas;
@@ -13,8 +13,6 @@ use poem::http::header;
 use poem::{Endpoint, Request, Response};
 
 use page::Page;
-
-pub(crate) use assets::{serve_asset, style as style_address};
 
 /// All that the page does is its own: style, script, and requests to this service. It sends no form.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \

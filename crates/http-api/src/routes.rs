@@ -14,7 +14,7 @@ struct Route {
 
 impl Routes {
     /// The addresses of an API, and others that only answer `GET`.
-    pub(crate) fn of<Api: OpenApi>(_api: &Api, others: &[&str]) -> Self {
+    pub(crate) fn of<Api: OpenApi>(_api: &Api, others: impl IntoIterator<Item = String>) -> Self {
         let operations = Api::meta()
             .into_iter()
             .flat_map(|api| api.paths)
@@ -26,8 +26,8 @@ impl Routes {
                     .map(|operation| operation.method.to_string())
                     .collect(),
             });
-        let others = others.iter().map(|template| Route {
-            template: (*template).to_owned(),
+        let others = others.into_iter().map(|template| Route {
+            template,
             methods: BTreeSet::from(["GET".to_owned()]),
         });
         Self(operations.chain(others).collect())

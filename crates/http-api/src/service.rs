@@ -8,11 +8,13 @@ use keyward_domain::ports::ReachableProjects;
 use poem::http::{HeaderValue, header};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
 
+use crate::assets;
 use crate::base_url::BaseUrl;
 use crate::document;
+use crate::paths;
 use crate::problem::{ProblemAnswers, problem_page};
-use crate::reference::{self, ReferencePage};
-use crate::resources::{API, PREFIX};
+use crate::reference::ReferencePage;
+use crate::resources::API;
 use crate::routes::Routes;
 use crate::served_document::ServedDocument;
 
@@ -43,17 +45,20 @@ impl HttpApi {
             .after(|answer| async { answer.map(never_cached) });
         let reference_page = ReferencePage::new();
         let pages = Route::new()
-            .at("/openapi.json", get(ServedDocument::new(&self.base_url)))
-            .at("/docs", get(reference_page.clone()))
-            .at("/docs/", get(reference_page))
-            .at("/docs/:asset", get(reference::serve_asset))
-            .at("/problems/:code", get(problem_page));
+            .at(paths::DOCUMENT, get(ServedDocument::new(&self.base_url)))
+            .at(paths::REFERENCE, get(reference_page.clone()))
+            .at(format!("{}/", paths::REFERENCE), get(reference_page))
+            .at(paths::asset(":asset"), get(assets::serve_asset))
+            .at(paths::problem(":code"), get(problem_page));
+        let others = [
+            paths::DOCUMENT.to_owned(),
+            paths::REFERENCE.to_owned(),
+            paths::asset("{asset}"),
+            paths::problem("{code}"),
+        ];
         ProblemAnswers::new(
             OperationsAndPages { operations, pages },
-            Routes::of(
-                &API,
-                &["/openapi.json", "/docs", "/docs/{asset}", "/problems/{code}"],
-            ),
+            Routes::of(&API, others),
             self.base_url,
         )
     }
@@ -73,7 +78,7 @@ where
     type Output = Response;
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
-        if request.uri().path().starts_with(PREFIX) {
+        if request.uri().path().starts_with(paths::PREFIX) {
             self.operations.call(request).await
         } else {
             self.pages.call(request).await

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyward_console::error_page;
 use keyward_domain::ports::StorageError;
 use keyward_front_door::{REQUEST_ID, Refusal, Refused};
-use keyward_http_api::{BaseUrl, problem_response, unavailable_response};
+use keyward_http_api::{BaseUrl, paths, problem_response, unavailable_response};
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method, StatusCode, header};
 use poem::{Endpoint, EndpointExt, Request, Response};
@@ -117,9 +117,7 @@ impl Interface {
         match path {
             LIVE => Self::Health(Probe::Live),
             READY => Self::Health(Probe::Ready),
-            "/api" | "/docs" | "/openapi.json" => Self::HttpApi,
-            _ if path.starts_with("/api/") || path.starts_with("/docs/") => Self::HttpApi,
-            _ if path.starts_with("/problems/") => Self::HttpApi,
+            _ if paths::is_served(path) => Self::HttpApi,
             _ => Self::Console,
         }
     }
@@ -147,27 +145,10 @@ mod tests {
 
     #[test]
     fn programs_are_answered_by_the_http_api_and_people_by_the_console() {
-        for path in [
-            "/api",
-            "/api/",
-            "/api/v1/user",
-            "/docs",
-            "/docs/reference.css",
-            "/openapi.json",
-            "/problems/not_found",
-        ] {
+        for path in [paths::API_KEYS, paths::REFERENCE, "/problems/not_found"] {
             assert_eq!(Interface::of(path), Interface::HttpApi, "{path}");
         }
-        for path in [
-            "/",
-            "/setup",
-            "/apis",
-            "/api-keys",
-            "/docs-of-ours",
-            "/openapi.jsonx",
-            "/healthz/",
-            "",
-        ] {
+        for path in ["/", "/setup", "/healthz/", ""] {
             assert_eq!(Interface::of(path), Interface::Console, "{path}");
         }
     }

@@ -5,11 +5,13 @@
 
 use serde_json::{Value, json};
 
+use super::operations::operations_mut;
+use crate::paths;
 use crate::resources::examples as resources;
 
 /// Gives every parameter its example.
 pub(super) fn add_examples(document: &mut Value) {
-    for (path, operation) in super::operations_mut(document) {
+    for (path, operation) in operations_mut(document) {
         let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
         for parameter in parameters.into_iter().flatten() {
             if let Some(example) = example(&path, parameter["name"].as_str().unwrap_or_default()) {
@@ -20,7 +22,7 @@ pub(super) fn add_examples(document: &mut Value) {
 }
 
 fn example(path: &str, parameter: &str) -> Option<Value> {
-    let is_about_projects = path.contains("/projects");
+    let is_about_projects = path.starts_with(paths::PROJECTS);
     Some(match parameter {
         "id" if is_about_projects => json!(resources::PROJECT_ID),
         "id" => json!(resources::API_KEY_ID),

@@ -2,13 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
+use super::operations::operations_mut;
+
 const REQUEST_ID: &str = "RequestId";
 const RETRY_AFTER: &str = "RetryAfter";
 const WWW_AUTHENTICATE: &str = "WwwAuthenticate";
 
 /// Declares the shared headers, and gives every answer with a body of ours, or none, the request's id.
 pub(super) fn add_headers(document: &mut Value) {
-    for (_, operation) in super::operations_mut(document) {
+    for (_, operation) in operations_mut(document) {
         if let Some(Value::Object(responses)) = operation.get_mut("responses") {
             for response in responses
                 .values_mut()

@@ -7,6 +7,7 @@ use poem::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::headers;
+use super::operations::operations_mut;
 use crate::base_url::BaseUrl;
 use crate::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 
@@ -19,7 +20,7 @@ const EXAMPLE_REQUEST_ID: &str = "019b76da-a9f4-7e55-b0c1-2d3e4f506172";
 /// such as hyper's 431, would make every error possibly absent in TypeScript.
 pub(super) fn add_problems(document: &mut Value, base_url: &BaseUrl) {
     let mut shared = Map::new();
-    for (path, operation) in super::operations_mut(document) {
+    for (path, operation) in operations_mut(document) {
         let codes = codes_of(&path, operation);
         let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
         if let Some(Value::Object(responses)) = operation.get_mut("responses") {

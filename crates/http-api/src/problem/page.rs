@@ -6,7 +6,7 @@ use poem::web::Path;
 use poem::{Response, handler};
 
 use super::{Code, Facts};
-use crate::reference::style_address;
+use crate::assets;
 
 /// The pages load their style and do nothing.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
@@ -29,7 +29,7 @@ impl ProblemPage {
             title: facts.as_ref().map_or("Unknown problem", |facts| facts.title),
             facts,
             problems: Code::ALL.into_iter().map(Code::facts).collect(),
-            style: style_address(),
+            style: assets::style(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use poem::http::StatusCode;
 use serde_json::Value;
 
-use super::page::{elements, members, text};
+use super::members::{elements, members, text};
 use super::schemas::{Field, example, fields, referred, resolved, schema};
 use crate::prose::{html, paragraphs};
 

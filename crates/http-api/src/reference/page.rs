@@ -3,9 +3,10 @@
 use askama::Template;
 use serde_json::Value;
 
-use super::assets;
+use super::members::text;
 use super::operations::{Group, groups};
 use super::schemas::{Schema, schemas};
+use crate::assets;
 use crate::document::document;
 use crate::problem::{Code, Facts};
 use crate::prose::{html, paragraphs};
@@ -49,21 +50,4 @@ impl Page {
             script: assets::script(),
         }
     }
-}
-
-/// The text of a member; empty if there is none.
-pub(super) fn text<'a>(object: &'a Value, member: &str) -> &'a str {
-    object.get(member).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The members of a member that is an object, in their order.
-pub(super) fn members<'a>(object: &'a Value, member: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    let members = object.get(member).and_then(Value::as_object);
-    members.into_iter().flatten()
-}
-
-/// The elements of a member that is an array.
-pub(super) fn elements<'a>(object: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
-    let elements = object.get(member).and_then(Value::as_array);
-    elements.into_iter().flatten()
 }

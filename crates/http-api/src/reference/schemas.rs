@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::page::{elements, members, text};
+use super::members::{elements, members, text};
 use crate::prose::html;
 
 const SCHEMAS: &str = "#/components/schemas/";

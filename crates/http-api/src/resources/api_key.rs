@@ -11,10 +11,11 @@ use poem_openapi::{ApiResponse, OpenApi};
 
 use super::representations::ApiKeyItem;
 use super::request_bodies::UpdateApiKeyRequest;
-use super::{PREFIX, Tag};
+use super::tag::Tag;
 use crate::authentication::Authenticated;
 use crate::entity_tag;
 use crate::json::Json;
+use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
 use crate::request::{IfMatch, JsonBody, QueryNames, QueryParameter, QueryValue};
 use crate::request_id::Source;
@@ -52,12 +53,12 @@ pub(crate) enum DeletedKey {
     Deleted,
 }
 
-#[OpenApi(prefix_path = PREFIX, tag = "Tag::ApiKeys")]
+#[OpenApi(prefix_path = API_KEYS, tag = "Tag::ApiKeys")]
 impl ApiKeyResource {
     /// Get an API key
     ///
     /// One of the keys of the calling key's consumer, valid or revoked.
-    #[oai(path = "/user/api-keys/:id", method = "get", operation_id = "getApiKey")]
+    #[oai(path = "/:id", method = "get", operation_id = "getApiKey")]
     async fn get(
         &self,
         authenticated: Authenticated,
@@ -78,7 +79,7 @@ impl ApiKeyResource {
     ///
     /// Changes the fields that are given. A revoked key cannot be changed. With `If-Match`, a change that somebody else has
     /// made meanwhile is not overwritten: the answer is 412.
-    #[oai(path = "/user/api-keys/:id", method = "patch", operation_id = "updateApiKey")]
+    #[oai(path = "/:id", method = "patch", operation_id = "updateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn update(
         &self,
@@ -112,7 +113,7 @@ impl ApiKeyResource {
     /// created with the key stay valid unless `descendants=revoke` is given: that revokes all of them that are valid, also
     /// if the key itself is revoked already. Any other query parameter is refused. With `If-Match`, no key is revoked (412)
     /// if this one was renamed or described anew meanwhile; where nothing is left to revoke, the header does not matter.
-    #[oai(path = "/user/api-keys/:id", method = "delete", operation_id = "deleteApiKey")]
+    #[oai(path = "/:id", method = "delete", operation_id = "deleteApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn delete(
         &self,

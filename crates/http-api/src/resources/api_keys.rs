@@ -10,11 +10,12 @@ use super::cursor::Cursor;
 use super::list_filter::SearchTerm;
 use super::representations::{ApiKeyItem, ApiKeyPage, CreatedApiKey};
 use super::request_bodies::CreateApiKeyRequest;
-use super::{API_KEYS, PREFIX, Tag};
+use super::tag::Tag;
 use crate::authentication::Authenticated;
 use crate::base_url::BaseUrl;
 use crate::entity_tag;
 use crate::json::Json;
+use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
 use crate::request::{JsonBody, QueryNames, QueryParameter};
 use crate::request_id::Source;
@@ -51,13 +52,13 @@ pub(crate) enum ListedKeys {
     ),
 }
 
-#[OpenApi(prefix_path = PREFIX, tag = "Tag::ApiKeys")]
+#[OpenApi(prefix_path = API_KEYS, tag = "Tag::ApiKeys")]
 impl ApiKeysResource {
     /// Create an API key
     ///
     /// The new key acts as the same consumer as the calling key, which becomes its parent. A consumer has at most 100
     /// valid keys, unless the installation says otherwise.
-    #[oai(path = "/user/api-keys", method = "post", operation_id = "createApiKey")]
+    #[oai(path = "/", method = "post", operation_id = "createApiKey")]
     async fn create(
         &self,
         authenticated: Authenticated,
@@ -85,7 +86,7 @@ impl ApiKeysResource {
     ///
     /// The keys of the calling key's consumer, newest first, without their tokens. Repeated and unknown query
     /// parameters are refused.
-    #[oai(path = "/user/api-keys", method = "get", operation_id = "listApiKeys")]
+    #[oai(path = "/", method = "get", operation_id = "listApiKeys")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn list(
         &self,

@@ -9,9 +9,10 @@ use poem_openapi::param::Path;
 use poem_openapi::{ApiResponse, OpenApi};
 
 use super::project_representations::ProjectItem;
-use super::{PREFIX, Tag};
+use super::tag::Tag;
 use crate::authentication::Authenticated;
 use crate::json::Json;
+use crate::paths::PROJECTS;
 use crate::problem::Problem;
 use crate::request::QueryNames;
 
@@ -24,12 +25,12 @@ pub(crate) enum GotProject {
     Found(Json<ProjectItem>),
 }
 
-#[OpenApi(prefix_path = PREFIX, tag = "Tag::Projects")]
+#[OpenApi(prefix_path = PROJECTS, tag = "Tag::Projects")]
 impl ProjectResource {
     /// Get a project
     ///
     /// One of the projects that the calling key reaches. Any other answers like one that does not exist.
-    #[oai(path = "/user/projects/:id", method = "get", operation_id = "getProject")]
+    #[oai(path = "/:id", method = "get", operation_id = "getProject")]
     async fn get(
         &self,
         authenticated: Authenticated,

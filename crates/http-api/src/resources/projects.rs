@@ -9,10 +9,11 @@ use poem_openapi::{ApiResponse, OpenApi};
 
 use super::project_cursor::ProjectCursor;
 use super::project_representations::{ProjectItem, ProjectPage};
-use super::{PREFIX, PROJECTS, Tag};
+use super::tag::Tag;
 use crate::authentication::Authenticated;
 use crate::base_url::BaseUrl;
 use crate::json::Json;
+use crate::paths::PROJECTS;
 use crate::problem::Problem;
 use crate::request::{QueryNames, QueryParameter};
 
@@ -30,13 +31,13 @@ pub(crate) enum ListedProjects {
     ),
 }
 
-#[OpenApi(prefix_path = PREFIX, tag = "Tag::Projects")]
+#[OpenApi(prefix_path = PROJECTS, tag = "Tag::Projects")]
 impl ProjectsResource {
     /// List projects
     ///
     /// The projects that the calling key reaches at this moment, newest first: those of its organization that its user
     /// is a member of and that are not archived. Repeated and unknown query parameters are refused.
-    #[oai(path = "/user/projects", method = "get", operation_id = "listProjects")]
+    #[oai(path = "/", method = "get", operation_id = "listProjects")]
     async fn list(
         &self,
         authenticated: Authenticated,

@@ -3,9 +3,10 @@
 use poem_openapi::{ApiResponse, OpenApi};
 
 use super::representations::UserItem;
-use super::{PREFIX, Tag};
+use super::tag::Tag;
 use crate::authentication::Authenticated;
 use crate::json::Json;
+use crate::paths::USER;
 use crate::problem::Problem;
 use crate::request::QueryNames;
 
@@ -18,12 +19,12 @@ pub(crate) enum GotUser {
     Found(Json<UserItem>),
 }
 
-#[OpenApi(prefix_path = PREFIX, tag = "Tag::User")]
+#[OpenApi(prefix_path = USER, tag = "Tag::User")]
 impl UserResource {
     /// Tell whom a key acts as
     ///
     /// The user, the organization and the consumer behind the calling key.
-    #[oai(path = "/user", method = "get", operation_id = "getUser")]
+    #[oai(path = "/", method = "get", operation_id = "getUser")]
     async fn get(&self, authenticated: Authenticated, query: QueryNames) -> Result<GotUser, Problem> {
         query.only(&[])?;
         Ok(GotUser::Found(Json(UserItem::from(&authenticated.0))))

@@ -1,6 +1,7 @@
 //! What a demo prints.
 
 use keyward_console::PublicUrl;
+use keyward_http_api::paths;
 use zeroize::Zeroizing;
 
 use super::fill::Access;
@@ -24,13 +25,16 @@ It is also the password of {others} and everybody else on the page Members.
 Ask the API:
 
   export KEYWARD_API_KEY={token}
-  curl -H \"Authorization: Bearer $KEYWARD_API_KEY\" '{public_url}/api/v1/user/api-keys'
-  curl -H \"Authorization: Bearer $KEYWARD_API_KEY\" '{public_url}/api/v1/user/projects'
+  curl -H \"Authorization: Bearer $KEYWARD_API_KEY\" '{public_url}{api_keys}'
+  curl -H \"Authorization: Bearer $KEYWARD_API_KEY\" '{public_url}{projects}'
 
-Every operation, to read and to try: {public_url}/docs
+Every operation, to read and to try: {public_url}{reference}
 
 Ctrl-C ends it, and everything in it is gone.
 ",
+        api_keys = paths::API_KEYS,
+        projects = paths::PROJECTS,
+        reference = paths::REFERENCE,
         owner = OWNER.username,
         password = password.expose(),
         others = others().join(", "),

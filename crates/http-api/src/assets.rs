@@ -1,16 +1,15 @@
-//! The page's style and script, each under a name that changes with its content, so that browsers may keep it for
-//! ever.
+//! Style and script of the pages, each under a name that changes with its content, so that browsers may keep it for ever.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
+use poem::error::NotFoundError;
 use poem::http::{StatusCode, header};
 use poem::web::Path;
 use poem::{Request, Response, handler};
 use rust_embed::{Embed, EmbeddedFile};
 
-use crate::entity_tag;
-use crate::problem::{Code, Problem};
+use crate::{entity_tag, paths};
 
 #[derive(Embed)]
 #[folder = "assets/"]
@@ -50,24 +49,24 @@ pub(crate) fn style() -> String {
 }
 
 /// The address of the script.
-pub(super) fn script() -> String {
+pub(crate) fn script() -> String {
     address(&SCRIPT)
 }
 
 fn address(asset: &Option<Asset>) -> String {
     asset
         .as_ref()
-        .map_or_else(String::new, |asset| format!("/docs/{}", asset.name))
+        .map_or_else(String::new, |asset| paths::asset(&asset.name))
 }
 
 /// Answers `GET /docs/{asset}`.
 #[handler]
-pub(crate) fn serve_asset(Path(name): Path<String>, request: &Request) -> Result<Response, Problem> {
+pub(crate) fn serve_asset(Path(name): Path<String>, request: &Request) -> Result<Response, NotFoundError> {
     let asset = [&*STYLE, &*SCRIPT]
         .into_iter()
         .flatten()
         .find(|asset| asset.name == name)
-        .ok_or(Code::NotFound)?;
+        .ok_or(NotFoundError)?;
     let response = Response::builder()
         .header(header::ETAG, format!("\"{}\"", asset.opaque_tag))
         .header(header::CACHE_CONTROL, "public, max-age=31536000, immutable");

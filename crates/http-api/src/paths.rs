@@ -1,0 +1,72 @@
+//! The paths that are served, each written once: routes and links are made of these.
+
+/// Where the API is, in whatever version.
+const API: &str = "/api";
+/// Where the resources of version 1 are.
+pub(crate) const PREFIX: &str = "/api/v1";
+/// Whom the calling key acts as.
+pub const USER: &str = "/api/v1/user";
+/// The keys of that consumer; each one is below.
+pub const API_KEYS: &str = "/api/v1/user/api-keys";
+/// The projects that the calling key reaches; each one is below.
+pub const PROJECTS: &str = "/api/v1/user/projects";
+
+/// The OpenAPI document.
+pub(crate) const DOCUMENT: &str = "/openapi.json";
+/// The page on which people read it; its assets are below.
+pub const REFERENCE: &str = "/docs";
+/// Below it are the pages that say what problems mean.
+pub(crate) const PROBLEMS: &str = "/problems";
+
+/// Whether this crate answers a path, be it with a problem. No other interface has anything there.
+#[must_use]
+pub fn is_served(path: &str) -> bool {
+    let is_below = |parent| {
+        path.strip_prefix(parent)
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
+    [API, DOCUMENT, REFERENCE].contains(&path) || [API, REFERENCE, PROBLEMS].into_iter().any(is_below)
+}
+
+/// The page of a problem.
+pub(crate) fn problem(code: &str) -> String {
+    format!("{PROBLEMS}/{code}")
+}
+
+/// A file that the pages load.
+pub(crate) fn asset(name: &str) -> String {
+    format!("{REFERENCE}/{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_served;
+
+    #[test]
+    fn a_path_is_served_or_left_to_people() {
+        for path in [
+            "/api",
+            "/api/",
+            "/api/v1/user",
+            "/docs",
+            "/docs/reference.css",
+            "/openapi.json",
+            "/problems/not_found",
+        ] {
+            assert!(is_served(path), "{path}");
+        }
+        for path in [
+            "/",
+            "/setup",
+            "/apis",
+            "/api-keys",
+            "/healthz",
+            "/docs-of-ours",
+            "/openapi.jsonx",
+            "/problems",
+            "",
+        ] {
+            assert!(!is_served(path), "{path}");
+        }
+    }
+}
