@@ -59,6 +59,7 @@ mod subject;
 mod task;
 pub mod transfer;
 mod trial_change;
+mod valid_keys;
 
 pub use schema_state::{Migrated, SchemaState, TooOld};
 pub use trial_change::TrialFailure;

@@ -27,6 +27,8 @@ mod count_change;
 mod database_url;
 mod dialect;
 mod errors;
+#[path = "sql/events.rs"]
+mod events;
 mod last_uses;
 mod leaving;
 mod line;

@@ -23,6 +23,8 @@ mod count_change;
 mod database_file;
 mod dialect;
 mod errors;
+#[path = "sql/events.rs"]
+mod events;
 mod file_identity;
 mod last_uses;
 mod leaving;

@@ -7,10 +7,8 @@ use futures_util::future::try_join_all;
 use keyward_domain::audit::AuditEvent;
 
 use super::dialect::{Pipelined, RunQueryDsl};
+use super::events::{EventRow, write_event};
 use super::schema::audit_events;
-use super::sql::audit_log::EventRow;
-
-pub(super) use super::sql::audit_log::write_event;
 
 /// Writes events in the transaction of the changes they tell of, in few statements: a key may have many descendants.
 pub(super) async fn write_events(mut connection: Pipelined<'_>, events: Vec<AuditEvent>) -> QueryResult<()> {

@@ -1,17 +1,16 @@
 //! Counting what a consumer changes.
 
 use chrono::{DateTime, Utc};
+use diesel::QueryResult;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods};
-use diesel::result::Error as QueryError;
 use diesel::sql_types::{Nullable, Timestamptz};
 use diesel_async::RunQueryDsl;
 use keyward_domain::id::ConsumerId;
-use keyward_domain::rate::{Rate, Room, Throttled};
+use keyward_domain::rate::{Rate, Room};
 
 use super::dialect::Pipelined;
 use super::prepared_once::PreparedOnce;
 use super::schema::memberships;
-use super::sql::api_keys::holder::changes_empty_at;
 
 diesel::define_sql_function! {
     /// The later of those that are there.
@@ -22,14 +21,14 @@ diesel::define_sql_function! {
     fn least(one: Nullable<Timestamptz>, other: Nullable<Timestamptz>) -> Nullable<Timestamptz>;
 }
 
-/// Counts a change of a live consumer, if there is room for it, and locks the consumer, in one statement. A change for which
-/// there is no room locks nothing.
+/// Counts a change of a live consumer, if there is room for it, and locks the consumer, in one statement. Otherwise locks
+/// nothing. Says whether it was counted.
 pub(super) async fn count_change(
     mut connection: Pipelined<'_>,
     consumer: ConsumerId,
     changes: Rate,
     at: DateTime<Utc>,
-) -> Result<Option<Result<(), Throttled>>, QueryError> {
+) -> QueryResult<bool> {
     let Room { latest, beyond } = changes.room(at);
     let interval = changes.interval();
     let empty_at = memberships::changes_empty_at;
@@ -43,13 +42,5 @@ pub(super) async fn count_change(
             latest + interval,
         )));
     let counted = PreparedOnce(count).execute(&mut connection).await?;
-    if counted == 1 {
-        return Ok(Some(Ok(())));
-    }
-    let full = changes_empty_at(connection, consumer).await?;
-    // It was full a moment ago. If it is not any more, the wait is over soon.
-    let soon = Throttled {
-        retry_after: interval,
-    };
-    Ok(full.map(|empty_at| Err(changes.take(empty_at, at).err().unwrap_or(soon))))
+    Ok(counted == 1)
 }

@@ -17,8 +17,8 @@ use keyward_domain::sign_in::ports::{
 };
 use keyward_domain::user::Username;
 
-use super::audit_log::write_event;
 use super::dialect::{Connection, RunQueryDsl, Store, username_is_taken, write_events};
+use super::events::write_event;
 use super::people::{MembershipRow, NewUserRow, OrganizationRow, UserRow};
 use super::schema::{memberships, organizations, sessions, users};
 use crate::abort::Abort;

@@ -13,8 +13,8 @@ use keyward_domain::sign_in::ports::{
 use keyward_domain::sign_in::remembered_browser::BrowserKey;
 use keyward_domain::sign_in::setup::SetupDigest;
 
-use super::audit_log::write_event;
 use super::dialect::{Connection, Database, RunQueryDsl, Store, locked, write_events};
+use super::events::write_event;
 use super::people::{MembershipRow, NewUserRow, OrganizationRow};
 use super::schema::{installation, memberships, organizations, users};
 use crate::abort::Abort;

@@ -5,33 +5,28 @@
 
 mod change_role;
 mod end;
-pub(crate) mod leaving;
+mod leaving;
+pub(super) mod live;
 mod read;
 
 use std::convert::Infallible;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use diesel::OptionalExtension;
-use diesel::prelude::{ExpressionMethods, QueryDsl};
-use diesel::result::Error as QueryError;
 use keyward_domain::administration::ports::{
     ChangeRoleError, EndMembershipError, KeyHolder, LeavingPreview, MemberFilter, MemberOverview,
     MemberStore, WhichMember,
 };
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Act;
-use keyward_domain::id::{MembershipId, OrganizationId, UserId};
+use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::dialect::{Connection, RunQueryDsl, Store, locked};
-use super::schema::memberships;
+use super::dialect::Store;
 use crate::abort::Abort;
 use crate::claim::Claim;
-use crate::columns::StoredId;
-use crate::live_member::LiveMember;
 
 #[async_trait]
 impl MemberStore for Store {
@@ -75,9 +70,9 @@ impl MemberStore for Store {
 
     async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError> {
         self.read(move |connection| {
-            Box::pin(
-                async move { Ok::<_, Abort<Infallible>>(has_one_owner(connection, organization).await?) },
-            )
+            Box::pin(async move {
+                Ok::<_, Abort<Infallible>>(live::has_one_owner(connection, organization).await?)
+            })
         })
         .await
     }
@@ -106,42 +101,4 @@ impl MemberStore for Store {
         })
         .await
     }
-}
-
-/// A live member of the organization, who stays one until the end of this transaction, and to whose keys nothing happens
-/// meanwhile. Comes after the organization's lock.
-pub(crate) async fn lock_live_member(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    id: MembershipId,
-) -> Result<Option<LiveMember>, QueryError> {
-    let row: Option<(StoredId, String)> = locked!(
-        memberships::table
-            .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-            .filter(memberships::id.eq(StoredId(id.as_uuid())))
-            .filter(memberships::ended_at.is_null())
-            .select((memberships::user_id, memberships::role))
-    )
-    .get_result(connection)
-    .await
-    .optional()?;
-    Ok(row.map(|(user, role)| LiveMember {
-        user: UserId::from_uuid(user.0),
-        role,
-    }))
-}
-
-/// Whether the organization has only one live owner. It stays true under the organization's lock.
-async fn has_one_owner(
-    connection: &mut Connection,
-    organization: OrganizationId,
-) -> Result<bool, QueryError> {
-    let owners: i64 = memberships::table
-        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(memberships::ended_at.is_null())
-        .filter(memberships::role.eq(Role::Owner.as_str()))
-        .count()
-        .get_result(connection)
-        .await?;
-    Ok(owners <= 1)
 }

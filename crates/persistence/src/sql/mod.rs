@@ -3,13 +3,15 @@
 //! `dialect` and `schema` are those of the adapter. What differs between the two is said there, so there is no `#[cfg]` here
 //! and no type that stands for either: what is wrong for one database does not compile.
 //!
+//! `events` stands beside this module: what each database is asked in words of its own needs it, too.
+//!
 //! What must be asked otherwise, because the databases plan, lock or search otherwise, is in `postgres/` and `sqlite/`.
 
-use super::{dialect, schema};
+use super::{dialect, events, schema};
 
 mod accounts;
 pub(crate) mod api_keys;
-pub(crate) mod audit_log;
+mod audit_log;
 pub(crate) mod authority;
 mod credentials;
 mod installation;

@@ -6,9 +6,9 @@ use keyward_domain::administration::ports::{ChangeOrganizationError, Organizatio
 use keyward_domain::audit::Act;
 use keyward_domain::id::OrganizationId;
 
-use super::audit_log::write_event;
 use super::authority::lock_authority;
 use super::dialect::{Connection, RunQueryDsl, Store};
+use super::events::write_event;
 use super::schema::organizations;
 use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId};

@@ -14,8 +14,8 @@ use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 
-use super::audit_log::write_event;
 use super::dialect::{Connection, Database, RunQueryDsl, Store, kept, locked, write_events};
+use super::events::write_event;
 use super::people::UserRow;
 use super::schema::{sessions, users};
 use crate::abort::Abort;

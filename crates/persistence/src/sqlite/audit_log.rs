@@ -1,3 +1,17 @@
-//! Events, as SQLite hands them out in the order of commits.
+//! Events, as SQLite takes several of them and hands them out in the order of commits.
 
 pub(super) mod feed;
+
+use diesel::QueryResult;
+use keyward_domain::audit::AuditEvent;
+
+use super::dialect::Pipelined;
+use super::events::write_event;
+
+/// Writes events in the transaction of the changes they tell of.
+pub(super) async fn write_events(connection: Pipelined<'_>, events: Vec<AuditEvent>) -> QueryResult<()> {
+    for event in events {
+        write_event(connection, event).await?;
+    }
+    Ok(())
+}

@@ -1,33 +1,34 @@
 //! Counting what a consumer changes.
 
 use chrono::{DateTime, Utc};
-use diesel::prelude::{ExpressionMethods, QueryDsl};
-use diesel::result::Error as QueryError;
+use diesel::QueryResult;
+use diesel::sql_types::{BigInt, Binary};
 use keyward_domain::id::ConsumerId;
-use keyward_domain::rate::{Rate, Throttled};
+use keyward_domain::rate::{Rate, Room};
 
 use super::dialect::{Pipelined, RunQueryDsl};
-use super::schema::memberships;
-use super::sql::api_keys::holder::changes_empty_at;
-use crate::columns::{StoredId, StoredMoment};
+use crate::columns::StoredId;
 
-/// Counts a change of a live consumer, if there is room for it.
+/// Counts a change of a live consumer, if there is room for it. Says whether it was counted.
 pub(super) async fn count_change(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
     changes: Rate,
     at: DateTime<Utc>,
-) -> Result<Option<Result<(), Throttled>>, QueryError> {
-    let Some(empty_at) = changes_empty_at(connection, consumer).await? else {
-        return Ok(None);
-    };
-    let empty_at = match changes.take(empty_at, at) {
-        Ok(empty_at) => StoredMoment::from(empty_at),
-        Err(throttled) => return Ok(Some(Err(throttled))),
-    };
-    diesel::update(memberships::table.filter(memberships::id.eq(StoredId(consumer.as_uuid()))))
-        .set(memberships::changes_empty_at.eq(empty_at))
-        .execute(connection)
-        .await?;
-    Ok(Some(Ok(())))
+) -> QueryResult<bool> {
+    let Room { latest, beyond } = changes.room(at);
+    // What `Rate::take` does.
+    let counted = diesel::sql_query(
+        "UPDATE memberships SET changes_empty_at = min(max(coalesce(changes_empty_at, ?1), ?1), ?2) + ?3
+         WHERE id = ?4 AND ended_at IS NULL
+             AND (changes_empty_at IS NULL OR changes_empty_at <= ?2 OR changes_empty_at > ?5)",
+    )
+    .bind::<BigInt, _>(at.timestamp_millis())
+    .bind::<BigInt, _>(latest.timestamp_millis())
+    .bind::<BigInt, _>(changes.interval().num_milliseconds())
+    .bind::<Binary, _>(StoredId(consumer.as_uuid()))
+    .bind::<BigInt, _>(beyond.timestamp_millis())
+    .execute(connection)
+    .await?;
+    Ok(counted == 1)
 }

@@ -2,13 +2,11 @@
 
 use diesel::QueryResult;
 use diesel::result::Error as QueryError;
-use keyward_domain::audit::AuditEvent;
 use uuid::Uuid;
 
 use super::errors::violates_unique;
-use super::sql::audit_log::write_event;
 
-pub(super) use super::audit_log::feed;
+pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::count_change::count_change;
 pub(super) use super::leaving::valid_keys_of_member;
 pub(super) use super::lineage::{line_above, some_below, some_between, valid_from, valid_in_line};
@@ -98,14 +96,6 @@ pub(super) const fn prepared_once<Q>(query: Q) -> Q {
 
 /// Nobody else changes any key until the end of the transaction.
 pub(super) async fn lock_keys(_: Pipelined<'_>, _: &[Uuid]) -> QueryResult<()> {
-    Ok(())
-}
-
-/// Writes events in the transaction of the changes they tell of.
-pub(super) async fn write_events(connection: Pipelined<'_>, events: Vec<AuditEvent>) -> QueryResult<()> {
-    for event in events {
-        write_event(connection, event).await?;
-    }
     Ok(())
 }
 

@@ -7,8 +7,8 @@ use diesel::sql_types::{BigInt, Binary};
 use keyward_domain::id::{MembershipId, OrganizationId};
 
 use super::dialect::{Connection, RunQueryDsl};
-use super::sql::members::leaving::ValidKeys;
 use crate::columns::StoredId;
+use crate::valid_keys::ValidKeys;
 
 /// One of the keys used last.
 #[derive(QueryableByName)]

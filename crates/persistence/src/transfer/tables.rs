@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use keyward_domain::ports::StorageError;
 use serde::{Deserialize, Serialize};
 
 use super::records::*;
@@ -33,6 +34,15 @@ macro_rules! define {
         #[expect(non_camel_case_types, reason = "named as the tables are")]
         pub(crate) enum Row {
             $($table($Record),)*
+        }
+
+        impl Row {
+            /// Whether the domain can read the row. If not, the error is [`StorageError::Corrupt`].
+            pub(super) fn check(&self) -> Result<(), StorageError> {
+                match self {
+                    $(Self::$table(row) => row.check(),)*
+                }
+            }
         }
 
         /// The names of the tables.

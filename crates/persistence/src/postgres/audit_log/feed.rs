@@ -24,8 +24,8 @@ use uuid::Uuid;
 use crate::abort::Abort;
 use crate::feed::{LogState, REMOVED_THROUGH, log_id, page};
 use crate::limit::at_most;
+use crate::postgres::events::EventRow;
 use crate::postgres::schema::audit_events;
-use crate::postgres::sql::audit_log::EventRow;
 
 pub(in crate::postgres) async fn events_after(
     connection: &mut AsyncPgConnection,

@@ -11,7 +11,6 @@ use uuid::Uuid;
 use crate::limit::at_most;
 use crate::postgres::schema::{api_key_search, api_keys, memberships, users};
 use crate::postgres::search::{containing, grams};
-use crate::postgres::sql::organization_keys::selection::within;
 use crate::search::is_in_no_text;
 
 diesel::define_sql_function! {
@@ -84,7 +83,7 @@ pub(crate) async fn unused(
     // Of that day only some may pass.
     let day = since.timestamp().div_euclid(SECONDS_OF_A_DAY);
     api_keys::table
-        .filter(within(organization))
+        .filter(api_keys::organization_id.eq(organization.as_uuid()))
         .filter(api_keys::revoked_at.is_null())
         .filter(api_keys::idle_since_day.le(i32::try_from(day).unwrap_or(i32::MAX)))
         .filter(api_keys::id.lt(before))

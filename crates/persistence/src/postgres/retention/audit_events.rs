@@ -9,7 +9,7 @@ use keyward_domain::retention::ports::RemoveAuditEventsError;
 
 use super::{Turn, take};
 use crate::abort::Abort;
-use crate::postgres::sql::audit_log::write_event;
+use crate::postgres::events::write_event;
 use crate::retention::{counted, least_id_at};
 
 pub(in crate::postgres) async fn remove(

@@ -10,8 +10,8 @@ use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::keys::FormNonce;
 use keyward_domain::ports::{AddKeyError, KeyLimits, NewApiKey};
 
-use super::super::audit_log::write_event;
 use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, together, valid_in_line};
+use super::super::events::write_event;
 use super::super::schema::{api_keys, memberships, organizations};
 use super::holder::{Changer, changer, lock_changer};
 use super::row::NewKeyRow;

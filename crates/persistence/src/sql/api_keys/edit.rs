@@ -8,8 +8,8 @@ use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::EditKeyError;
 use keyward_domain::rate::Rate;
 
-use super::super::audit_log::write_event;
 use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, prepared_once, together};
+use super::super::events::write_event;
 use super::super::schema::api_keys;
 use super::holder::{Changer, changer, lock_changer};
 use super::read::find_row;

@@ -68,10 +68,28 @@ pub(super) async fn lock_changer(
 ) -> Result<Option<Changer>, QueryError> {
     let (room, reach) = together!(
         connection,
-        count_change(connection, consumer, changes, at),
+        counted(connection, consumer, changes, at),
         reach(connection, consumer, acting_key)
     );
     Ok(room.zip(reach).map(|(room, reach)| Changer { reach, room }))
+}
+
+/// Counts a change of a live consumer, if there is room for it.
+async fn counted(
+    connection: Pipelined<'_>,
+    consumer: ConsumerId,
+    changes: Rate,
+    at: DateTime<Utc>,
+) -> Result<Option<Result<(), Throttled>>, QueryError> {
+    if count_change(connection, consumer, changes, at).await? {
+        return Ok(Some(Ok(())));
+    }
+    let full = changes_empty_at(connection, consumer).await?;
+    // It was full a moment ago. If it is not any more, the wait is over soon.
+    let soon = Throttled {
+        retry_after: changes.interval(),
+    };
+    Ok(full.map(|empty_at| Err(changes.take(empty_at, at).err().unwrap_or(soon))))
 }
 
 /// Likewise at the moment of asking: nothing is locked or counted.
@@ -92,7 +110,7 @@ pub(super) async fn changer(
 }
 
 /// When a live consumer's changes are as if there had been none, if that was ever counted.
-pub(crate) async fn changes_empty_at(
+async fn changes_empty_at(
     mut connection: Pipelined<'_>,
     consumer: ConsumerId,
 ) -> Result<Option<Option<DateTime<Utc>>>, QueryError> {

@@ -20,8 +20,8 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{AuditFilter, AuditPosition, StorageError};
 
 use super::super::dialect::{Connection, Database, RunQueryDsl, awaited};
+use super::super::events::EventRow;
 use super::super::schema::audit_events;
-use super::EventRow;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::one_more;

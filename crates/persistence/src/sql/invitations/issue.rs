@@ -9,9 +9,9 @@ use keyward_domain::id::{InvitationId, OrganizationId};
 use keyward_domain::invitation::{Invitation, InvitationEnd};
 use keyward_domain::keys::FormNonce;
 
-use super::super::audit_log::write_event;
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
+use super::super::events::write_event;
 use super::super::schema::invitations;
 use super::row::{InvitationRow, NewInvitationRow};
 use crate::abort::Abort;

@@ -8,12 +8,12 @@ use keyward_domain::audit::{Act, Actor};
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 
-use super::super::audit_log::write_event;
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
+use super::super::events::write_event;
 use super::super::invitations::inviter::take_back_by;
 use super::super::schema::{invitations, memberships, project_members};
-use super::{has_one_owner, lock_live_member};
+use super::live::{has_one_owner, lock_live_member};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 

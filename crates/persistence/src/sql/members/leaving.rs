@@ -8,7 +8,6 @@ use keyward_domain::administration::ports::LeavingPreview;
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::ports::StorageError;
-use uuid::Uuid;
 
 use super::super::api_keys::row::KeyRow;
 use super::super::dialect::{Connection, RunQueryDsl, listed, valid_keys_of_member};
@@ -16,16 +15,6 @@ use super::super::schema::api_keys;
 use crate::abort::Abort;
 use crate::limit::at_most;
 use crate::stored_row::counted;
-
-/// A member's valid keys.
-#[derive(Default)]
-pub(crate) struct ValidKeys {
-    pub(crate) keys: i64,
-    /// How many of them were used after some moment.
-    pub(crate) recently_used: i64,
-    /// Some of them, those first that were used last.
-    pub(crate) first: Vec<Uuid>,
-}
 
 pub(super) async fn preview(
     connection: &mut Connection,

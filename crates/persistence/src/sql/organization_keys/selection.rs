@@ -18,7 +18,7 @@ use crate::columns::{StoredId, StoredMoment};
 type KeyCondition = Box<dyn BoxableExpression<api_keys::table, Database, SqlType = Bool>>;
 
 /// The keys of the organization.
-pub(crate) fn within(organization: OrganizationId) -> Eq<api_keys::organization_id, StoredId> {
+pub(super) fn within(organization: OrganizationId) -> Eq<api_keys::organization_id, StoredId> {
     api_keys::organization_id.eq(StoredId(organization.as_uuid()))
 }
 

@@ -8,9 +8,9 @@ use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{OrganizationId, ProjectId};
 use keyward_domain::project::{Project, ProjectName};
 
-use super::super::audit_log::write_event;
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
+use super::super::events::write_event;
 use super::super::schema::projects;
 use super::row::{NewProjectRow, ProjectRow};
 use crate::abort::Abort;

@@ -11,10 +11,10 @@ use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::super::audit_log::write_event;
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
-use super::super::members::lock_live_member;
+use super::super::events::write_event;
+use super::super::members::live::lock_live_member;
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{memberships, project_members, projects, users};
 use crate::abort::Abort;

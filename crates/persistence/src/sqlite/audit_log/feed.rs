@@ -16,8 +16,8 @@ use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::feed::{LogState, REMOVED_THROUGH, log_id, page};
 use crate::limit::at_most;
+use crate::sqlite::events::EventRow;
 use crate::sqlite::schema::{audit_events, audit_feed, audit_positions};
-use crate::sqlite::sql::audit_log::EventRow;
 
 pub(in crate::sqlite) async fn events_after(
     connection: &mut SqliteConnection,

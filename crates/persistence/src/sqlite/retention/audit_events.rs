@@ -9,8 +9,8 @@ use keyward_domain::retention::ports::RemoveAuditEventsError;
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::retention::{counted, least_id_at};
+use crate::sqlite::events::write_event;
 use crate::sqlite::schema::audit_events_removal;
-use crate::sqlite::sql::audit_log::write_event;
 
 pub(in crate::sqlite) async fn remove(
     connection: &mut SqliteConnection,

@@ -23,7 +23,6 @@ use super::{
 use crate::browser_key::read_browser_key;
 use crate::stored_row::StoredRow;
 use crate::transfer::columns::{Bytes, Id, Moment, Words};
-use crate::transfer::tables::Row;
 use crate::{actor, subject};
 
 /// SHA-256, and what is as long.
@@ -31,27 +30,8 @@ const DIGEST: usize = 32;
 /// What a form sends once.
 const NONCE: usize = 16;
 
-impl Row {
-    /// Whether the domain can read the row. If not, the error is [`StorageError::Corrupt`].
-    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
-        match self {
-            Self::organizations(row) => row.check(),
-            Self::users(row) => row.check(),
-            Self::memberships(row) => row.check(),
-            Self::invitations(row) => row.check(),
-            Self::projects(row) => row.check(),
-            Self::project_members(row) => row.check(),
-            Self::api_keys(row) => row.check(),
-            Self::audit_events(row) => row.check(),
-            Self::sessions(row) => row.check(),
-            Self::sign_in_throttle(row) => row.check(),
-            Self::installation(row) => row.check(),
-        }
-    }
-}
-
 impl Organization {
-    fn check(&self) -> Result<(), StorageError> {
+    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
         let Self {
             id,
             slug,
@@ -68,7 +48,7 @@ impl Organization {
 
 impl User {
     /// What a password hash may be is asked before.
-    fn check(&self) -> Result<(), StorageError> {
+    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
         let Self {
             id,
             username,
@@ -85,7 +65,7 @@ impl User {
 }
 
 impl Membership {
-    fn check(&self) -> Result<(), StorageError> {
+    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
         let Self {
             id,
             organization_id: _,
@@ -106,7 +86,7 @@ impl Membership {
 }
 
 impl Invitation {
-    fn check(&self) -> Result<(), StorageError> {
+    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
         let Self {
             id,
             organization_id: _,
@@ -148,7 +128,7 @@ impl Invitation {
 }
 
 impl Project {
-    fn check(&self) -> Result<(), StorageError> {
+    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
         let Self {
             id,
             organization_id: _,
@@ -165,7 +145,7 @@ impl Project {
 }
 
 impl ProjectMember {
-    fn check(&self) -> Result<(), StorageError> {
+    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
         let Self {
             membership_id,
             project_id: _,
@@ -177,7 +157,7 @@ impl ProjectMember {
 }
 
 impl ApiKey {
-    fn check(&self) -> Result<(), StorageError> {
+    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
         let Self {
             id,
             consumer_id: _,
@@ -253,7 +233,7 @@ impl ApiKey {
 }
 
 impl AuditEvent {
-    fn check(&self) -> Result<(), StorageError> {
+    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
         let Self {
             id,
             occurred_at,
@@ -297,7 +277,7 @@ impl AuditEvent {
 }
 
 impl Session {
-    fn check(&self) -> Result<(), StorageError> {
+    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
         let Self {
             id,
             user_id: _,
@@ -316,7 +296,7 @@ impl Session {
 }
 
 impl Throttle {
-    fn check(&self) -> Result<(), StorageError> {
+    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
         let Self { bucket, empty_at } = self;
         let stored = StoredRow::new("sign_in_throttle", "that line");
         length(&stored, "bucket", Some(bucket), DIGEST)?;
@@ -325,7 +305,7 @@ impl Throttle {
 }
 
 impl Installation {
-    fn check(&self) -> Result<(), StorageError> {
+    pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
         let Self {
             only_row: _,
             set_up_at,

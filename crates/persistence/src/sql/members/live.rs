@@ -1,0 +1,50 @@
+//! Live members, as whoever changes them or what is theirs has to find them.
+
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::result::Error as QueryError;
+use keyward_domain::id::{MembershipId, OrganizationId, UserId};
+use keyward_domain::membership::Role;
+
+use super::super::dialect::{Connection, RunQueryDsl, locked};
+use super::super::schema::memberships;
+use crate::columns::StoredId;
+use crate::live_member::LiveMember;
+
+/// A live member of the organization, who stays one until the end of this transaction, and to whose keys nothing happens
+/// meanwhile. Comes after the organization's lock.
+pub(in super::super) async fn lock_live_member(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    id: MembershipId,
+) -> Result<Option<LiveMember>, QueryError> {
+    let row: Option<(StoredId, String)> = locked!(
+        memberships::table
+            .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+            .filter(memberships::id.eq(StoredId(id.as_uuid())))
+            .filter(memberships::ended_at.is_null())
+            .select((memberships::user_id, memberships::role))
+    )
+    .get_result(connection)
+    .await
+    .optional()?;
+    Ok(row.map(|(user, role)| LiveMember {
+        user: UserId::from_uuid(user.0),
+        role,
+    }))
+}
+
+/// Whether the organization has only one live owner. It stays true under the organization's lock.
+pub(super) async fn has_one_owner(
+    connection: &mut Connection,
+    organization: OrganizationId,
+) -> Result<bool, QueryError> {
+    let owners: i64 = memberships::table
+        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(memberships::ended_at.is_null())
+        .filter(memberships::role.eq(Role::Owner.as_str()))
+        .count()
+        .get_result(connection)
+        .await?;
+    Ok(owners <= 1)
+}
