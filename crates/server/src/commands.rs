@@ -17,6 +17,7 @@ pub(crate) mod serve;
 pub(crate) mod token_check;
 
 mod failure;
+mod new_password;
 mod organization;
 
 pub(crate) use failure::Failure;

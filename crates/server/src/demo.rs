@@ -8,12 +8,14 @@
 //! | where it is, for how long | [`temporary_directory`] |
 
 mod fill;
+mod fill_error;
 mod happening;
 mod keys;
 mod last_uses;
 mod museum;
 mod one_hash;
 mod organization;
+mod past;
 mod past_clock;
 mod telling;
 mod temporary_directory;
@@ -26,15 +28,14 @@ use std::sync::Arc;
 use keyward_console::PublicUrl;
 use keyward_persistence::sqlite::SqliteConfig;
 
-use crate::commands::Failure;
 use crate::data_directory;
-use crate::database_url;
+use crate::database_url::{self, DatabaseUrlError};
 use crate::options::ServeOptions;
-use crate::output;
+use crate::output::{self, OutputError};
 use crate::random::OsRandom;
 use crate::storage::Database;
 use crate::store::Store;
-use fill::FillError;
+use fill_error::FillError;
 use keyward_domain::sources::Sources;
 use temporary_directory::TemporaryDirectory;
 
@@ -51,12 +52,16 @@ pub(crate) enum DemoError {
          KEYWARD_DATABASE_URL_FILE) out"
     )]
     DatabaseUrl,
+    #[error(transparent)]
+    DatabaseUrlUnreadable(#[from] DatabaseUrlError),
     #[error("--demo keeps to a database of its own: leave --data-dir (or KEYWARD_DATA_DIR) out")]
     DataDirectory,
     #[error("there is no room for a demo in {} (TMPDIR names another place)", std::env::temp_dir().display())]
     TemporaryDirectory(#[source] io::Error),
     #[error("the made-up data cannot be written")]
     Fill(#[from] FillError),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 /// The place of a demo. It is removed with this value, which therefore has to outlive whatever writes there.
@@ -66,21 +71,21 @@ pub(crate) struct Demo {
 
 impl Demo {
     /// Makes place for a demo, if the options ask for one. They cannot let it near real data or other machines.
-    pub(crate) fn prepared(options: &ServeOptions) -> Result<Option<Self>, Failure> {
+    pub(crate) fn prepared(options: &ServeOptions) -> Result<Option<Self>, DemoError> {
         if !options.server.demo {
             return Ok(None);
         }
         let address = options.server.listen;
         if !address.ip().is_loopback() {
-            return Err(DemoError::ReachedFromOtherMachines(address).into());
+            return Err(DemoError::ReachedFromOtherMachines(address));
         }
         if database_url::resolve(options.database.url.as_ref(), |name| std::env::var_os(name))?.is_some() {
-            return Err(DemoError::DatabaseUrl.into());
+            return Err(DemoError::DatabaseUrl);
         }
         if options.database.data_directory.is_some()
             || data_directory::from_variable(|name| std::env::var_os(name)).is_some()
         {
-            return Err(DemoError::DataDirectory.into());
+            return Err(DemoError::DataDirectory);
         }
         let directory = TemporaryDirectory::create(&OsRandom).map_err(DemoError::TemporaryDirectory)?;
         Ok(Some(Self { directory }))
@@ -101,8 +106,8 @@ impl Demo {
         sources: &Sources,
         store: Arc<dyn Store>,
         public_url: &PublicUrl,
-    ) -> Result<(), Failure> {
-        let access = fill::fill(sources, store).await.map_err(DemoError::Fill)?;
+    ) -> Result<(), DemoError> {
+        let access = fill::fill(sources, store).await?;
         output::answer(&welcome::text(public_url, &access))?;
         Ok(())
     }

@@ -3,12 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use keyward_domain::failure_sentence::sentence;
-use keyward_domain::ports::StorageError;
 use keyward_front_door::Readiness;
 use keyward_http_api::{BaseUrl, unavailable_response};
-use keyward_persistence::TrialFailure;
 use poem::Response;
 use poem::http::header;
 use serde_json::json;
@@ -16,6 +13,7 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
+use crate::store::StorageProbe;
 use crate::trial_changes::Changes;
 
 /// How long the storage may take to answer before it counts as away.
@@ -26,16 +24,6 @@ const FRESH_FOR: Duration = Duration::from_secs(1);
 
 /// How long after a change that worked changes count as possible, if none was refused. A trial is made every few seconds.
 const CHANGES_WORK_FOR: Duration = Duration::from_secs(15);
-
-/// What can say whether the storage is fit for use.
-#[async_trait]
-pub(crate) trait StorageProbe: Send + Sync {
-    /// Whether it answers with an up-to-date schema.
-    async fn is_ready(&self) -> Result<bool, StorageError>;
-
-    /// Makes a change that nobody notices.
-    async fn try_change(&self) -> Result<(), TrialFailure>;
-}
 
 /// What keeps a server from taking requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,7 +176,10 @@ fn status_response(status: &str) -> Response {
 mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+    use async_trait::async_trait;
+    use keyward_domain::ports::StorageError;
     use keyward_front_door::{FrontDoor, FrontDoorConfig};
+    use keyward_persistence::TrialFailure;
     use tokio::task::JoinSet;
     use tokio::time::sleep;
 

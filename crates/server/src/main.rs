@@ -25,7 +25,6 @@ mod exposure;
 mod health;
 mod last_use_writer;
 mod logging;
-mod new_password;
 mod options;
 mod outage;
 mod output;

@@ -9,25 +9,22 @@ mod audit_log;
 mod environment;
 mod retention;
 mod serve;
+mod storage;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Args, Command as ClapCommand, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Command as ClapCommand, CommandFactory, FromArgMatches, Parser, Subcommand};
 use keyward_domain::token;
-
-use crate::logging::{LogFilter, LogFormat};
-use crate::secret::Secret;
 
 pub(crate) use admin::{
     AdminCommand, BootstrapOptions, CreateOrganizationOptions, CreateUserOptions, PasswordOptions,
     RemoveMemberOptions, ResetPasswordOptions, RevokeOptions, SetupLinkOptions,
 };
 pub(crate) use audit_log::AuditLogOptions;
-pub(crate) use environment::unknown_variables;
 pub(crate) use retention::CleanUpOptions;
 pub(crate) use serve::{LimitOptions, ProxyOptions, ServeOptions};
+pub(crate) use storage::{DatabaseOptions, LoggingOptions, StorageOptions};
 
 /// Issues, verifies and revokes personal API keys for the members of an organization.
 ///
@@ -100,65 +97,6 @@ pub(crate) enum TokenCommand {
     Check,
 }
 
-/// Where the data is, and what is logged on the way.
-#[derive(Debug, Args)]
-pub(crate) struct StorageOptions {
-    #[command(flatten)]
-    pub(crate) database: DatabaseOptions,
-    #[command(flatten)]
-    pub(crate) logging: LoggingOptions,
-}
-
-/// Where the database is.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Database")]
-pub(crate) struct DatabaseOptions {
-    /// A PostgreSQL database, instead of the data directory: postgres://user@host:5432/name
-    ///
-    /// Everybody on the machine can read the flags of a process, so a password is refused here: set the variable
-    /// KEYWARD_DATABASE_URL, or name a file that holds the URL in KEYWARD_DATABASE_URL_FILE. If another role owns the
-    /// tables, give its URL in KEYWARD_MIGRATION_DATABASE_URL or KEYWARD_MIGRATION_DATABASE_URL_FILE: the database is
-    /// brought up to date by it.
-    #[arg(long = "database-url", value_name = "URL")]
-    pub(crate) url: Option<Secret>,
-    /// The directory of the embedded database [env: KEYWARD_DATA_DIR]
-    ///
-    /// It wins over a database URL in a variable, which wins over a directory in a variable. With neither, the directory is
-    /// keyward-data, where the command is run.
-    ///
-    /// It must be on a local disk. If it has no database, `serve`, `migrate`, `import`, `admin bootstrap` and `admin
-    /// setup-link` make one, for its owner alone, and say where; every other command refuses.
-    // The variable is not clap's: this flag wins over the variables of the URL, and they win over its variable.
-    #[arg(long = "data-dir", value_name = "DIRECTORY", conflicts_with = "url")]
-    pub(crate) data_directory: Option<PathBuf>,
-}
-
-/// What is logged, and how.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Log (on standard error)")]
-pub(crate) struct LoggingOptions {
-    /// Text, JSON lines, or text on a terminal and JSON otherwise
-    #[arg(
-        long,
-        env = "KEYWARD_LOG_FORMAT",
-        value_name = "FORMAT",
-        value_enum,
-        default_value = "auto",
-        hide_env_values = true
-    )]
-    pub(crate) log_format: LogFormat,
-    /// A level (error, warn, info, debug, trace, off), or targets with levels: warn,keyward_front_door=debug
-    ///
-    /// Default: info for `keyward serve`, warn for every other command.
-    #[arg(
-        long = "log-level",
-        env = "KEYWARD_LOG",
-        value_name = "FILTER",
-        hide_env_values = true
-    )]
-    pub(crate) log_filter: Option<LogFilter>,
-}
-
 impl CommandLine {
     /// Reads the arguments of the process, its name first, and its variables.
     ///
@@ -174,6 +112,11 @@ impl CommandLine {
     fn clap_command() -> ClapCommand {
         environment::without_empty_variables(Self::command())
     }
+}
+
+/// The names among these that look like options of Keyward and are none: most likely misspelt.
+pub(crate) fn unknown_variables(names: impl IntoIterator<Item = OsString>) -> Vec<String> {
+    environment::unknown_variables(&CommandLine::command(), names)
 }
 
 /// `keyward` alone, or with options that are not its own, is `keyward serve`.

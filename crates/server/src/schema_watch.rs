@@ -3,24 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use keyward_domain::ports::StorageError;
 use keyward_persistence::SchemaState;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::warn;
 
 use crate::storage::warn_of_newer_tables;
+use crate::store::SchemaProbe;
 
 /// How long it may take until a server notices.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(60);
-
-/// What can say how the tables stand to this version.
-#[async_trait]
-pub(crate) trait SchemaProbe: Send + Sync {
-    /// How the tables stand to this version.
-    async fn schema_state(&self) -> Result<SchemaState, StorageError>;
-}
 
 /// A watch that ends with this value.
 pub(crate) struct SchemaWatch(JoinHandle<()>);
@@ -75,6 +67,8 @@ mod tests {
     use std::io;
     use std::sync::{Mutex, PoisonError};
 
+    use async_trait::async_trait;
+    use keyward_domain::ports::StorageError;
     use tokio::time::sleep;
 
     use super::*;

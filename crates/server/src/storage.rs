@@ -14,12 +14,12 @@ use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
 use self::version_policy::{OtherVersion, Tables, refuse_other_versions};
-use crate::commands::Failure;
-use crate::data_directory::{self, ServingRight};
+use crate::data_directory::{self, DataDirectoryError, ServingRight};
 use crate::database_url::{self, DatabaseUrlError};
 use crate::exposure;
 use crate::options::DatabaseOptions;
 use crate::output;
+use crate::program;
 use crate::secret::Secret;
 use crate::store::Store;
 
@@ -34,6 +34,10 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(250);
 pub(crate) enum OpenError {
     #[error(transparent)]
     Url(#[from] InvalidDatabaseUrl),
+    #[error(transparent)]
+    UrlUnreadable(#[from] DatabaseUrlError),
+    #[error(transparent)]
+    DataDirectory(#[from] DataDirectoryError),
     #[error(transparent)]
     Connect(#[from] ConnectError),
     #[error("gave up after trying for {} seconds", PATIENCE.as_secs())]
@@ -50,6 +54,12 @@ pub(crate) enum OpenError {
         .directory.display()
     )]
     NoDatabase { directory: PathBuf },
+    #[error(
+        "Keyward is not set up yet: `{0} admin setup-link` prints the link for a browser, and `{0} admin bootstrap` does \
+         it here",
+        program::name()
+    )]
+    NotSetUp,
     #[error(transparent)]
     Version(#[from] OtherVersion),
 }
@@ -66,7 +76,7 @@ pub(crate) enum Database {
 
 /// What the options say about the database. A flag wins over every variable, so that a shell in which a URL is exported
 /// cannot turn a command that names a directory to another database.
-pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, Failure> {
+pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, OpenError> {
     if let Some(directory) = &options.data_directory {
         for variable in database_url::VARIABLES {
             if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
@@ -81,8 +91,8 @@ pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, Failure>
     let url = database_url::resolve(options.url.as_ref(), |name| std::env::var_os(name))?;
     let migration_url = database_url::of_migrations(|name| std::env::var_os(name))?;
     let postgres = |url: &Secret| {
-        let config = PostgresConfig::from_url(url.expose()).map_err(OpenError::Url)?;
-        Ok::<_, Failure>(Box::new(config))
+        let config = PostgresConfig::from_url(url.expose())?;
+        Ok::<_, OpenError>(Box::new(config))
     };
     match (url, migration_url) {
         (Some(url), migration_url) => Ok(Database::Postgres {
@@ -121,17 +131,17 @@ impl Database {
 
 /// The database that the options name, for a command that acts on what is there already. Most likely a data directory
 /// without one is not the directory that was meant, so nothing is made in it.
-pub(crate) async fn open_existing(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+pub(crate) async fn open_existing(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     open_if_there(configured(options)?, Tables::OwnOrCompatible).await
 }
 
 /// Likewise, for a command that reads everything there is.
-pub(crate) async fn open_to_export(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+pub(crate) async fn open_to_export(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     open_if_there(configured(options)?, Tables::Own).await
 }
 
 /// Likewise, but on PostgreSQL as the role that owns the tables, if one is named besides the service's own.
-pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     let database = match configured(options)? {
         Database::Postgres {
             service: _,
@@ -146,11 +156,11 @@ pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<
 }
 
 /// Likewise, for a command that goes on when the database is back: a server that does not answer is waited for without end.
-pub(crate) async fn open_to_follow(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+pub(crate) async fn open_to_follow(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     open_patiently(configured(options)?, Tables::OwnOrCompatible, None).await
 }
 
-async fn open_if_there(database: Database, tables: Tables) -> Result<Arc<dyn Store>, Failure> {
+async fn open_if_there(database: Database, tables: Tables) -> Result<Arc<dyn Store>, OpenError> {
     open_patiently(database, tables, Some(PATIENCE)).await
 }
 
@@ -158,22 +168,22 @@ async fn open_patiently(
     database: Database,
     tables: Tables,
     patience: Option<Duration>,
-) -> Result<Arc<dyn Store>, Failure> {
+) -> Result<Arc<dyn Store>, OpenError> {
     if let Some(directory) = database.new_in() {
-        return Err(OpenError::NoDatabase { directory }.into());
+        return Err(OpenError::NoDatabase { directory });
     }
     let opened = Opened::of(database)?;
     let state = opened.look_patiently(patience).await?;
     if state == SchemaState::Empty {
-        return Err(Failure::NotSetUp);
+        return Err(OpenError::NotSetUp);
     }
-    refuse_other_versions(state, tables).map_err(OpenError::from)?;
+    refuse_other_versions(state, tables)?;
     Ok(opened.into_store())
 }
 
 /// The database that the options name, for a command that an installation may begin with: it makes the tables where there
 /// are none, and says where it made a new file.
-pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn Store>, Failure> {
+pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     let database = configured(options)?;
     let new_in = database.new_in();
     let opened = Opened::of(database)?;
@@ -186,7 +196,7 @@ pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn St
 /// to be had: nobody may serve it meanwhile.
 pub(crate) async fn open_to_import(
     options: &DatabaseOptions,
-) -> Result<(Arc<dyn Store>, Option<ServingRight>), Failure> {
+) -> Result<(Arc<dyn Store>, Option<ServingRight>), OpenError> {
     let database = configured(options)?;
     let new_in = database.new_in();
     let opened = Opened::of(database)?;
@@ -198,7 +208,7 @@ pub(crate) async fn open_to_import(
 
 /// Brings the database that the options name up to date, and says what was done. On a file that is out of date, nobody may
 /// serve it meanwhile.
-pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, Failure> {
+pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, OpenError> {
     let database = configured(options)?;
     let new_in = database.new_in();
     let opened = Opened::of(database)?;
@@ -251,7 +261,7 @@ impl Opened {
     }
 
     /// Taken before anything is migrated under a server.
-    fn serving_right(&self) -> Result<Option<ServingRight>, Failure> {
+    fn serving_right(&self) -> Result<Option<ServingRight>, OpenError> {
         match self {
             Self::Postgres { .. } => Ok(None),
             Self::Sqlite { data_directory, .. } => Ok(Some(ServingRight::take(data_directory)?)),
@@ -314,7 +324,7 @@ fn tell_what_was_made(new_in: Option<&Path>) {
 /// The database, up to date, and the right to serve it where there is one to be had. The log says what was migrated.
 pub(crate) async fn open_to_serve(
     database: Database,
-) -> Result<(Arc<dyn Store>, Option<ServingRight>), Failure> {
+) -> Result<(Arc<dyn Store>, Option<ServingRight>), OpenError> {
     let opened = Opened::of(database)?;
     let serving_right = opened.serving_right()?;
     match opened.migrate().await? {

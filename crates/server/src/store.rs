@@ -16,9 +16,6 @@ use keyward_persistence::sqlite::SqliteStore;
 use keyward_persistence::transfer::Transfer;
 use keyward_persistence::{SchemaState, TrialFailure};
 
-use crate::health::StorageProbe;
-use crate::schema_watch::SchemaProbe;
-
 /// Every storage port of the domain on one database, which can say whether it is there, and be moved.
 pub(crate) trait Store:
     ApiKeys
@@ -49,6 +46,23 @@ pub(crate) trait Store:
 
 impl Store for PostgresStore {}
 impl Store for SqliteStore {}
+
+/// What can say whether the storage is fit for use.
+#[async_trait]
+pub(crate) trait StorageProbe: Send + Sync {
+    /// Whether it answers with an up-to-date schema.
+    async fn is_ready(&self) -> Result<bool, StorageError>;
+
+    /// Makes a change that nobody notices.
+    async fn try_change(&self) -> Result<(), TrialFailure>;
+}
+
+/// What can say how the tables stand to this version.
+#[async_trait]
+pub(crate) trait SchemaProbe: Send + Sync {
+    /// How the tables stand to this version.
+    async fn schema_state(&self) -> Result<SchemaState, StorageError>;
+}
 
 #[async_trait]
 impl StorageProbe for PostgresStore {

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
-use crate::health::StorageProbe;
+use crate::store::StorageProbe;
 
 /// How long to rest after a change that worked.
 const EVERY: Duration = Duration::from_secs(5);

@@ -6,14 +6,14 @@ use super::Failure;
 use crate::composition::{Composition, sources_of_this_machine};
 use crate::options::CreateOrganizationOptions;
 use crate::output;
-use crate::storage;
+use crate::storage::{self, OpenError};
 
 /// Creates an organization that a user who exists runs.
 pub(crate) async fn run(options: CreateOrganizationOptions) -> Result<(), Failure> {
     let store = storage::open_existing(&options.storage.database).await?;
     let accounts = Composition::new(sources_of_this_machine(), store).accounts();
     if accounts.organizations().await?.is_empty() {
-        return Err(Failure::NotSetUp);
+        return Err(OpenError::NotSetUp.into());
     }
     let owner = options.owner;
     let organization =

@@ -4,11 +4,11 @@ use keyward_domain::organization::Slug;
 use keyward_domain::sign_in::accounts::{AccountDraft, CreateAccountError};
 
 use super::Failure;
+use super::new_password::NewPassword;
 use crate::composition::{Composition, sources_of_this_machine};
-use crate::new_password::NewPassword;
 use crate::options::CreateUserOptions;
 use crate::output;
-use crate::storage;
+use crate::storage::{self, OpenError};
 
 /// Creates a user who is a member of an organization.
 pub(crate) async fn run(options: CreateUserOptions) -> Result<(), Failure> {
@@ -54,11 +54,11 @@ pub(crate) async fn run(options: CreateUserOptions) -> Result<(), Failure> {
 /// The organization that was asked for, or the only one.
 fn chosen(asked: Option<Slug>, mut existing: Vec<Slug>) -> Result<Slug, Failure> {
     match asked {
-        _ if existing.is_empty() => Err(Failure::NotSetUp),
+        _ if existing.is_empty() => Err(OpenError::NotSetUp.into()),
         Some(slug) if existing.contains(&slug) => Ok(slug),
         Some(asked) => Err(Failure::OrganizationUnknown { asked, existing }),
         None if existing.len() > 1 => Err(Failure::OrganizationAmbiguous { existing }),
-        None => existing.pop().ok_or(Failure::NotSetUp),
+        None => existing.pop().ok_or_else(|| OpenError::NotSetUp.into()),
     }
 }
 

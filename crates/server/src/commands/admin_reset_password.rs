@@ -3,8 +3,8 @@
 use keyward_domain::sign_in::accounts::ResetPasswordError;
 
 use super::Failure;
+use super::new_password::NewPassword;
 use crate::composition::{Composition, sources_of_this_machine};
-use crate::new_password::NewPassword;
 use crate::options::ResetPasswordOptions;
 use crate::output;
 use crate::storage;

@@ -15,8 +15,6 @@ use keyward_domain::user::Username;
 use keyward_front_door::ConfigError;
 use keyward_persistence::transfer::{ExportError, ImportError};
 
-use crate::data_directory::DataDirectoryError;
-use crate::database_url::DatabaseUrlError;
 use crate::demo::DemoError;
 use crate::output::OutputError;
 use crate::program;
@@ -27,10 +25,6 @@ use crate::storage::OpenError;
 /// One sentence for whoever typed the command; see [`keyward_domain::failure_sentence`]. Nothing was changed unless it says so.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    #[error(transparent)]
-    DatabaseUrl(#[from] DatabaseUrlError),
-    #[error(transparent)]
-    DataDirectory(#[from] DataDirectoryError),
     #[error(transparent)]
     Open(#[from] OpenError),
     #[error(transparent)]
@@ -62,12 +56,6 @@ pub(crate) enum Failure {
         program::name()
     )]
     AlreadySetUp,
-    #[error(
-        "Keyward is not set up yet: `{0} admin setup-link` prints the link for a browser, and `{0} admin bootstrap` does \
-         it here",
-        program::name()
-    )]
-    NotSetUp,
     /// Cannot happen: the command line needs no link.
     #[error("the setup link does not work any more")]
     SetupLinkInvalid,

@@ -6,7 +6,7 @@ use keyward_domain::random::Random;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::user::Username;
 
-use crate::commands::Failure;
+use super::Failure;
 use crate::options::PasswordOptions;
 use crate::output;
 use crate::secret::Secret;

@@ -5,6 +5,7 @@ use keyward_domain::organization::Slug;
 
 use super::Failure;
 use crate::composition::Composition;
+use crate::storage::OpenError;
 
 /// Whoever runs the command line may run the organization with this slug, if there is one.
 pub(super) async fn authority_over(composition: &Composition, slug: &Slug) -> Result<Authority, Failure> {
@@ -15,7 +16,7 @@ pub(super) async fn authority_over(composition: &Composition, slug: &Slug) -> Re
     let organizations = accounts.organizations().await?.into_iter();
     let existing: Vec<_> = organizations.map(|organization| organization.slug).collect();
     Err(if existing.is_empty() {
-        Failure::NotSetUp
+        OpenError::NotSetUp.into()
     } else {
         Failure::OrganizationUnknown {
             asked: slug.clone(),

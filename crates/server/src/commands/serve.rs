@@ -33,9 +33,10 @@ use crate::refusal_log::RefusalLog;
 use crate::refused_use_writer::RefusedUseWriter;
 use crate::retention_job::RetentionJob;
 use crate::routes::{HEALTH_PATHS, Routes, refusal_response};
-use crate::schema_watch::{SchemaProbe, SchemaWatch};
+use crate::schema_watch::SchemaWatch;
 use crate::shutdown::ShutdownSignals;
 use crate::storage;
+use crate::store::SchemaProbe;
 use crate::trial_changes::TrialChanges;
 
 /// Serves until it is asked to end and the requests in flight are finished.

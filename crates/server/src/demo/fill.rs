@@ -3,36 +3,18 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use keyward_domain::access::AuthenticateError;
-use keyward_domain::administration::RevocationStopped;
-use keyward_domain::administration::ports::{
-    AddInvitationError, AddProjectError, ChangeOrganizationError, ChangeProjectError,
-    ChangeProjectMembersError, ChangeRoleError, EndMembershipError, RevokeInvitationError, RevokeKeysError,
-};
-use keyward_domain::keys::{AddKeyError, EditKeyError, RevokeKeyError};
-use keyward_domain::organization::{OrganizationName, Slug};
-use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::accounts::CreateOrganizationError;
-use keyward_domain::sign_in::joining::JoinAsNewcomerError;
-use keyward_domain::sign_in::own_account::ChangeOwnPasswordError;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::ports::AcceptAsUserError;
-use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices};
-use keyward_domain::sign_in::signing_in::SignInError;
 use keyward_domain::sources::Sources;
-use keyward_domain::text::TextError;
 use keyward_domain::token::Token;
-use keyward_domain::user::{DisplayName, InvalidUsername, Username};
 
+use super::fill_error::FillError;
 use super::happening::{By, Moment};
 use super::keys::{self, TERMINAL};
 use super::last_uses::last_uses;
 use super::one_hash::OneHash;
-use super::past_clock::PastClock;
+use super::past::Past;
 use super::telling::Telling;
 use super::{museum, organization};
-use crate::composition::Composition;
 use crate::password_hasher::Argon2idHasher;
 use crate::store::Store;
 
@@ -42,61 +24,6 @@ pub(super) struct Access {
     pub(super) password: Password,
     /// Of a key of the owner.
     pub(super) token: Token,
-}
-
-/// Why the data is not there. But for the first three, a test of the data would have failed before.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum FillError {
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-    #[error(transparent)]
-    Setup(#[from] CompleteSetupError),
-    #[error(transparent)]
-    Invite(#[from] AddInvitationError),
-    #[error(transparent)]
-    JoinAsNewcomer(#[from] JoinAsNewcomerError),
-    #[error(transparent)]
-    JoinAsUser(#[from] AcceptAsUserError),
-    #[error(transparent)]
-    CreateOrganization(#[from] CreateOrganizationError),
-    #[error(transparent)]
-    TakeBack(#[from] RevokeInvitationError),
-    #[error(transparent)]
-    ChangeRole(#[from] ChangeRoleError),
-    #[error(transparent)]
-    ChangeOrganization(#[from] ChangeOrganizationError),
-    #[error(transparent)]
-    SignIn(#[from] SignInError),
-    #[error(transparent)]
-    ChangePassword(#[from] ChangeOwnPasswordError),
-    #[error(transparent)]
-    EndMembership(#[from] EndMembershipError),
-    #[error(transparent)]
-    CreateProject(#[from] AddProjectError),
-    #[error(transparent)]
-    ChangeProject(#[from] ChangeProjectError),
-    #[error(transparent)]
-    ChangeProjectMembers(#[from] ChangeProjectMembersError),
-    #[error(transparent)]
-    Issue(#[from] AddKeyError),
-    #[error(transparent)]
-    Edit(#[from] EditKeyError),
-    #[error(transparent)]
-    Revoke(#[from] RevokeKeyError),
-    #[error(transparent)]
-    RevokeOthers(#[from] RevocationStopped),
-    #[error(transparent)]
-    RevokeLeaked(#[from] RevokeKeysError),
-    #[error(transparent)]
-    Authenticate(#[from] AuthenticateError),
-    #[error(transparent)]
-    Text(#[from] TextError),
-    #[error(transparent)]
-    Username(#[from] InvalidUsername),
-    #[error("{0} still works")]
-    Works(String),
-    #[error("nobody made {0} before")]
-    Missing(String),
 }
 
 /// Fills an empty database with made-up data, which ends now.
@@ -124,70 +51,11 @@ pub(super) async fn fill(sources: &Sources, store: Arc<dyn Store>) -> Result<Acc
     Ok(Access { password, token })
 }
 
-/// The use cases at a moment of the past.
-pub(super) struct Past {
-    pub(super) now: DateTime<Utc>,
-    pub(super) clock: Arc<PastClock>,
-    /// Identifiers sort by time, so they have to be of the past, too.
-    pub(super) sources: Sources,
-    pub(super) use_cases: Composition,
-    pub(super) store: Arc<dyn Store>,
-}
-
-impl Past {
-    fn new(
-        founded: Moment,
-        now: DateTime<Utc>,
-        sources: &Sources,
-        hasher: &Arc<OneHash>,
-        store: &Arc<dyn Store>,
-    ) -> Self {
-        let clock = Arc::new(PastClock::new(founded.before(now)));
-        let sources = Sources::new(clock.clone(), Arc::new(sources.clone()));
-        Self {
-            now,
-            clock,
-            use_cases: Composition::with_hasher(sources.clone(), hasher.clone(), store.clone()),
-            sources,
-            store: store.clone(),
-        }
-    }
-
-    /// The first run.
-    async fn set_up(&self, password: &Password) -> Result<Slug, FillError> {
-        let choices = SetupChoices {
-            organization: OrganizationName::parse(organization::NAME)?,
-            username: Username::parse(organization::OWNER.username)?,
-            display_name: DisplayName::parse(organization::OWNER.display_name)?,
-            password: Password::attempt(password.expose()),
-        };
-        Ok(self.use_cases.setup().bootstrap(choices).await?.slug)
-    }
-
-    /// A further organization of somebody who has an account.
-    async fn found(&self, name: &str, owner: &str) -> Result<Slug, FillError> {
-        let (name, owner) = (OrganizationName::parse(name)?, Username::parse(owner)?);
-        Ok(self
-            .use_cases
-            .accounts()
-            .create_organization(name, &owner)
-            .await?
-            .slug)
-    }
-}
-
-impl Moment {
-    /// The moment so many days before the day of `now`, in whole minutes of UTC.
-    pub(super) fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
-        let today = now.duration_trunc(TimeDelta::days(1)).unwrap_or(now);
-        today - TimeDelta::days(self.days_ago) + TimeDelta::hours(self.hour) + TimeDelta::minutes(self.minute)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
+    use chrono::{DateTime, TimeDelta, Utc};
     use keyward_domain::administration::Authority;
     use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
     use keyward_domain::api_key::RevocationReason;
@@ -198,7 +66,7 @@ mod tests {
     use keyward_persistence::sqlite::SqliteConfig;
 
     use super::*;
-    use crate::composition::sources_of_this_machine;
+    use crate::composition::{Composition, sources_of_this_machine};
     use crate::demo::temporary_directory::TemporaryDirectory;
     use crate::random::OsRandom;
     use crate::storage::{Database, open_to_serve};

@@ -1,6 +1,8 @@
 //! What can happen in a made-up organization: the words in which [`super::keys`], [`super::organization`] and
 //! [`super::museum`] tell it.
 
+use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+
 /// So many days before today, at this time of day in UTC. At least one, so that it is over.
 #[derive(Clone, Copy)]
 pub(super) struct Moment {
@@ -170,5 +172,13 @@ mod tests {
                 }
             }
         }
+    }
+}
+
+impl Moment {
+    /// The moment so many days before the day of `now`, in whole minutes of UTC.
+    pub(super) fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let today = now.duration_trunc(TimeDelta::days(1)).unwrap_or(now);
+        today - TimeDelta::days(self.days_ago) + TimeDelta::hours(self.hour) + TimeDelta::minutes(self.minute)
     }
 }

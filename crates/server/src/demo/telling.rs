@@ -19,8 +19,9 @@ use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::ports::AccountStore;
 use keyward_domain::user::{User, Username};
 
-use super::fill::{FillError, Past};
+use super::fill_error::FillError;
 use super::happening::{By, Happening, Moment};
+use super::past::Past;
 
 /// One organization, as far as it was told.
 pub(super) struct Telling<'a> {

@@ -9,7 +9,8 @@ use keyward_domain::organization::{OrganizationName, Slug};
 use keyward_domain::text::TextError;
 use keyward_domain::user::{DisplayName, Username};
 
-use super::{AuditLogOptions, LoggingOptions, StorageOptions};
+use super::audit_log::AuditLogOptions;
+use super::storage::{LoggingOptions, StorageOptions};
 
 /// What an administrator can ask.
 #[derive(Debug, Subcommand)]

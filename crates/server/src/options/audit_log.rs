@@ -5,7 +5,7 @@ use clap::{ArgGroup, Args};
 use keyward_domain::administration::FeedStart;
 use keyward_domain::organization::Slug;
 
-use super::StorageOptions;
+use super::storage::StorageOptions;
 
 /// Which events.
 #[derive(Debug, Args)]

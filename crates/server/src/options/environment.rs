@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 
+use clap::Command;
 use clap::builder::Resettable;
-use clap::{Command, CommandFactory};
 
-use super::CommandLine;
 use crate::data_directory;
 use crate::database_url;
 
@@ -29,11 +28,11 @@ pub(super) fn without_empty_variables(command: Command) -> Command {
         .mut_subcommands(without_empty_variables)
 }
 
-/// The names among these that look like options of Keyward and are none: most likely misspelt.
-pub(crate) fn unknown_variables(names: impl IntoIterator<Item = OsString>) -> Vec<String> {
+/// The names among these that look like options of Keyward and are none of the command.
+pub(super) fn unknown_variables(command: &Command, names: impl IntoIterator<Item = OsString>) -> Vec<String> {
     let mut known = BTreeSet::from(database_url::VARIABLES.map(OsString::from));
     known.insert(data_directory::VARIABLE.into());
-    collect_variables(&CommandLine::command(), &mut known);
+    collect_variables(command, &mut known);
     known.extend(OF_CLIENTS.map(OsString::from));
     let mut unknown: Vec<String> = names
         .into_iter()
@@ -59,7 +58,9 @@ fn collect_variables(command: &Command, known: &mut BTreeSet<OsString>) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::ffi::OsString;
+
+    use crate::options::unknown_variables;
 
     fn unknown(names: &[&str]) -> Vec<String> {
         unknown_variables(names.iter().map(OsString::from))

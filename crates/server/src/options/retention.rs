@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use clap::Args;
 use keyward_domain::retention::{InvalidRetentionPeriod, RetentionPeriods};
 
-use super::StorageOptions;
+use super::storage::StorageOptions;
 
 /// A hundred years, in days.
 const LONGEST: i64 = 36_500;

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use keyward_front_door::{ForwardedHeader, IpNetwork};
 
 use super::retention::RetentionOptions;
-use super::{DatabaseOptions, LoggingOptions};
+use super::storage::{DatabaseOptions, LoggingOptions};
 
 /// How to serve.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInError};
 
 use super::Telling;
 use crate::background_writer::BackgroundWriter;
-use crate::demo::fill::FillError;
+use crate::demo::fill_error::FillError;
 
 impl Telling<'_> {
     pub(super) async fn mistype_password(&self, username: &str) -> Result<(), FillError> {

@@ -15,7 +15,7 @@ use keyward_domain::keys::{IssuedKey, KeyDraft};
 use keyward_domain::ports::{DescendantKeys, KeyLimits, KeyUse, LastUses};
 
 use super::Telling;
-use crate::demo::fill::FillError;
+use crate::demo::fill_error::FillError;
 use crate::demo::happening::{By, Key, numbered};
 use crate::demo::last_uses::LastUseOf;
 

@@ -9,7 +9,7 @@ use keyward_domain::sign_in::password::Password;
 use keyward_domain::user::{DisplayName, Username};
 
 use super::Telling;
-use crate::demo::fill::FillError;
+use crate::demo::fill_error::FillError;
 use crate::demo::happening::Person;
 
 impl Telling<'_> {

@@ -4,7 +4,7 @@ use keyward_domain::id::ProjectId;
 use keyward_domain::project::ProjectName;
 
 use super::Telling;
-use crate::demo::fill::FillError;
+use crate::demo::fill_error::FillError;
 
 impl Telling<'_> {
     pub(super) async fn start(

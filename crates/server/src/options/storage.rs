@@ -1,0 +1,67 @@
+//! The options of every command that works with the data.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::logging::{LogFilter, LogFormat};
+use crate::secret::Secret;
+
+/// Where the data is, and what is logged on the way.
+#[derive(Debug, Args)]
+pub(crate) struct StorageOptions {
+    #[command(flatten)]
+    pub(crate) database: DatabaseOptions,
+    #[command(flatten)]
+    pub(crate) logging: LoggingOptions,
+}
+
+/// Where the database is.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Database")]
+pub(crate) struct DatabaseOptions {
+    /// A PostgreSQL database, instead of the data directory: postgres://user@host:5432/name
+    ///
+    /// Everybody on the machine can read the flags of a process, so a password is refused here: set the variable
+    /// KEYWARD_DATABASE_URL, or name a file that holds the URL in KEYWARD_DATABASE_URL_FILE. If another role owns the
+    /// tables, give its URL in KEYWARD_MIGRATION_DATABASE_URL or KEYWARD_MIGRATION_DATABASE_URL_FILE: the database is
+    /// brought up to date by it.
+    #[arg(long = "database-url", value_name = "URL")]
+    pub(crate) url: Option<Secret>,
+    /// The directory of the embedded database [env: KEYWARD_DATA_DIR]
+    ///
+    /// It wins over a database URL in a variable, which wins over a directory in a variable. With neither, the directory is
+    /// keyward-data, where the command is run.
+    ///
+    /// It must be on a local disk. If it has no database, `serve`, `migrate`, `import`, `admin bootstrap` and `admin
+    /// setup-link` make one, for its owner alone, and say where; every other command refuses.
+    // The variable is not clap's: this flag wins over the variables of the URL, and they win over its variable.
+    #[arg(long = "data-dir", value_name = "DIRECTORY", conflicts_with = "url")]
+    pub(crate) data_directory: Option<PathBuf>,
+}
+
+/// What is logged, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Log (on standard error)")]
+pub(crate) struct LoggingOptions {
+    /// Text, JSON lines, or text on a terminal and JSON otherwise
+    #[arg(
+        long,
+        env = "KEYWARD_LOG_FORMAT",
+        value_name = "FORMAT",
+        value_enum,
+        default_value = "auto",
+        hide_env_values = true
+    )]
+    pub(crate) log_format: LogFormat,
+    /// A level (error, warn, info, debug, trace, off), or targets with levels: warn,keyward_front_door=debug
+    ///
+    /// Default: info for `keyward serve`, warn for every other command.
+    #[arg(
+        long = "log-level",
+        env = "KEYWARD_LOG",
+        value_name = "FILTER",
+        hide_env_values = true
+    )]
+    pub(crate) log_filter: Option<LogFilter>,
+}
