@@ -1,18 +1,25 @@
 //! A store with one fault, of the kinds that adapters really have.
 
+mod accounts;
 mod acting;
 mod api_keys;
 mod audit_feed;
 mod audit_log;
 mod columns;
 mod credentials;
+mod digests;
 mod fault;
 mod generations;
+mod installation;
 mod invitations;
 mod members;
+mod memberships;
+mod open_invitations;
 mod organization_keys;
 mod pages;
 mod projects;
+mod reachable_projects;
+mod sessions;
 mod throttle;
 
 use std::collections::{HashMap, HashSet};
@@ -21,13 +28,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use chrono::{DateTime, Utc};
 use keyward_domain::access::Credential;
 use keyward_domain::audit::Actor;
-use keyward_domain::id::{ApiKeyId, AuditEventId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, AuditEventId, ConsumerId, ProjectId};
+use keyward_domain::project::Project;
 use keyward_domain::testing::MemoryStore;
 use keyward_domain::testing::conformance::{KeyStores, Stores};
 use keyward_domain::token::TokenDigest;
 
 pub(crate) use self::columns::Column;
-pub(crate) use self::fault::{Fault, List};
+pub(crate) use self::fault::{Fault, List, Secret};
 use crate::memory_store::ON_TOKIO;
 
 /// A [`MemoryStore`] with a fault before it, and what the fault needs to know.
@@ -47,6 +55,8 @@ pub(crate) struct BrokenStore {
     uncommitted: Mutex<HashSet<AuditEventId>>,
     /// Keys that the sound store was told a person had made, and the keys that made them.
     parents: Mutex<HashMap<ApiKeyId, ApiKeyId>>,
+    stored_digests: Mutex<Vec<(Secret, [u8; 32])>>,
+    projects: Mutex<HashMap<ProjectId, Project>>,
 }
 
 impl BrokenStore {
@@ -65,6 +75,8 @@ impl BrokenStore {
             revokers: Mutex::default(),
             uncommitted: Mutex::default(),
             parents: Mutex::default(),
+            stored_digests: Mutex::default(),
+            projects: Mutex::default(),
         });
         let sound = Arc::new(sound);
         let stores = Stores::of(Arc::clone(&sound), sound, ON_TOKIO);
@@ -72,14 +84,20 @@ impl BrokenStore {
             keys: KeyStores {
                 api_keys: Arc::clone(&broken) as _,
                 credentials: Arc::clone(&broken) as _,
+                memberships: Arc::clone(&broken) as _,
                 audit_log: Arc::clone(&broken) as _,
                 ..stores.keys
             },
+            accounts: Arc::clone(&broken) as _,
+            sessions: Arc::clone(&broken) as _,
+            installation: Arc::clone(&broken) as _,
             audit_feed: Arc::clone(&broken) as _,
             throttle: Arc::clone(&broken) as _,
             members: Arc::clone(&broken) as _,
             invitations: Arc::clone(&broken) as _,
+            open_invitations: Arc::clone(&broken) as _,
             projects: Arc::clone(&broken) as _,
+            reachable_projects: Arc::clone(&broken) as _,
             organization_keys: broken,
             ..stores
         }

@@ -82,6 +82,7 @@ super::cases::cases! { $
         a_list_of_members_goes_on_beyond_a_hundred
         a_list_of_project_members_goes_on_beyond_a_hundred
         a_list_of_projects_goes_on_beyond_a_hundred
+        a_list_of_reached_projects_goes_on_beyond_a_hundred
         a_list_of_invitations_goes_on_beyond_a_hundred
         a_list_of_an_organizations_keys_goes_on_beyond_a_hundred
     }
@@ -130,6 +131,7 @@ super::cases::cases! { $
     invitation_cases {
         an_invitation_reads_back_as_it_was_added
         an_unknown_digest_leads_to_no_invitation
+        an_invitation_is_found_by_every_byte_of_its_digest
         an_expired_invitation_is_still_found
         invitations_that_have_not_ended_are_pending_newest_first
         pages_of_pending_invitations_add_up_to_the_whole_list

@@ -33,6 +33,15 @@ pub(super) const fn within(valid: KeyLimit) -> KeyLimits {
     }
 }
 
+/// Digests that differ from this one in one byte each, from the first to the last.
+pub(super) fn similar_to(digest: &[u8; 32]) -> [[u8; 32]; 32] {
+    std::array::from_fn(|byte| {
+        let mut similar = *digest;
+        similar[byte] ^= 1;
+        similar
+    })
+}
+
 /// A store, and what makes its content.
 #[derive(Clone)]
 pub(super) struct Scene<S = KeyStores> {

@@ -55,6 +55,7 @@ super::cases::cases! { $
     }
     session_cases {
         an_unknown_session_is_not_found
+        a_session_is_found_by_every_byte_of_its_digest
         the_sessions_of_a_user_are_listed_latest_first
         a_session_is_seen_forward_only
         an_expired_session_is_still_found
@@ -96,6 +97,7 @@ super::cases::cases! { $
         an_empty_store_is_not_set_up
         a_link_works_until_it_expires
         a_new_link_replaces_the_one_before
+        a_link_works_by_every_byte_of_its_digest
         a_link_is_replaced_in_full_even_if_the_caller_stops_waiting
         a_link_whose_event_cannot_be_written_replaces_nothing
         the_link_sets_up_organization_owner_and_membership

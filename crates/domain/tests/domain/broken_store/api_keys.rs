@@ -11,7 +11,7 @@ use keyward_domain::ports::{
 };
 use keyward_domain::rate::{Rate, Throttled};
 
-use super::{BrokenStore, Fault, List, lock, pause};
+use super::{BrokenStore, Fault, List, Secret, lock, pause};
 
 /// More changes than any case makes.
 const UNLIMITED: Rate = Rate::new(100_000, TimeDelta::milliseconds(1));
@@ -27,6 +27,7 @@ impl ApiKeys for BrokenStore {
         }
         lock(&self.consumers).insert(new.key.id, consumer);
         lock(&self.digests).insert(new.key.id, new.digest);
+        self.keep_digest(Secret::Token, new.digest.as_bytes());
         if matches!(
             self.fault,
             Fault::CountsKeysBeforeTheTransaction | Fault::ChecksTheLimitFirst
@@ -77,8 +78,9 @@ impl ApiKeys for BrokenStore {
             }
             Some(_) | None => filter,
         };
+        let is_filtered = filter != KeyFilter::default();
         let ask = |page| ApiKeys::list(&self.sound, consumer, filter, page);
-        let Page { items, next } = self.page(List::Keys, page, ask).await?;
+        let Page { items, next } = self.page(List::Keys, is_filtered, page, ask).await?;
         let items = items.into_iter().map(|key| self.as_read(key)).collect();
         Ok(Page { items, next })
     }

@@ -3,7 +3,7 @@ use keyward_domain::audit::AuditEvent;
 use keyward_domain::page::PageSize;
 use keyward_domain::ports::{AuditFeed, AuditLog, FeedPage, FeedPosition, ReadFeedError, StorageError};
 
-use super::{BrokenStore, Fault, lock, pause};
+use super::{BrokenStore, Fault, List, lock, pause};
 
 #[async_trait]
 impl AuditFeed for BrokenStore {
@@ -19,6 +19,10 @@ impl AuditFeed for BrokenStore {
         if let (Fault::FindsPositionsByTheirNumbers, Some(after)) = (self.fault, after) {
             return self.page_after_number(after.number).await;
         }
+        let after = match self.fault {
+            Fault::NeverLeadsOn(List::Feed) => None,
+            _ => after,
+        };
         let mut page = match self.sound.events_after(after, at_most).await {
             Err(ReadFeedError::UnknownPosition(_)) if self.fault == Fault::TakesUnknownPositions => {
                 self.sound.events_after(None, at_most).await
@@ -39,6 +43,9 @@ impl AuditFeed for BrokenStore {
                     .retain(|(position, _)| !uncommitted.contains(&position.event));
             }
             _ => {}
+        }
+        for (_, event) in &mut page.entries {
+            *event = self.event_as_read(event.clone());
         }
         Ok(page)
     }

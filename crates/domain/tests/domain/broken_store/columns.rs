@@ -1,20 +1,68 @@
+//! Columns that are not read as they were written.
+
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use keyward_domain::api_key::{ApiKey, KeyDescription, Origin, RevocationReason};
+use keyward_domain::access::Credential;
+use keyward_domain::administration::ports::HeldKey;
+use keyward_domain::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationReason};
 use keyward_domain::audit::{Actor, AuditEvent, Outcome};
+use keyward_domain::id::UserId;
+use keyward_domain::invitation::{Invitation, Invitee};
+use keyward_domain::membership::{Membership, Role};
+use keyward_domain::organization::{Organization, OrganizationName};
+use keyward_domain::project::{Project, ProjectName};
+use keyward_domain::sign_in::session::Session;
+use keyward_domain::token::TokenHint;
+use keyward_domain::user::{DisplayName, User};
 
 use super::{BrokenStore, Fault, lock};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
+    KeyName,
     KeyDescription,
+    KeyHint,
+    KeyOrigin,
+    KeyAdoptedBy,
     KeyCreatedAt,
     KeyCanManageKeys,
     KeyRevokedAt,
     KeyRevokedBy,
     KeyRevocationReason,
-    EventOutcome,
+    KeyRevocationNote,
+    KeyLastUsedAt,
+    KeyLastUsedFrom,
+    EventAt,
+    EventActor,
     EventObject,
+    EventOutcome,
+    EventAddress,
+    EventRequestId,
+    OrganizationName,
+    OrganizationCreatedAt,
+    OrganizationNewKeys,
+    UserDisplayName,
+    UserCreatedAt,
+    MembershipRole,
+    MembershipJoinedAt,
+    MembershipEndedAt,
+    ProjectName,
+    ProjectCreatedAt,
+    ProjectArchivedAt,
+    InvitationInvitee,
+    InvitationRole,
+    InvitationInvitedBy,
+    InvitationCreatedAt,
+    InvitationExpiresAt,
+    SessionStartedAt,
+    SessionLastSeenAt,
+    SessionStartedFrom,
+    SessionUserAgent,
+    CredentialKeyCreatedAt,
+    CredentialCanManageKeys,
+    CredentialOrganizationName,
+    CredentialRevokedAt,
+    CredentialMembershipEndedAt,
 }
 
 impl BrokenStore {
@@ -34,41 +82,211 @@ impl BrokenStore {
         key
     }
 
+    fn misread(&self) -> Option<Column> {
+        match self.fault {
+            Fault::Misreads(column) => Some(column),
+            _ => None,
+        }
+    }
+
     /// The key as a reader is told.
     pub(super) fn as_read(&self, key: ApiKey) -> ApiKey {
         let mut key = self.as_told(key);
-        let Fault::Misreads(column) = self.fault else {
-            return key;
-        };
-        match column {
-            Column::KeyDescription => key.description = KeyDescription::parse("").expect("a description"),
-            Column::KeyCreatedAt => key.created_at = whole_seconds(key.created_at),
-            Column::KeyCanManageKeys => key.can_manage_keys = true,
+        match self.misread() {
+            Some(Column::KeyName) => key.name = any_name(),
+            Some(Column::KeyDescription) => key.description = no_description(),
+            Some(Column::KeyHint) => key.hint = any_hint(),
+            Some(Column::KeyOrigin) => key.origin = in_person(key.origin),
+            Some(Column::KeyAdoptedBy) => key.adopted_by = None,
+            Some(Column::KeyCreatedAt) => key.created_at = whole_seconds(key.created_at),
+            Some(Column::KeyCanManageKeys) => key.can_manage_keys = true,
             _ => {}
         }
-        if let Some(revocation) = &mut key.revocation {
-            match column {
-                Column::KeyRevokedAt => revocation.at = whole_seconds(revocation.at),
-                Column::KeyRevokedBy => revocation.by = Actor::Administrator,
-                Column::KeyRevocationReason => revocation.reason = RevocationReason::Holder,
+        if let Some(last) = &mut key.last_use {
+            match self.misread() {
+                Some(Column::KeyLastUsedAt) => last.at = whole_seconds(last.at),
+                Some(Column::KeyLastUsedFrom) => last.from = None,
                 _ => {}
             }
         }
+        key.revocation = key
+            .revocation
+            .map(|revocation| self.revocation_as_read(revocation));
         key
     }
 
-    /// The event as a reader is told.
+    /// The same, as an owner is told of it.
+    pub(super) fn held_as_read(&self, key: HeldKey) -> HeldKey {
+        let mut key = self.held_as_told(key);
+        match self.misread() {
+            Some(Column::KeyName) => key.name = any_name(),
+            Some(Column::KeyDescription) => key.description = no_description(),
+            Some(Column::KeyHint) => key.hint = any_hint(),
+            Some(Column::KeyOrigin) => key.origin = in_person(key.origin),
+            Some(Column::KeyCreatedAt) => key.created_at = whole_seconds(key.created_at),
+            Some(Column::KeyCanManageKeys) => key.can_manage_keys = true,
+            _ => {}
+        }
+        if let Some(last) = &mut key.last_use {
+            match self.misread() {
+                Some(Column::KeyLastUsedAt) => last.at = whole_seconds(last.at),
+                Some(Column::KeyLastUsedFrom) => last.from = None,
+                _ => {}
+            }
+        }
+        key.revocation = key
+            .revocation
+            .map(|revocation| self.revocation_as_read(revocation));
+        key.holder = self.holder_as_read(key.holder);
+        key
+    }
+
+    fn revocation_as_read(&self, revocation: Revocation) -> Revocation {
+        let mut revocation = revocation;
+        match self.misread() {
+            Some(Column::KeyRevokedAt) => revocation.at = whole_seconds(revocation.at),
+            Some(Column::KeyRevokedBy) => revocation.by = Actor::Administrator,
+            Some(Column::KeyRevocationReason) => revocation.reason = RevocationReason::Holder,
+            Some(Column::KeyRevocationNote) => revocation.note = None,
+            _ => {}
+        }
+        revocation
+    }
+
     pub(super) fn event_as_read(&self, event: AuditEvent) -> AuditEvent {
         let mut event = event;
-        let Fault::Misreads(column) = self.fault else {
-            return event;
-        };
-        match column {
-            Column::EventOutcome => event.outcome = Outcome::Success,
-            Column::EventObject => event.object = None,
+        match self.misread() {
+            Some(Column::EventAt) => event.at = whole_seconds(event.at),
+            Some(Column::EventActor) => event.actor = Actor::Anonymous,
+            Some(Column::EventObject) => event.object = None,
+            Some(Column::EventOutcome) => {
+                event.outcome = match event.outcome {
+                    Outcome::Success => Outcome::Refused,
+                    Outcome::Refused => Outcome::Success,
+                }
+            }
+            Some(Column::EventAddress) => event.source.address = None,
+            Some(Column::EventRequestId) => event.source.request_id = None,
             _ => {}
         }
         event
+    }
+
+    pub(super) fn organization_as_read(&self, organization: Organization) -> Organization {
+        let mut organization = organization;
+        match self.misread() {
+            Some(Column::OrganizationName) => {
+                organization.name = OrganizationName::parse("any").expect("a name");
+            }
+            Some(Column::OrganizationCreatedAt) => {
+                organization.created_at = whole_seconds(organization.created_at);
+            }
+            Some(Column::OrganizationNewKeys) => organization.new_keys_manage_keys = true,
+            _ => {}
+        }
+        organization
+    }
+
+    pub(super) fn user_as_read(&self, user: User) -> User {
+        let mut user = user;
+        match self.misread() {
+            Some(Column::UserDisplayName) => {
+                user.display_name = DisplayName::parse(user.username.as_str()).expect("a name");
+            }
+            Some(Column::UserCreatedAt) => user.created_at = whole_seconds(user.created_at),
+            _ => {}
+        }
+        user
+    }
+
+    pub(super) fn membership_as_read(&self, membership: Membership) -> Membership {
+        let mut membership = membership;
+        match self.misread() {
+            Some(Column::MembershipRole) => membership.role = Role::Member,
+            Some(Column::MembershipJoinedAt) => membership.joined_at = whole_seconds(membership.joined_at),
+            Some(Column::MembershipEndedAt) => membership.ended_at = membership.ended_at.map(whole_seconds),
+            _ => {}
+        }
+        membership
+    }
+
+    pub(super) fn project_as_read(&self, project: Project) -> Project {
+        let mut project = project;
+        match self.misread() {
+            Some(Column::ProjectName) => project.name = ProjectName::parse("any").expect("a name"),
+            Some(Column::ProjectCreatedAt) => project.created_at = whole_seconds(project.created_at),
+            Some(Column::ProjectArchivedAt) => project.archived_at = project.archived_at.map(whole_seconds),
+            _ => {}
+        }
+        project
+    }
+
+    pub(super) fn invitation_as_read(&self, invitation: Invitation) -> Invitation {
+        let mut invitation = invitation;
+        match self.misread() {
+            Some(Column::InvitationInvitee) => {
+                invitation.invitee = Invitee::parse("any").expect("an invitee");
+            }
+            Some(Column::InvitationRole) => invitation.role = Role::Member,
+            Some(Column::InvitationInvitedBy) => invitation.invited_by = Actor::Administrator,
+            Some(Column::InvitationCreatedAt) => invitation.created_at = whole_seconds(invitation.created_at),
+            Some(Column::InvitationExpiresAt) => invitation.expires_at = whole_seconds(invitation.expires_at),
+            _ => {}
+        }
+        invitation
+    }
+
+    pub(super) fn session_as_read(&self, session: Session) -> Session {
+        let mut session = session;
+        match self.misread() {
+            Some(Column::SessionStartedAt) => session.started_at = whole_seconds(session.started_at),
+            Some(Column::SessionLastSeenAt) => session.last_seen_at = whole_seconds(session.last_seen_at),
+            Some(Column::SessionStartedFrom) => session.started_from = None,
+            Some(Column::SessionUserAgent) => session.user_agent = None,
+            _ => {}
+        }
+        session
+    }
+
+    pub(super) fn credential_as_read(&self, credential: Credential) -> Credential {
+        let mut credential = credential;
+        match self.misread() {
+            Some(Column::CredentialKeyCreatedAt) => {
+                credential.api_key.created_at = whole_seconds(credential.api_key.created_at);
+            }
+            Some(Column::CredentialCanManageKeys) => credential.api_key.can_manage_keys = true,
+            Some(Column::CredentialOrganizationName) => {
+                credential.organization.name = OrganizationName::parse("any").expect("a name");
+            }
+            Some(Column::CredentialRevokedAt) => {
+                credential.revoked_at = credential.revoked_at.map(whole_seconds);
+            }
+            Some(Column::CredentialMembershipEndedAt) => {
+                credential.membership_ended_at = credential.membership_ended_at.map(whole_seconds);
+            }
+            _ => {}
+        }
+        credential
+    }
+}
+
+fn any_name() -> KeyName {
+    KeyName::parse("any").expect("a name")
+}
+
+fn any_hint() -> TokenHint {
+    TokenHint::parse("kwp_…0000").expect("a hint")
+}
+
+fn no_description() -> KeyDescription {
+    KeyDescription::parse("").expect("a description")
+}
+
+/// Whatever made the key was a person.
+fn in_person(origin: Origin) -> Origin {
+    match origin {
+        Origin::Console(user) => Origin::Console(user),
+        Origin::Key(key) => Origin::Console(UserId::from_uuid(key.as_uuid())),
     }
 }
 

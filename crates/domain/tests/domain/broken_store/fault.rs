@@ -37,12 +37,16 @@ pub(crate) enum Fault {
     TakesEveryVersion,
     ComparesVersionsBeforeTheTransaction,
     RemembersCredentials,
+    /// Whoever knows a project's identifier reaches it.
+    ReachesEveryProject,
     /// Two digests that begin with so many equal bytes are one.
-    ComparesDigestsByTheirFirst(usize),
+    ComparesDigestsByTheirFirst(usize, Secret),
     ReadsTheThrottleBeforeTheTransaction,
     TakesFromTheBucketsBeforeAFullOne,
     /// More than a hundred items are asked for, a hundred are shown, and nothing says that there are more.
     CutsPagesAt100(List),
+    /// The same, but only where the list has a filter.
+    CutsFilteredPagesAt100(List),
     /// Every page is the first.
     NeverLeadsOn(List),
     /// The feed begins anew after a position that it does not know.
@@ -67,4 +71,15 @@ pub(crate) enum List {
     Projects,
     ProjectMembers,
     Invitations,
+    ReachableProjects,
+    Feed,
+}
+
+/// What is stored as a digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secret {
+    Token,
+    Session,
+    Invitation,
+    SetupLink,
 }

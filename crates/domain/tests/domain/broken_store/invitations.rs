@@ -9,11 +9,12 @@ use keyward_domain::invitation::Invitation;
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::{BrokenStore, List};
+use super::{BrokenStore, List, Secret};
 
 #[async_trait]
 impl InvitationStore for BrokenStore {
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
+        self.keep_digest(Secret::Invitation, new.digest.as_bytes());
         InvitationStore::add(&self.sound, new, event).await
     }
 
@@ -23,7 +24,12 @@ impl InvitationStore for BrokenStore {
         page: PageRequest<InvitationId>,
     ) -> Result<Page<Invitation, InvitationId>, StorageError> {
         let ask = |page| self.sound.pending(organization, page);
-        self.page(List::Invitations, page, ask).await
+        let Page { items, next } = self.page(List::Invitations, false, page, ask).await?;
+        let items = items
+            .into_iter()
+            .map(|invitation| self.invitation_as_read(invitation))
+            .collect();
+        Ok(Page { items, next })
     }
 
     async fn revoke(

@@ -21,8 +21,14 @@ impl MemberStore for BrokenStore {
         filter: MemberFilter,
         page: PageRequest<MembershipId>,
     ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
+        let is_filtered = filter != MemberFilter::default();
         let ask = |page| MemberStore::list(&self.sound, organization, filter, page);
-        self.page(List::Members, page, ask).await
+        let Page { items, next } = self.page(List::Members, is_filtered, page, ask).await?;
+        let items = items
+            .into_iter()
+            .map(|member| self.overview_as_read(member))
+            .collect();
+        Ok(Page { items, next })
     }
 
     async fn find(
@@ -30,7 +36,8 @@ impl MemberStore for BrokenStore {
         organization: OrganizationId,
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError> {
-        MemberStore::find(&self.sound, organization, id).await
+        let found = MemberStore::find(&self.sound, organization, id).await?;
+        Ok(found.map(|member| self.overview_as_read(member)))
     }
 
     async fn identify(
@@ -56,7 +63,7 @@ impl MemberStore for BrokenStore {
                 membership: member.membership,
             }));
         }
-        Ok(found)
+        Ok(found.map(|holder| self.holder_as_read(holder)))
     }
 
     async fn leaving_preview(
@@ -65,7 +72,9 @@ impl MemberStore for BrokenStore {
         id: MembershipId,
         used_after: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError> {
-        self.sound.leaving_preview(organization, id, used_after).await
+        let mut preview = self.sound.leaving_preview(organization, id, used_after).await?;
+        preview.first = preview.first.into_iter().map(|key| self.as_read(key)).collect();
+        Ok(preview)
     }
 
     async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError> {
@@ -89,5 +98,22 @@ impl MemberStore for BrokenStore {
         act: Act,
     ) -> Result<(), EndMembershipError> {
         MemberStore::end(&self.sound, organization, id, act).await
+    }
+}
+
+impl BrokenStore {
+    fn overview_as_read(&self, member: MemberOverview) -> MemberOverview {
+        MemberOverview {
+            user: self.user_as_read(member.user),
+            membership: self.membership_as_read(member.membership),
+            ..member
+        }
+    }
+
+    pub(super) fn holder_as_read(&self, holder: KeyHolder) -> KeyHolder {
+        KeyHolder {
+            user: self.user_as_read(holder.user),
+            membership: self.membership_as_read(holder.membership),
+        }
     }
 }

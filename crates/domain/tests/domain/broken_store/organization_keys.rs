@@ -21,9 +21,10 @@ impl OrganizationKeyStore for BrokenStore {
         filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
+        let is_filtered = filter != OrganizationKeyFilter::default();
         let ask = |page| OrganizationKeyStore::list(&self.sound, organization, filter, page);
-        let Page { items, next } = self.page(List::OrganizationKeys, page, ask).await?;
-        let items = items.into_iter().map(|key| self.held_as_told(key)).collect();
+        let Page { items, next } = self.page(List::OrganizationKeys, is_filtered, page, ask).await?;
+        let items = items.into_iter().map(|key| self.held_as_read(key)).collect();
         Ok(Page { items, next })
     }
 
@@ -33,7 +34,7 @@ impl OrganizationKeyStore for BrokenStore {
         id: ApiKeyId,
     ) -> Result<Option<HeldKey>, StorageError> {
         let found = OrganizationKeyStore::find(&self.sound, organization, id).await?;
-        Ok(found.map(|key| self.held_as_told(key)))
+        Ok(found.map(|key| self.held_as_read(key)))
     }
 
     async fn find_many(
@@ -42,7 +43,7 @@ impl OrganizationKeyStore for BrokenStore {
         ids: &[ApiKeyId],
     ) -> Result<Vec<HeldKey>, StorageError> {
         let found = OrganizationKeyStore::find_many(&self.sound, organization, ids).await?;
-        Ok(found.into_iter().map(|key| self.held_as_told(key)).collect())
+        Ok(found.into_iter().map(|key| self.held_as_read(key)).collect())
     }
 
     async fn family(
@@ -51,7 +52,13 @@ impl OrganizationKeyStore for BrokenStore {
         id: ApiKeyId,
         size: FamilySize,
     ) -> Result<KeyFamily, StorageError> {
-        self.sound.family(organization, id, size).await
+        let mut family = self.sound.family(organization, id, size).await?;
+        family.keys = family
+            .keys
+            .into_iter()
+            .map(|key| self.held_as_read(key))
+            .collect();
+        Ok(family)
     }
 
     async fn at_stake(
@@ -85,7 +92,7 @@ impl OrganizationKeyStore for BrokenStore {
 }
 
 impl BrokenStore {
-    fn held_as_told(&self, key: HeldKey) -> HeldKey {
+    pub(super) fn held_as_told(&self, key: HeldKey) -> HeldKey {
         let mut key = key;
         if let (Some(revocation), Some(by)) = (
             key.revocation.as_mut(),

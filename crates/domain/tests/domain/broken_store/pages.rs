@@ -8,6 +8,7 @@ impl BrokenStore {
     pub(super) async fn page<T, At, Answer>(
         &self,
         list: List,
+        is_filtered: bool,
         request: PageRequest<At>,
         ask: impl FnOnce(PageRequest<At>) -> Answer,
     ) -> Result<Page<T, At>, StorageError>
@@ -19,7 +20,9 @@ impl BrokenStore {
             return ask(PageRequest { after, ..request }).await;
         }
         let hundred = PageSize::new(100).expect("a page size");
-        if self.fault == Fault::CutsPagesAt100(list) && request.size.items() > hundred.items() {
+        let is_cut = self.fault == Fault::CutsPagesAt100(list)
+            || is_filtered && self.fault == Fault::CutsFilteredPagesAt100(list);
+        if is_cut && request.size.items() > hundred.items() {
             let size = hundred;
             let page = ask(PageRequest { size, ..request }).await?;
             return Ok(Page { next: None, ..page });

@@ -11,7 +11,7 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 use keyward_domain::project::{Project, ProjectName};
 
-use super::{BrokenStore, Fault, List};
+use super::{BrokenStore, Fault, List, lock};
 
 #[async_trait]
 impl ProjectStore for BrokenStore {
@@ -24,7 +24,10 @@ impl ProjectStore for BrokenStore {
         } else {
             event
         };
-        ProjectStore::add(&self.sound, project, event).await
+        let known = project.clone();
+        ProjectStore::add(&self.sound, project, event).await?;
+        lock(&self.projects).insert(known.id, known);
+        Ok(())
     }
 
     async fn list(
@@ -33,8 +36,14 @@ impl ProjectStore for BrokenStore {
         filter: ProjectFilter,
         page: PageRequest<ProjectId>,
     ) -> Result<Page<ProjectOverview, ProjectId>, StorageError> {
+        let is_filtered = filter != ProjectFilter::default();
         let ask = |page| ProjectStore::list(&self.sound, organization, filter, page);
-        self.page(List::Projects, page, ask).await
+        let Page { items, next } = self.page(List::Projects, is_filtered, page, ask).await?;
+        let items = items
+            .into_iter()
+            .map(|overview| self.project_overview_as_read(overview))
+            .collect();
+        Ok(Page { items, next })
     }
 
     async fn find(
@@ -42,7 +51,8 @@ impl ProjectStore for BrokenStore {
         organization: OrganizationId,
         id: ProjectId,
     ) -> Result<Option<ProjectOverview>, StorageError> {
-        ProjectStore::find(&self.sound, organization, id).await
+        let found = ProjectStore::find(&self.sound, organization, id).await?;
+        Ok(found.map(|overview| self.project_overview_as_read(overview)))
     }
 
     async fn rename(
@@ -80,7 +90,13 @@ impl ProjectStore for BrokenStore {
         page: PageRequest<MembershipId>,
     ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
         let ask = |page| self.sound.members(organization, id, page);
-        self.page(List::ProjectMembers, page, ask).await
+        let Page { items, next } = self.page(List::ProjectMembers, false, page, ask).await?;
+        let as_read = |member: ProjectMember| ProjectMember {
+            user: self.user_as_read(member.user),
+            membership: self.membership_as_read(member.membership),
+        };
+        let items = items.into_iter().map(as_read).collect();
+        Ok(Page { items, next })
     }
 
     async fn members_among(
@@ -110,5 +126,14 @@ impl ProjectStore for BrokenStore {
         event: AuditEvent,
     ) -> Result<(), ChangeProjectMembersError> {
         self.sound.remove_member(organization, id, member, event).await
+    }
+}
+
+impl BrokenStore {
+    fn project_overview_as_read(&self, overview: ProjectOverview) -> ProjectOverview {
+        ProjectOverview {
+            project: self.project_as_read(overview.project),
+            ..overview
+        }
     }
 }

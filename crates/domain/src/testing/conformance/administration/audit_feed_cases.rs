@@ -173,6 +173,8 @@ pub async fn a_reader_misses_no_event_of_many_concurrent_writers(stores: Stores)
                 }
                 after = page.entries.last().map_or(after, |last| Some(last.0));
                 found.extend(page.entries.into_iter().map(|(_, event)| event));
+                // A feed that does not lead on would never be empty.
+                assert!(found.len() <= WRITERS * EVENTS_OF_EACH, "no event is read twice");
             }
         });
         task

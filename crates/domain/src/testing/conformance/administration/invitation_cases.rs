@@ -5,12 +5,12 @@ use chrono::TimeDelta;
 use super::super::Stores;
 use super::super::pages::{all_pages, size_of};
 use super::super::parallel::{abandon, eventually};
-use super::super::scene::Scene;
+use super::super::scene::{Scene, similar_to};
 use super::scene::{AdministrationScene, as_user};
 use crate::administration::ports::{AddInvitationError, NewInvitation, RevokeInvitationError};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
-use crate::invitation::{Invitation, InvitationToken};
+use crate::invitation::{Invitation, InvitationDigest, InvitationToken};
 use crate::membership::Role;
 use crate::page::PageSize;
 use crate::sign_in::ports::OpenInvitation;
@@ -43,6 +43,33 @@ pub async fn an_unknown_digest_leads_to_no_invitation(stores: Stores) {
 
     let found = scene.stores.open_invitations.find(&digest, None).await;
     assert_eq!(found.expect("the store answers"), None);
+}
+
+pub async fn an_invitation_is_found_by_every_byte_of_its_digest(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let first = scene.invite(&ada, Role::Member).await;
+    let similar = similar_to(first.digest.as_bytes()).map(InvitationDigest::from_bytes);
+    let invitations = &scene.stores.open_invitations;
+    for (byte, digest) in similar.iter().enumerate() {
+        let found = invitations.find(digest, None).await;
+        assert_eq!(
+            found.expect("the store answers"),
+            None,
+            "byte {byte} is another one"
+        );
+    }
+    let second = NewInvitation {
+        digest: similar[31],
+        ..scene.new_invitation(&ada.organization, as_user(&ada), Role::Member)
+    };
+    let event = creation(&scene, as_user(&ada), &second);
+    let added = scene.stores.invitations.add(second.clone(), event).await;
+    added.expect("added");
+
+    for new in [&first, &second] {
+        let found = scene.open_invitation(new).await.expect("a known digest");
+        assert_eq!(found.invitation.id, new.invitation.id);
+    }
 }
 
 pub async fn an_expired_invitation_is_still_found(stores: Stores) {

@@ -151,9 +151,30 @@ pub async fn the_log_goes_on_beyond_a_hundred_events(stores: KeyStores) {
     recorded.reverse();
 
     let log = &scene.stores.audit_log;
-    for size in [size_of(PageSize::MAX), PageSize::EXPORT] {
-        let listed = all_pages(size, |page| log.list(None, AuditFilter::default(), page)).await;
-        assert_eq!(listed, recorded, "pages of {}", size.items());
+    let everything = AuditFilter::default;
+    for filter in [
+        everything(),
+        AuditFilter {
+            actor: Some(Actor::Anonymous),
+            ..everything()
+        },
+        AuditFilter {
+            action: Some(Action::SignIn),
+            ..everything()
+        },
+        AuditFilter {
+            subject: Some(Subject::Installation),
+            ..everything()
+        },
+        AuditFilter {
+            from: Some(scene.now()),
+            ..everything()
+        },
+    ] {
+        for size in [size_of(PageSize::MAX), PageSize::EXPORT] {
+            let listed = all_pages(size, |page| log.list(None, filter.clone(), page)).await;
+            assert_eq!(listed, recorded, "{filter:?} in pages of {}", size.items());
+        }
     }
 }
 

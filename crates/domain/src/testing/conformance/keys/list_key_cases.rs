@@ -65,13 +65,16 @@ pub async fn a_list_of_keys_goes_on_beyond_a_hundred(stores: KeyStores) {
         .add_keys(std::slice::from_ref(&ada), MORE_THAN_A_HUNDRED)
         .await;
     let store = &scene.stores.api_keys;
-    for size in [size_of(PageSize::MAX), PageSize::EXPORT] {
-        let listed = all_pages(size, |page| {
-            store.list(ada.membership.id, KeyFilter::default(), page)
-        })
-        .await;
-        let listed: Vec<ApiKeyId> = listed.iter().map(|key| key.id).collect();
-        assert_eq!(listed, added, "pages of {}", size.items());
+    for filter in [
+        KeyFilter::default(),
+        KeyFilter::new(StatusFilter::All, None),
+        KeyFilter::new(StatusFilter::Valid, Some("key ")),
+    ] {
+        for size in [size_of(PageSize::MAX), PageSize::EXPORT] {
+            let listed = all_pages(size, |page| store.list(ada.membership.id, filter.clone(), page)).await;
+            let listed: Vec<ApiKeyId> = listed.iter().map(|key| key.id).collect();
+            assert_eq!(listed, added, "{filter:?} in pages of {}", size.items());
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
+use super::super::scene::similar_to;
 use super::scene::{SignInScene, member_of};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
@@ -47,6 +48,23 @@ pub async fn a_new_link_replaces_the_one_before(stores: Stores) {
         .events_about(None, Action::CreateSetupLink, Subject::Installation)
         .await;
     assert_eq!(events.len(), 2);
+}
+
+pub async fn a_link_works_by_every_byte_of_its_digest(stores: Stores) {
+    let scene = SignInScene::new(stores);
+    let (link, now) = (new_link(&scene), scene.now());
+    replace_link(&scene, link, now + TimeDelta::hours(24))
+        .await
+        .expect("a link");
+    let owner = scene.first_owner("Analytical Engines", "ada");
+    for (byte, similar) in similar_to(link.as_bytes()).into_iter().enumerate() {
+        let digest = SetupDigest::from_bytes(similar);
+        assert!(!works(&scene, &digest, now).await, "byte {byte} is another one");
+        let refused = set_up(&scene, SetupProof::Link { digest, at: now }, owner.clone()).await;
+        assert!(matches!(refused, Err(SetUpError::LinkInvalid)), "{refused:?}");
+    }
+
+    assert!(works(&scene, &link, now).await);
 }
 
 pub async fn a_link_is_replaced_in_full_even_if_the_caller_stops_waiting(stores: Stores) {

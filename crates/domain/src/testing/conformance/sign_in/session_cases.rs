@@ -4,8 +4,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
 
 use super::super::Stores;
+use super::super::scene::similar_to;
 use super::scene::SignInScene;
-use super::sessions::{find, new_session, sign_out, start_session};
+use super::sessions::{find, new_session, sign_in, sign_out, start_session};
+use crate::sign_in::ports::NewSession;
 use crate::sign_in::session::SessionDigest;
 
 pub async fn an_unknown_session_is_not_found(stores: Stores) {
@@ -14,6 +16,27 @@ pub async fn an_unknown_session_is_not_found(stores: Stores) {
     let unknown = new_session(&scene, &ada.user, None);
 
     assert_eq!(find(&scene, &unknown.digest).await, None);
+}
+
+pub async fn a_session_is_found_by_every_byte_of_its_digest(stores: Stores) {
+    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let first = start_session(&scene, &ada.user).await;
+    let similar = similar_to(first.digest.as_bytes()).map(SessionDigest::from_bytes);
+    for (byte, digest) in similar.iter().enumerate() {
+        assert_eq!(find(&scene, digest).await, None, "byte {byte} is another one");
+    }
+    let second = NewSession {
+        digest: similar[31],
+        ..new_session(&scene, &ada.user, None)
+    };
+    let event = sign_in(&scene, &second);
+    let started = scene.stores.sessions.start(second.clone(), vec![event]).await;
+    started.expect("started");
+
+    for new in [&first, &second] {
+        let found = find(&scene, &new.digest).await.expect("a known digest");
+        assert_eq!(found.session.id, new.session.id);
+    }
 }
 
 pub async fn the_sessions_of_a_user_are_listed_latest_first(stores: Stores) {

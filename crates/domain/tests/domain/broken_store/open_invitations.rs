@@ -1,0 +1,48 @@
+use async_trait::async_trait;
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{InvitationId, UserId};
+use keyward_domain::invitation::InvitationDigest;
+use keyward_domain::membership::Membership;
+use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::accounts::Account;
+use keyward_domain::sign_in::ports::{
+    AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations,
+};
+
+use super::{BrokenStore, Secret};
+
+#[async_trait]
+impl OpenInvitations for BrokenStore {
+    async fn find(
+        &self,
+        digest: &InvitationDigest,
+        visitor: Option<UserId>,
+    ) -> Result<Option<OpenInvitation>, StorageError> {
+        let digest = InvitationDigest::from_bytes(self.taken_for(Secret::Invitation, digest.as_bytes()));
+        let found = OpenInvitations::find(&self.sound, &digest, visitor).await?;
+        Ok(found.map(|found| OpenInvitation {
+            invitation: self.invitation_as_read(found.invitation),
+            organization: self.organization_as_read(found.organization),
+        }))
+    }
+
+    async fn accept_as_newcomer(
+        &self,
+        id: InvitationId,
+        account: Account,
+        membership: Membership,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), AcceptAsNewcomerError> {
+        let sound = &self.sound;
+        sound.accept_as_newcomer(id, account, membership, events).await
+    }
+
+    async fn accept_as_user(
+        &self,
+        id: InvitationId,
+        membership: Membership,
+        events: Vec<AuditEvent>,
+    ) -> Result<(), AcceptAsUserError> {
+        self.sound.accept_as_user(id, membership, events).await
+    }
+}
