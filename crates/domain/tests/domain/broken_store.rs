@@ -6,6 +6,7 @@ mod api_keys;
 mod audit_feed;
 mod audit_log;
 mod columns;
+mod columns_of_organizations;
 mod credentials;
 mod digests;
 mod fault;
@@ -20,6 +21,7 @@ mod pages;
 mod projects;
 mod reachable_projects;
 mod sessions;
+mod suite;
 mod throttle;
 
 use std::collections::{HashMap, HashSet};
@@ -36,6 +38,7 @@ use keyward_domain::token::TokenDigest;
 
 pub(crate) use self::columns::Column;
 pub(crate) use self::fault::{Fault, List, Secret};
+pub(crate) use self::suite::{assert_caught, assert_fails, failed};
 use crate::memory_store::ON_TOKIO;
 
 /// A [`MemoryStore`] with a fault before it, and what the fault needs to know.
@@ -60,7 +63,7 @@ pub(crate) struct BrokenStore {
 }
 
 impl BrokenStore {
-    pub(crate) fn stores(fault: Fault) -> Stores {
+    fn stores(fault: Fault) -> Stores {
         let sound = MemoryStore::new();
         let broken = Arc::new(Self {
             fault,

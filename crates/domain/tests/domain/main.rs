@@ -21,6 +21,7 @@ mod managing_members;
 mod managing_organization_keys;
 mod managing_projects;
 mod memory_store;
+mod misread_columns_are_caught;
 mod own_account;
 mod reading_the_audit_trail;
 mod refused_uses;

@@ -9,7 +9,7 @@ use crate::api_key::{ApiKey, KeyPrecondition, Origin, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::holder::{Holder, KeyReach};
-use crate::id::{ApiKeyId, NewId, OrganizationId};
+use crate::id::{ApiKeyId, AuditEventId, NewId, OrganizationId, UserId};
 use crate::keys::FormNonce;
 use crate::membership::{Member, Role};
 use crate::organization::Organization;
@@ -31,6 +31,11 @@ pub(super) const fn within(valid: KeyLimit) -> KeyLimits {
         valid,
         changes: MANY_CHANGES,
     }
+}
+
+/// Which events these are.
+pub(super) fn ids_of<'events>(events: impl IntoIterator<Item = &'events AuditEvent>) -> Vec<AuditEventId> {
+    events.into_iter().map(|event| event.id).collect()
 }
 
 /// Digests that differ from this one in one byte each, from the first to the last.
@@ -91,25 +96,26 @@ impl<S: AsRef<KeyStores>> Scene<S> {
     /// Adds a user as member or owner of an organization.
     pub(super) async fn join_as(&self, organization: &Organization, username: &str, role: Role) -> Member {
         let user = self.make.user(username);
-        let membership = self.make.membership(organization, &user, role);
         self.keys().arrange.add_user(user.clone()).await;
-        self.keys().arrange.add_membership(membership.clone()).await;
-        Member {
-            user,
-            organization: organization.clone(),
-            membership,
-        }
+        self.join_once_more(&user, organization, role).await
     }
 
     /// Makes an existing user a member of one more organization, or of the same one again.
     pub(super) async fn join_also(&self, user: &User, organization: &Organization) -> Member {
-        let membership = self.make.membership(organization, user, Role::Member);
-        self.keys().arrange.add_membership(membership.clone()).await;
-        Member {
-            user: user.clone(),
-            organization: organization.clone(),
-            membership,
-        }
+        self.join_once_more(user, organization, Role::Member).await
+    }
+
+    async fn join_once_more(&self, user: &User, organization: &Organization, role: Role) -> Member {
+        let membership = self.make.membership(organization, user, role);
+        self.keys().arrange.add_membership(membership).await;
+        self.live_member(user.id, organization).await
+    }
+
+    /// The member as they are stored: whether members come back as they were added is the matter of cases of their own, and
+    /// all others ask only whether they stay as they are.
+    pub(super) async fn live_member(&self, user: UserId, organization: &Organization) -> Member {
+        let member = self.keys().memberships.find_live(user, &organization.slug).await;
+        member.expect("the store answers").expect("a live member")
     }
 
     pub(super) async fn add_organization(&self, name: &str) -> Organization {
@@ -298,6 +304,35 @@ impl<S: AsRef<KeyStores>> Scene<S> {
             log.list(organization, AuditFilter::default(), page)
         })
         .await
+    }
+
+    /// The event as the log shows it, read back from another organization's: whether events read back as they were written
+    /// is the matter of cases of their own, and all others ask only whether this is the one that was to be written.
+    pub(super) async fn as_shown(&self, event: AuditEvent) -> AuditEvent {
+        let elsewhere = Some(self.id());
+        let same = AuditEvent {
+            id: self.id(),
+            organization_id: elsewhere,
+            ..event.clone()
+        };
+        let recorded = self.keys().audit_log.record(same).await;
+        recorded.expect("a new event is recorded");
+        let mut shown = self.events(elsewhere).await;
+        let shown = shown.pop().expect("the event is shown");
+        AuditEvent {
+            id: event.id,
+            organization_id: event.organization_id,
+            ..shown
+        }
+    }
+
+    /// Each of them as the log shows it.
+    pub(super) async fn all_as_shown(&self, events: Vec<AuditEvent>) -> Vec<AuditEvent> {
+        let mut shown = Vec::new();
+        for event in events {
+            shown.push(self.as_shown(event).await);
+        }
+        shown
     }
 
     /// The events of the organization that tell of this action on this subject.

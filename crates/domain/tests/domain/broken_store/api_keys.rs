@@ -143,7 +143,7 @@ impl ApiKeys for BrokenStore {
         if self.fault == Fault::TellsOfEditsThatChangeNothing && before.as_ref() == Some(&after) {
             AuditLog::record(&self.sound, event).await?;
         }
-        Ok(self.as_told(after))
+        Ok(self.as_read(after))
     }
 
     async fn revoke(

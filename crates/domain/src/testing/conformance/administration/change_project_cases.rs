@@ -47,6 +47,7 @@ pub async fn a_renamed_project_is_found_by_its_new_name(stores: Stores) {
             .expect("the store answers");
         assert_eq!(page.items.len(), found, "{term}");
     }
+    let event = scene.as_shown(event).await;
     assert_eq!(told(&scene, Action::RenameProject, &project).await, [event]);
 }
 

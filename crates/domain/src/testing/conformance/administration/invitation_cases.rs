@@ -32,7 +32,7 @@ pub async fn an_invitation_reads_back_as_it_was_added(stores: Stores) {
         let told = scene
             .events_about(Some(here.id), Action::CreateInvitation, subject)
             .await;
-        assert_eq!(told, [event]);
+        assert_eq!(told, [scene.as_shown(event).await]);
     }
 }
 

@@ -27,7 +27,7 @@ pub async fn a_project_reads_back_as_it_was_added(stores: Stores) {
     let told = scene
         .events_about(Some(here), Action::CreateProject, Subject::Project(project.id))
         .await;
-    assert_eq!(told, [event]);
+    assert_eq!(told, [scene.as_shown(event).await]);
 }
 
 pub async fn a_project_is_found_in_its_organization_only(stores: Stores) {

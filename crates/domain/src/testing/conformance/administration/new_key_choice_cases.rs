@@ -58,7 +58,7 @@ pub async fn a_choice_for_new_keys_is_told_once(stores: Stores) {
             id: event.id,
             ..expected.choice_for_new_keys(here, manage_keys)
         };
-        assert_eq!(*event, expected);
+        assert_eq!(*event, scene.as_shown(expected).await);
     }
 }
 

@@ -163,7 +163,9 @@ pub async fn keys_of_former_members_are_told_from_those_that_work(stores: Stores
     let revoked = scene.add_key(&bob, "revoked").await;
     scene.revoke(&bob, &revoked, DescendantKeys::Keep).await;
     scene.add_key(&cleo, "cleo's").await;
+    scene.later(TimeDelta::milliseconds(7));
     scene.end_membership(&bob).await;
+    let ended = scene.now();
     for (holders, expected) in [
         (HolderFilter::Anybody, vec!["cleo's", "revoked", "his", "hers"]),
         (HolderFilter::Members, vec!["cleo's", "hers"]),
@@ -171,6 +173,10 @@ pub async fn keys_of_former_members_are_told_from_those_that_work(stores: Stores
     ] {
         let filter = all().held_by(holders);
         assert_eq!(scene.held_names(&ada, &filter).await, expected, "{holders:?}");
+    }
+    for held in scene.held(ada.organization.id, &all(), PageSize::MAX).await {
+        let of_bob = held.holder.membership.id == bob.membership.id;
+        assert_eq!(held.holder.membership.ended_at, of_bob.then_some(ended));
     }
 
     let everything = issued_before(scene.later(TimeDelta::days(1)));

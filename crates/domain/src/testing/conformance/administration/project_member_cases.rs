@@ -34,6 +34,7 @@ pub async fn a_member_who_is_added_is_in_the_project_and_told(stores: Stores) {
     let listed = scene.listed(ada.organization.id, None, PageSize::MAX).await;
     let projects: Vec<u32> = listed.iter().map(|member| member.projects).collect();
     assert_eq!(projects, [1, 0]);
+    let event = scene.as_shown(event).await;
     assert_eq!(told(&scene, Action::AddProjectMember, &bob).await, [event]);
 
     scene.archive(&project).await.expect("archived");
@@ -59,6 +60,7 @@ pub async fn a_member_who_is_taken_out_is_not_in_the_project(stores: Stores) {
 
     assert_eq!(ids(&scene, &first).await, [ada.membership.id]);
     assert_eq!(ids(&scene, &second).await, [bob.membership.id]);
+    let event = scene.as_shown(event).await;
     assert_eq!(told(&scene, Action::RemoveProjectMember, &bob).await, [event]);
 }
 

@@ -66,7 +66,7 @@ pub async fn revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_ea
         };
         let mut expected = act.event(Action::RevokeApiKey, subject);
         expected.id = event.id;
-        assert_eq!(*event, expected);
+        assert_eq!(*event, scene.as_shown(expected).await);
     }
 }
 

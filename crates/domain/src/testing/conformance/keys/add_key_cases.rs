@@ -58,7 +58,7 @@ pub async fn adding_a_key_writes_its_event(stores: KeyStores) {
         id: event.id,
         ..act.creation_of_key(&new.key)
     };
-    assert_eq!(*event, expected);
+    assert_eq!(*event, scene.as_shown(expected).await);
 }
 
 pub async fn a_key_whose_event_cannot_be_written_is_not_added(stores: KeyStores) {

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::KeyStores;
 use super::super::pages::{MORE_THAN_A_HUNDRED, all_pages, size_of};
-use super::super::scene::Scene;
+use super::super::scene::{Scene, ids_of};
 use crate::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use crate::id::OrganizationId;
 use crate::page::{Page, PageRequest, PageSize};
@@ -95,7 +95,7 @@ pub async fn an_event_is_listed_in_its_organization_only(stores: KeyStores) {
         let events = scene
             .events_about(place, Action::SignIn, Subject::User(ada.user.id))
             .await;
-        assert_eq!(events, [event]);
+        assert_eq!(events, [scene.as_shown(event).await]);
     }
 }
 
@@ -133,7 +133,7 @@ pub async fn pages_of_events_add_up_to_the_whole_log(stores: KeyStores) {
                 break;
             }
         }
-        assert_eq!(seen, recorded, "pages of {size}");
+        assert_eq!(ids_of(&seen), ids_of(&recorded), "pages of {size}");
     }
 }
 
@@ -173,6 +173,7 @@ pub async fn the_log_goes_on_beyond_a_hundred_events(stores: KeyStores) {
     ] {
         for size in [size_of(PageSize::MAX), PageSize::EXPORT] {
             let listed = all_pages(size, |page| log.list(None, filter.clone(), page)).await;
+            let (listed, recorded) = (ids_of(&listed), ids_of(&recorded));
             assert_eq!(listed, recorded, "{filter:?} in pages of {}", size.items());
         }
     }
@@ -192,7 +193,7 @@ pub async fn a_page_of_events_goes_on_after_an_identifier_that_names_no_event(st
     }
     let page = page_of(&scene, None, 50, Some(between)).await;
 
-    assert_eq!(page.items, [older]);
+    assert_eq!(ids_of(&page.items), [older.id]);
     assert_eq!(page.next, None);
 }
 
@@ -209,12 +210,12 @@ pub async fn events_come_by_moment_and_then_by_identifier(stores: KeyStores) {
         record(&scene, event).await;
     }
 
-    let expected = [third, second, first, later_of_early, early];
-    assert_eq!(scene.events(None).await, expected);
+    let expected = [third, second, first, later_of_early, early].map(|event| event.id);
+    assert_eq!(ids_of(&scene.events(None).await), expected);
     let mut after = None;
-    for event in &expected {
+    for event in expected {
         let page = page_of(&scene, None, 1, after).await;
-        assert_eq!(page.items.iter().collect::<Vec<_>>(), [event]);
+        assert_eq!(ids_of(&page.items), [event]);
         after = page.next;
     }
     assert_eq!(after, None);
@@ -226,13 +227,14 @@ pub async fn a_recorded_event_is_never_replaced(stores: KeyStores) {
         .act_as(Actor::Anonymous, None)
         .refusal(Action::SignIn, Subject::Installation);
     record(&scene, &first).await;
+    let recorded = scene.events(None).await;
     let forged = AuditEvent {
         outcome: Outcome::Success,
-        ..first.clone()
+        ..first
     };
 
     assert!(scene.stores.audit_log.record(forged).await.is_err());
-    assert_eq!(scene.events(None).await, [first]);
+    assert_eq!(scene.events(None).await, recorded);
 }
 
 async fn record(scene: &Scene, event: &AuditEvent) {

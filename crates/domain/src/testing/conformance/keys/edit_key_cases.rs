@@ -61,7 +61,7 @@ pub async fn an_edit_writes_its_event(stores: KeyStores) {
             Subject::ApiKey(key.id),
         )
         .await;
-    assert_eq!(events, [event]);
+    assert_eq!(events, [scene.as_shown(event).await]);
 }
 
 pub async fn an_edit_that_changes_nothing_writes_no_event(stores: KeyStores) {

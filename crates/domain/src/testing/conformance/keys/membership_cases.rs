@@ -3,17 +3,30 @@
 use super::super::KeyStores;
 use super::super::scene::Scene;
 use crate::id::UserId;
-use crate::membership::Member;
+use crate::membership::{Member, Role};
 use crate::organization::{Organization, Slug};
+use crate::user::{DisplayName, User};
 
 pub async fn a_live_member_is_found_whole(stores: KeyStores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
-    let bob = scene.join(&ada.organization, "bob").await;
-    for member in [&ada, &bob] {
-        assert_eq!(
-            find(&scene, member.user.id, &ada.organization.slug).await,
-            Some(member.clone())
-        );
+    let scene = Scene::new(stores);
+    let organization = scene.add_organization("Analytical Engines").await;
+    let arrange = &scene.stores.arrange;
+    for (username, role) in [("ada", Role::Owner), ("bob", Role::Member)] {
+        let user = User {
+            display_name: DisplayName::parse("A Name \u{645}\u{62d}").expect("a display name"),
+            ..scene.make.user(username)
+        };
+        let membership = scene.make.membership(&organization, &user, role);
+        arrange.add_user(user.clone()).await;
+        arrange.add_membership(membership.clone()).await;
+
+        let member = Member {
+            user,
+            organization: organization.clone(),
+            membership,
+        };
+        let found = find(&scene, member.user.id, &organization.slug).await;
+        assert_eq!(found, Some(member));
     }
 }
 

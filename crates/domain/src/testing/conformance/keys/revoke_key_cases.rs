@@ -279,7 +279,7 @@ pub async fn each_revoked_key_has_its_own_event(stores: KeyStores) {
         };
         let mut expected = act.event(Action::RevokeApiKey, Subject::ApiKey(key.id));
         expected.id = event.id;
-        assert_eq!(*event, expected);
+        assert_eq!(*event, scene.as_shown(expected).await);
     }
 }
 

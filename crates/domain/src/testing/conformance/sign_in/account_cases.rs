@@ -37,7 +37,7 @@ pub async fn an_account_reads_back_as_it_was_added(stores: Stores) {
     let mut written = scene.events(Some(ada.organization.id)).await;
     written.truncate(events.len());
     written.reverse();
-    assert_eq!(written, events);
+    assert_eq!(written, scene.all_as_shown(events).await);
 }
 
 pub async fn an_unknown_username_has_no_account(stores: Stores) {
@@ -170,7 +170,7 @@ pub async fn a_replaced_password_ends_all_sessions_of_its_user(stores: Stores) {
     let events = scene
         .events_about(None, Action::ResetPassword, Subject::User(ada.user.id))
         .await;
-    assert_eq!(events, [event]);
+    assert_eq!(events, [scene.as_shown(event).await]);
 }
 
 pub async fn the_password_of_an_unknown_user_is_not_replaced(stores: Stores) {

@@ -35,7 +35,7 @@ pub async fn a_further_organization_has_its_first_owner_from_the_start(stores: S
     assert_eq!(member, Some(expected));
     let mut written = scene.events(Some(new.organization.id)).await;
     written.reverse();
-    assert_eq!(written, events);
+    assert_eq!(written, scene.all_as_shown(events).await);
     assert_eq!(
         organizations(&scene).await,
         [ada.organization.clone(), new.organization]

@@ -29,7 +29,7 @@ pub async fn a_changed_password_ends_the_users_other_sessions(stores: Stores) {
     let events = scene
         .events_about(None, Action::ChangePassword, Subject::User(ada.user.id))
         .await;
-    assert_eq!(events, [event]);
+    assert_eq!(events, [scene.as_shown(event).await]);
 }
 
 pub async fn a_password_that_was_replaced_meanwhile_is_not_changed(stores: Stores) {

@@ -40,7 +40,7 @@ impl SignInScene {
             .set_up(SetupProof::CommandLine, first_owner, events)
             .await
             .expect("an empty store is set up");
-        member
+        self.live_member(member.user.id, &member.organization).await
     }
 
     pub(super) fn first_owner(&self, organization: &str, username: &str) -> FirstOwner {
@@ -80,7 +80,7 @@ impl SignInScene {
             .add(new, vec![event])
             .await
             .expect("a new username is added");
-        member
+        self.live_member(member.user.id, organization).await
     }
 }
 

@@ -25,6 +25,7 @@ pub async fn an_ended_session_is_gone(stores: Stores) {
 
     assert_eq!(find(&scene, &new.digest).await, None);
     assert!(find(&scene, &bystander.digest).await.is_some());
+    let event = scene.as_shown(event).await;
     assert_eq!(endings(&scene, &new).await, [event]);
     scene
         .stores

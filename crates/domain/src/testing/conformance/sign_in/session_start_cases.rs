@@ -40,7 +40,7 @@ pub async fn starting_a_session_writes_its_event(stores: Stores) {
     let events = scene
         .events_about(None, Action::SignIn, Subject::Session(new.session.id))
         .await;
-    assert_eq!(events, [event]);
+    assert_eq!(events, [scene.as_shown(event).await]);
 }
 
 pub async fn a_session_ends_when_another_replaces_it(stores: Stores) {
@@ -78,7 +78,7 @@ pub async fn the_end_of_a_replaced_session_is_told_if_it_was_live(stores: Stores
         assert_eq!(find(&scene, &first.digest).await, None, "{idle}");
         let subject = Subject::Session(first.session.id);
         let events = scene.events_about(None, Action::SignOut, subject).await;
-        let expected = sign_out(&scene, &second);
+        let expected = scene.as_shown(sign_out(&scene, &second)).await;
         let told_of: Vec<_> = events
             .iter()
             .map(|event| (event.actor, event.at, &event.source))
