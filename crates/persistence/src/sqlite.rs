@@ -31,28 +31,18 @@ mod leaving;
 mod lineage;
 mod listed;
 mod migrations;
-#[cfg(test)]
-mod noted_statements;
 mod open_error;
 mod organization_keys;
-#[cfg(test)]
-mod plans;
-#[cfg(test)]
-mod prepared_once;
 mod readers;
 mod ready;
 mod reserve;
 mod retention;
-#[cfg(test)]
-mod scene;
 pub(crate) mod schema;
 mod search;
 #[path = "sql/mod.rs"]
 mod sql;
 mod still_awaited;
 mod store;
-#[cfg(test)]
-mod temporary_directory;
 mod transfer;
 mod trial_change;
 
@@ -60,3 +50,6 @@ pub use config::SqliteConfig;
 pub use migrations::MigrateError;
 pub use open_error::OpenError;
 pub use store::SqliteStore;
+
+#[cfg(test)]
+mod tests;

@@ -215,7 +215,7 @@ mod tests {
     use crate::abort::Abort;
     use crate::claim::Claim;
     use crate::sqlite::reserve::is_not_whole;
-    use crate::sqlite::temporary_directory::TemporaryDirectory;
+    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};
 
     type Changed<T> = Result<T, Abort<StorageError>>;

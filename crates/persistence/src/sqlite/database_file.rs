@@ -301,7 +301,7 @@ mod tests {
     use diesel::sql_types::BigInt;
 
     use super::{Access, DatabaseFile, MOST_BYTES_OF_AN_EMPTY_LOG};
-    use crate::sqlite::temporary_directory::TemporaryDirectory;
+    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     #[derive(QueryableByName)]
     struct Settings {

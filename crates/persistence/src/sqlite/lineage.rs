@@ -235,8 +235,8 @@ mod tests {
 
     use super::{starts_below, steps_to};
     use crate::abort::Abort;
-    use crate::sqlite::scene::scene;
-    use crate::sqlite::temporary_directory::TemporaryDirectory;
+    use crate::sqlite::tests::scene::scene;
+    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     const DEAD: u128 = 3_000;
     const VALID: usize = 50;

@@ -289,7 +289,7 @@ mod tests {
     use super::{MigrateError, migrate_schema};
     use crate::known_migrations::KnownMigrations;
     use crate::sqlite::database_file::DatabaseFile;
-    use crate::sqlite::temporary_directory::TemporaryDirectory;
+    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     #[test]
     fn migration_that_finds_the_disk_full_says_so() {

@@ -109,8 +109,8 @@ mod tests {
     use tokio::time::{Instant, sleep, timeout};
     use uuid::Uuid;
 
-    use crate::sqlite::scene::scene;
-    use crate::sqlite::temporary_directory::TemporaryDirectory;
+    use crate::sqlite::tests::scene::scene;
+    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};
 
     #[derive(QueryableByName)]

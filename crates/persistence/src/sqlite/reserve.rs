@@ -172,7 +172,7 @@ mod tests {
     use std::thread;
 
     use super::{Claim, PART, Reserve};
-    use crate::sqlite::temporary_directory::TemporaryDirectory;
+    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     /// A reserve that is whole, beside a file that stands for a database.
     fn reserve(directory: &TemporaryDirectory, parts: u64) -> Reserve {

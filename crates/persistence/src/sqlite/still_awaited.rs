@@ -54,8 +54,8 @@ mod tests {
     use uuid::Uuid;
 
     use crate::sqlite::SqliteStore;
-    use crate::sqlite::scene::scene;
-    use crate::sqlite::temporary_directory::TemporaryDirectory;
+    use crate::sqlite::tests::scene::scene;
+    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     /// Whether the statement asks: it fails if it is told that nobody waits, and only then.
     async fn asks<T>(store: &SqliteStore, statement: impl AsyncFn() -> Result<T, StorageError>) -> bool {

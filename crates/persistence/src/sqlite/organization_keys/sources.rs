@@ -173,9 +173,9 @@ mod tests {
     use super::*;
     use crate::abort::Abort;
     use crate::sqlite::SqliteStore;
-    use crate::sqlite::scene::scene;
     use crate::sqlite::still_awaited;
-    use crate::sqlite::temporary_directory::TemporaryDirectory;
+    use crate::sqlite::tests::scene::scene;
+    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     const TERM: &str = "needle";
 

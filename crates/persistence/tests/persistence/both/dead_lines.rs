@@ -121,7 +121,7 @@ async fn a_line_of_thousands_of_dead_keys_is_not_gone_through(database: Database
     assert_eq!(revoked.expect("revoked keys"), []);
     assert_eq!(scene.revoke_all(top).await, [top, scene.child]);
 
-    // How SQLite goes about it is told by its plans: see `sqlite/plans.rs` of the sources.
+    // How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.
     if scene.database.is_postgres() {
         let read = scene.database.rows_read("api_keys").await - before;
         assert!(read < DEAD / 2, "{read} rows were read");

@@ -73,7 +73,7 @@ async fn a_family_of_hundreds_of_thousands_is_looked_at_and_ended_without_going_
     assert_eq!(revoked.expect("revoked keys"), [key, child, newest]);
     assert_eq!(scene.revoke_all(key).await, []);
 
-    // How SQLite goes about it is told by its plans: see `sqlite/plans.rs` of the sources.
+    // How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.
     if scene.database.is_postgres() {
         let read = scene.database.rows_read("api_keys").await;
         assert!(read < DEAD / 20, "{read} rows were read");

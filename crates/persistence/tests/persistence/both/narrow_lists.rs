@@ -395,7 +395,7 @@ async fn a_search_follows_edits_and_removals(database: Database) {
     assert_eq!(search("as before").await, [id(7)]);
 }
 
-/// How SQLite goes about it is told by its plans: see `sqlite/plans.rs` of the sources.
+/// How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.
 async fn a_search_for_what_is_not_there_passes_most_keys_over(database: Database) {
     let scene = Scene::new(database).await;
     let database = &scene.database;
@@ -438,7 +438,7 @@ async fn a_search_for_what_is_not_there_passes_most_keys_over(database: Database
     }
 }
 
-/// How SQLite goes about it is told by its plans: see `sqlite/plans.rs` of the sources.
+/// How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.
 async fn a_members_old_keys_are_found_past_newer_ones_of_others(database: Database) {
     let scene = Scene::new(database).await;
     let database = &scene.database;

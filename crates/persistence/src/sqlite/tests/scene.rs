@@ -5,8 +5,8 @@ use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
 
 use super::temporary_directory::TemporaryDirectory;
-use super::{SqliteConfig, SqliteStore};
 use crate::abort::Abort;
+use crate::sqlite::{SqliteConfig, SqliteStore};
 
 /// One of everything, and a key below a key.
 const SCENE: &str = "
@@ -25,7 +25,7 @@ const SCENE: &str = "
         VALUES (zeroblob(16), 0, zeroblob(16), 'administrator', 'user.create', 'installation', 'success');";
 
 /// A store with that in it.
-pub(super) async fn scene(directory: &TemporaryDirectory) -> SqliteStore {
+pub(in crate::sqlite) async fn scene(directory: &TemporaryDirectory) -> SqliteStore {
     let store = SqliteStore::open(SqliteConfig::in_directory(directory.path())).unwrap();
     store.migrate().await.unwrap();
     let made = store.change_blocking(|connection: &mut SqliteConnection| {

@@ -18,10 +18,10 @@ use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::testing::Builder;
 use uuid::Uuid;
 
-use super::SqliteStore;
 use super::noted_statements::noted;
 use super::scene::scene;
 use super::temporary_directory::TemporaryDirectory;
+use crate::sqlite::SqliteStore;
 
 #[derive(QueryableByName)]
 struct Step {

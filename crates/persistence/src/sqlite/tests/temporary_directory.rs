@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A new directory, removed at the end.
-pub(super) struct TemporaryDirectory(PathBuf);
+pub(in crate::sqlite) struct TemporaryDirectory(PathBuf);
 
 impl TemporaryDirectory {
-    pub(super) fn new() -> Self {
+    pub(in crate::sqlite) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("keyward-sqlite-unit-{}-{number}", std::process::id());
@@ -17,7 +17,7 @@ impl TemporaryDirectory {
         Self(directory)
     }
 
-    pub(super) fn path(&self) -> PathBuf {
+    pub(in crate::sqlite) fn path(&self) -> PathBuf {
         self.0.clone()
     }
 }

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use diesel::connection::{Connection, InstrumentationEvent};
 
-use super::SqliteStore;
+use crate::sqlite::SqliteStore;
 
 /// The statements that the store runs from now on.
-pub(super) async fn noted(store: &SqliteStore) -> Arc<Mutex<Vec<String>>> {
+pub(in crate::sqlite) async fn noted(store: &SqliteStore) -> Arc<Mutex<Vec<String>>> {
     let statements = Arc::new(Mutex::new(Vec::new()));
     let note = || {
         let statements = Arc::clone(&statements);

@@ -18,11 +18,11 @@ use keyward_domain::user::Username;
 use rusqlite::StatementStatus;
 use uuid::Uuid;
 
-use super::SqliteStore;
-use super::config::SqliteConfig;
 use super::noted_statements::noted;
 use super::scene::scene;
 use super::temporary_directory::TemporaryDirectory;
+use crate::sqlite::SqliteConfig;
+use crate::sqlite::SqliteStore;
 
 /// How often SQLite compiles a statement again while it is run three times, each time with its values bound anew.
 fn compiled_again(file: &Path, statement: &str) -> i32 {
