@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use diesel::result::Error as QueryError;
+use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
 
 /// Why a transaction is rolled back, or a read gives nothing.
@@ -13,6 +14,13 @@ pub(crate) enum Abort<E> {
     Query(QueryError),
     /// What was read makes no sense, or time ran out.
     Storage(StorageError),
+}
+
+/// Work on a connection, whose `?` knows that it may come to nothing.
+pub(crate) fn boxed<'c, T, E>(
+    work: impl Future<Output = Result<T, Abort<E>>> + Send + 'c,
+) -> BoxFuture<'c, Result<T, Abort<E>>> {
+    Box::pin(work)
 }
 
 impl<E> From<QueryError> for Abort<E> {

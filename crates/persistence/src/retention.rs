@@ -31,10 +31,23 @@ pub(crate) fn left_without_keys(former_members: Vec<Uuid>, last: Option<Uuid>) -
 }
 
 /// What one transaction did for the removal of dead keys.
+#[derive(Default)]
 pub(crate) struct Portion {
     pub(crate) removed: u32,
     /// It only found that former members have no keys left. Others may have some.
     pub(crate) is_to_go_on: bool,
+}
+
+/// What one server at a time does. Its number names an advisory lock of PostgreSQL; SQLite's file has one writer anyway.
+#[derive(Clone, Copy)]
+#[repr(i64)]
+pub(crate) enum Turn {
+    /// ASCII: `keys go`.
+    DeadKeys = 0x006b_6579_7320_676f,
+    /// ASCII: `logs go`.
+    AuditEvents = 0x006c_6f67_7320_676f,
+    /// ASCII: `clock go`.
+    Clock = 0x636c_6f63_6b20_676f,
 }
 
 /// How many keys next below these to ask for. Below several, there is no need to know more than that they are too many.

@@ -28,6 +28,7 @@ pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::store::PostgresStore as Store;
 pub(super) use super::{last_uses, retention};
 pub(super) use diesel::pg::Pg as Database;
+pub(super) use diesel::sql_types::{Timestamptz as Moment, Uuid as Id};
 pub(super) use diesel_async::{AsyncPgConnection as Connection, RunQueryDsl};
 
 /// A connection on which a statement is sent although others may wait for their answers.
@@ -68,6 +69,13 @@ macro_rules! kept {
     };
 }
 
+/// A query of rows that no other transaction holds: they are held from now on, and nobody is waited for.
+macro_rules! held_by_nobody {
+    ($query:expr) => {
+        $query.for_update().skip_locked()
+    };
+}
+
 /// A query that may look at very many rows. The server ends it when it takes too long.
 macro_rules! awaited {
     ($query:expr, $row:expr) => {
@@ -105,7 +113,9 @@ macro_rules! of_organization {
         api_keys::organization_id.eq($organization)
     };
 }
-pub(super) use {awaited, by_code_point, contains, kept, locked, newest, of_organization, together};
+pub(super) use {
+    awaited, by_code_point, contains, held_by_nobody, kept, locked, newest, of_organization, together,
+};
 
 impl Store {
     /// Makes a [change](Self::change). PostgreSQL's disk is its own: nothing of it is reserved here.

@@ -1,115 +1,111 @@
-//! Removing what is kept no longer.
-//!
-//! Any number of servers do so at once. Where rows stand for themselves, each takes those that no other transaction
-//! holds; keys and audit events are for one server at a time, and the others find nothing to do.
+//! Removing what is kept no longer, as PostgreSQL's servers take turns at it and its triggers let it go.
 
-mod audit_events;
-mod clock;
-mod dead_keys;
-
-use chrono::{DateTime, Utc};
-use diesel::prelude::QueryResult;
-use diesel::sql_types::{BigInt, Bool, Timestamptz};
+use chrono::{DateTime, SecondsFormat, Utc};
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
+use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult};
+use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::session::Session;
+use uuid::Uuid;
 
-use crate::abort::Abort;
-use crate::retention::counted;
-
-pub(super) use audit_events::remove as remove_audit_events;
-pub(super) use clock::look as look_at_clock;
-pub(super) use dead_keys::remove as remove_dead_keys;
-
-// Which rows go is found out once (`ARRAY`), whatever the plan, and asked again of each row that another transaction
-// changed meanwhile. Rows that another one holds are passed over, so nobody waits: their turn comes.
-
-pub(super) async fn remove_ended_invitations(
-    connection: &mut AsyncPgConnection,
-    ended_before: DateTime<Utc>,
-    at_most: u32,
-) -> Result<u32, Abort<StorageError>> {
-    let removed = diesel::sql_query(
-        "DELETE FROM invitations WHERE id = ANY(ARRAY(
-             SELECT id FROM invitations WHERE coalesce(accepted_at, revoked_at, expires_at) < $1
-             ORDER BY coalesce(accepted_at, revoked_at, expires_at) LIMIT $2 FOR UPDATE SKIP LOCKED))",
-    )
-    .bind::<Timestamptz, _>(ended_before)
-    .bind::<BigInt, _>(i64::from(at_most))
-    .execute(connection)
-    .await?;
-    Ok(counted(removed))
-}
-
-/// The table is small, as long as this is done: no index helps.
-pub(super) async fn remove_expired_sessions(
-    connection: &mut AsyncPgConnection,
-    expired_at: DateTime<Utc>,
-    at_most: u32,
-) -> Result<u32, Abort<StorageError>> {
-    let (Some(unused_since), Some(started)) = (
-        expired_at.checked_sub_signed(Session::IDLE),
-        expired_at.checked_sub_signed(Session::ABSOLUTE),
-    ) else {
-        return Ok(0);
-    };
-    let removed = diesel::sql_query(
-        "DELETE FROM sessions WHERE id = ANY(ARRAY(
-             SELECT id FROM sessions WHERE last_seen_at <= $1 OR started_at <= $2 LIMIT $3 FOR UPDATE SKIP LOCKED))",
-    )
-    .bind::<Timestamptz, _>(unused_since)
-    .bind::<Timestamptz, _>(started)
-    .bind::<BigInt, _>(i64::from(at_most))
-    .execute(connection)
-    .await?;
-    Ok(counted(removed))
-}
-
-pub(super) async fn remove_empty_throttle_buckets(
-    connection: &mut AsyncPgConnection,
-    empty_before: DateTime<Utc>,
-    at_most: u32,
-) -> Result<u32, Abort<StorageError>> {
-    let removed = diesel::sql_query(
-        "DELETE FROM sign_in_throttle WHERE bucket = ANY(ARRAY(
-             SELECT bucket FROM sign_in_throttle WHERE empty_at < $1
-             ORDER BY empty_at LIMIT $2 FOR UPDATE SKIP LOCKED))",
-    )
-    .bind::<Timestamptz, _>(empty_before)
-    .bind::<BigInt, _>(i64::from(at_most))
-    .execute(connection)
-    .await?;
-    Ok(counted(removed))
-}
-
-/// What one server at a time does. Its number names an advisory lock of the database.
-#[derive(Clone, Copy)]
-#[repr(i64)]
-enum Turn {
-    /// ASCII: `keys go`.
-    DeadKeys = 0x006b_6579_7320_676f,
-    /// ASCII: `logs go`.
-    AuditEvents = 0x006c_6f67_7320_676f,
-    /// ASCII: `clock go`.
-    Clock = 0x636c_6f63_6b20_676f,
-}
+use super::schema::api_keys;
+use super::sql::retention::dead_keys::DeadKey;
+use crate::retention::{Below, Turn};
 
 /// Whether it is ours until the end of the transaction. Another server has it otherwise: nobody waits for that.
-async fn take(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<bool> {
-    diesel::select(
-        diesel::dsl::sql::<Bool>("pg_try_advisory_xact_lock(")
-            .bind::<BigInt, _>(turn as i64)
-            .sql(")"),
-    )
-    .get_result(connection)
-    .await
+pub(super) async fn take(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<bool> {
+    let taken = sql::<Bool>("pg_try_advisory_xact_lock(").bind::<BigInt, _>(turn as i64);
+    diesel::select(taken.sql(")")).get_result(connection).await
 }
 
 /// Makes it ours until the end of the transaction. Whoever has it gets done soon.
-async fn take_in_turn(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<()> {
-    diesel::sql_query("SELECT pg_advisory_xact_lock($1)")
-        .bind::<BigInt, _>(turn as i64)
-        .execute(connection)
+pub(super) async fn take_in_turn(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<()> {
+    let taken = diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(turn as i64);
+    taken.execute(connection).await.map(drop)
+}
+
+/// How late it is on the server.
+pub(super) async fn clock_of_database(
+    connection: &mut AsyncPgConnection,
+) -> QueryResult<Option<DateTime<Utc>>> {
+    let now = diesel::select(sql::<Timestamptz>("clock_timestamp()"));
+    now.get_result(connection).await.map(Some)
+}
+
+pub(super) async fn may_remove_events(connection: &mut AsyncPgConnection) -> QueryResult<bool> {
+    let may = sql::<Bool>("has_table_privilege(current_user, 'audit_events', 'DELETE')");
+    diesel::select(may).get_result(connection).await
+}
+
+pub(super) fn is_older_than_triggers_keep() -> SqlLiteral<Bool> {
+    sql("occurred_at < now() - interval '30 days'")
+}
+
+/// To the end of this transaction, and to nobody else, the trigger lets go what is from before this. (PostgreSQL keeps
+/// microseconds.)
+pub(super) async fn let_events_go(
+    connection: &mut AsyncPgConnection,
+    before: DateTime<Utc>,
+) -> QueryResult<()> {
+    let moment = before.to_rfc3339_opts(SecondsFormat::Micros, true);
+    let set = sql::<Text>("set_config('keyward.audit_events_removable_before', ").bind::<Text, _>(moment);
+    let set = diesel::select(set.sql(", true)"));
+    set.get_result::<String>(connection).await.map(drop)
+}
+
+/// The end of the transaction sees to it.
+pub(super) async fn keep_events(_: &mut AsyncPgConnection) -> QueryResult<()> {
+    Ok(())
+}
+
+/// So many keys of these consumers that were never revoked, one consumer after the other.
+pub(super) async fn never_revoked_keys(
+    connection: &mut AsyncPgConnection,
+    consumers: &[Uuid],
+    at_most: u32,
+) -> QueryResult<Vec<DeadKey>> {
+    diesel::sql_query(
+        "SELECT key.*
+         FROM unnest($1) WITH ORDINALITY AS former (member, place)
+         CROSS JOIN LATERAL (
+             SELECT id, consumer_id, created_by_key_id, adopted_by_key_id
+             FROM api_keys WHERE consumer_id = former.member AND revoked_at IS NULL
+             ORDER BY id DESC LIMIT $2
+         ) key
+         ORDER BY former.place, key.id DESC LIMIT $2",
+    )
+    .bind::<Array<SqlUuid>, _>(consumers)
+    .bind::<BigInt, _>(i64::from(at_most))
+    .load(connection)
+    .await
+}
+
+/// In the order in which everybody locks several keys.
+pub(super) async fn lock_keys(connection: &mut AsyncPgConnection, keys: &[Uuid]) -> QueryResult<()> {
+    api_keys::table
+        .filter(api_keys::id.eq_any(keys))
+        .order(api_keys::id)
+        .select(api_keys::id)
+        .for_update()
+        .load::<Uuid>(connection)
         .await
         .map(drop)
+}
+
+/// Whoever was to adopt may have been removed before: then nobody does.
+pub(super) async fn adopt(connection: &mut AsyncPgConnection, adoptions: Vec<Below>) -> QueryResult<()> {
+    if adoptions.is_empty() {
+        return Ok(());
+    }
+    let (keys, above): (Vec<Uuid>, Vec<Option<Uuid>>) = adoptions.into_iter().unzip();
+    diesel::sql_query(
+        "UPDATE api_keys
+         SET adopted_by_key_id = (SELECT above.id FROM api_keys above WHERE above.id = adoption.above)
+         FROM unnest($1, $2) AS adoption (key, above) WHERE api_keys.id = adoption.key",
+    )
+    .bind::<Array<SqlUuid>, _>(keys)
+    .bind::<Array<Nullable<SqlUuid>>, _>(above)
+    .execute(connection)
+    .await
+    .map(drop)
 }

@@ -9,6 +9,32 @@
 
 use super::{dialect, events, schema};
 
+/// Reads with a connection: what a port method asks, as it is written in its body.
+macro_rules! read {
+    ($store:ident, |$connection:ident| $asked:expr) => {
+        $store
+            .read(move |$connection| $crate::abort::boxed(async move { $asked }))
+            .await
+    };
+}
+
+/// Changes with a connection, in one transaction: what a port method does, as it is written in its body. A claim says what the
+/// change may take of the room that is kept for it.
+macro_rules! change {
+    ($store:ident, |$connection:ident| $done:expr) => {
+        $store
+            .change(move |$connection| $crate::abort::boxed(async move { $done }))
+            .await
+    };
+    ($store:ident, $claim:expr, |$connection:ident| $done:expr) => {
+        $store
+            .change_with($claim, move |$connection| {
+                $crate::abort::boxed(async move { $done })
+            })
+            .await
+    };
+}
+
 mod accounts;
 pub(crate) mod api_keys;
 mod audit_log;
@@ -24,6 +50,6 @@ pub(crate) mod organization_keys;
 mod organizations;
 pub(crate) mod people;
 mod projects;
-mod retention;
+pub(crate) mod retention;
 mod sessions;
 mod throttle;

@@ -1,32 +1,75 @@
-//! Removing what is kept no longer. Each database is asked in words of its own, since it locks what goes otherwise.
+//! Removing what is kept no longer.
+//!
+//! Any number of servers do so at once. Where rows stand for themselves, each takes those that no other transaction
+//! holds; keys and audit events are for one server at a time, and the others find nothing to do.
+
+pub(crate) mod dead_keys;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use diesel::OptionalExtension;
+use diesel::dsl::sql;
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
-use keyward_domain::retention::ClockDoubt;
 use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
+use keyward_domain::retention::{ClockDoubt, ClockWitnesses};
+use keyward_domain::sign_in::session::Session;
 
-use super::dialect::{Store, retention};
+use super::events::write_event;
+use super::dialect::{Moment, RunQueryDsl, Store, held_by_nobody, retention};
+use super::schema::{audit_events, invitations, retention_clock, sessions, sign_in_throttle};
+use crate::abort::Abort;
+use crate::columns::{StoredFlag, StoredId, StoredMoment};
+use crate::retention::{Turn, counted, least_id_at};
+
+// Which rows go is found out once, and then they are removed by their identifiers. Rows that another transaction holds are
+// passed over, so nobody waits: their turn comes.
 
 #[async_trait]
 impl RetentionStore for Store {
+    /// Looks with what the database knows of how late it is.
     async fn look_at_clock(
         &self,
         now: DateTime<Utc>,
         is_confirmed: bool,
     ) -> Result<Option<ClockDoubt>, StorageError> {
-        self.change(move |connection| Box::pin(retention::look_at_clock(connection, now, is_confirmed)))
-            .await
+        change!(self, |connection| {
+            retention::take_in_turn(connection, Turn::Clock).await?;
+            let database = retention::clock_of_database(connection).await?;
+            let believed_at: Option<StoredMoment> = retention_clock::table
+                .select(retention_clock::believed_at)
+                .get_result(connection)
+                .await
+                .optional()?;
+            let witnesses = ClockWitnesses {
+                database,
+                // Without the row, or with what cannot be read, no clock is believed, until somebody says that it is right.
+                believed_at: believed_at.and_then(|at| at.0.ok()).unwrap_or_default(),
+            };
+            if let Err(doubt) = witnesses.look(now, is_confirmed) {
+                return Ok(Some(doubt));
+            }
+            let now = StoredMoment::from(now);
+            diesel::insert_into(retention_clock::table)
+                .values((
+                    retention_clock::only_row.eq(StoredFlag(true)),
+                    retention_clock::believed_at.eq(now),
+                ))
+                .on_conflict(retention_clock::only_row)
+                .do_update()
+                .set(retention_clock::believed_at.eq(now))
+                .execute(connection)
+                .await?;
+            Ok(None)
+        })
     }
 
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
         loop {
-            let portion = self
-                .change(move |connection| {
-                    Box::pin(retention::remove_dead_keys(connection, dead_before, at_most))
-                })
-                .await?;
+            let portion = change!(self, |connection| {
+                dead_keys::remove(connection, dead_before, at_most).await
+            })?;
             if !portion.is_to_go_on {
                 return Ok(portion.removed);
             }
@@ -38,27 +81,46 @@ impl RetentionStore for Store {
         ended_before: DateTime<Utc>,
         at_most: u32,
     ) -> Result<u32, StorageError> {
-        self.change(move |connection| {
-            Box::pin(retention::remove_ended_invitations(
-                connection,
-                ended_before,
-                at_most,
-            ))
+        change!(self, |connection| {
+            // As the index has it.
+            let ended_at = || sql::<Moment>("coalesce(accepted_at, revoked_at, expires_at)");
+            let ended = invitations::table
+                .filter(ended_at().lt(StoredMoment::from(ended_before)))
+                .order(ended_at())
+                .limit(i64::from(at_most))
+                .select(invitations::id);
+            let ended: Vec<StoredId> = held_by_nobody!(ended).load(connection).await?;
+            let removed = diesel::delete(invitations::table.filter(invitations::id.eq_any(ended)))
+                .execute(connection)
+                .await?;
+            Ok(counted(removed))
         })
-        .await
     }
 
+    /// The table is small, as long as this is done: no index helps.
     async fn remove_expired_sessions(
         &self,
         expired_at: DateTime<Utc>,
         at_most: u32,
     ) -> Result<u32, StorageError> {
-        self.change(move |connection| {
-            Box::pin(retention::remove_expired_sessions(
-                connection, expired_at, at_most,
-            ))
+        let (Some(unused_since), Some(started)) = (
+            expired_at.checked_sub_signed(Session::IDLE),
+            expired_at.checked_sub_signed(Session::ABSOLUTE),
+        ) else {
+            return Ok(0);
+        };
+        change!(self, |connection| {
+            let is_unused = sessions::last_seen_at.le(StoredMoment::from(unused_since));
+            let expired = sessions::table
+                .filter(is_unused.or(sessions::started_at.le(StoredMoment::from(started))))
+                .limit(i64::from(at_most))
+                .select(sessions::id);
+            let expired: Vec<StoredId> = held_by_nobody!(expired).load(connection).await?;
+            let removed = diesel::delete(sessions::table.filter(sessions::id.eq_any(expired)))
+                .execute(connection)
+                .await?;
+            Ok(counted(removed))
         })
-        .await
     }
 
     async fn remove_empty_throttle_buckets(
@@ -66,25 +128,58 @@ impl RetentionStore for Store {
         empty_before: DateTime<Utc>,
         at_most: u32,
     ) -> Result<u32, StorageError> {
-        self.change(move |connection| {
-            Box::pin(retention::remove_empty_throttle_buckets(
-                connection,
-                empty_before,
-                at_most,
-            ))
+        change!(self, |connection| {
+            let empty = sign_in_throttle::table
+                .filter(sign_in_throttle::empty_at.lt(StoredMoment::from(empty_before)))
+                .order(sign_in_throttle::empty_at)
+                .limit(i64::from(at_most))
+                .select(sign_in_throttle::bucket);
+            let empty: Vec<Vec<u8>> = held_by_nobody!(empty).load(connection).await?;
+            let of_these = sign_in_throttle::table.filter(sign_in_throttle::bucket.eq_any(empty));
+            let removed = diesel::delete(of_these).execute(connection).await?;
+            Ok(counted(removed))
         })
-        .await
     }
 
+    /// Nothing else removes audit events, and the table's triggers see to it.
     async fn remove_audit_events(
         &self,
         before: DateTime<Utc>,
         at_most: u32,
         event: Option<AuditEvent>,
     ) -> Result<u32, RemoveAuditEventsError> {
-        self.change(move |connection| {
-            Box::pin(retention::remove_audit_events(connection, before, at_most, event))
+        change!(self, |connection| {
+            if !retention::may_remove_events(connection).await? {
+                return Err(Abort::Refused(RemoveAuditEventsError::NotAllowed));
+            }
+            let Some(first_kept) = least_id_at(before) else {
+                return Ok(0);
+            };
+            // Row locks would do as well, but only for a role that may also change events.
+            if !retention::take(connection, Turn::AuditEvents).await? {
+                return Ok(0);
+            }
+            // The primary key leads to the oldest. Identifiers come from several clocks, so one may be ahead of its event:
+            // that goes a little later, and none too early. What is younger than 30 days by the clock of the database, the
+            // triggers keep.
+            let old: Vec<StoredId> = audit_events::table
+                .filter(audit_events::id.lt(StoredId(first_kept)))
+                .filter(audit_events::occurred_at.lt(StoredMoment::from(before)))
+                .filter(retention::is_older_than_triggers_keep())
+                .order(audit_events::id)
+                .limit(i64::from(at_most))
+                .select(audit_events::id)
+                .load(connection)
+                .await?;
+            retention::let_events_go(connection, before).await?;
+            let removed = diesel::delete(audit_events::table.filter(audit_events::id.eq_any(old)))
+                .execute(connection)
+                .await?;
+            retention::keep_events(connection).await?;
+            if let Some(event) = event.filter(|_| removed > 0) {
+                write_event(connection, event).await?;
+            }
+            Ok(counted(removed))
         })
-        .await
     }
 }

@@ -18,6 +18,7 @@ pub(super) use super::ready::{RunQueryDsl, for_any_connection};
 pub(super) use super::store::SqliteStore as Store;
 pub(super) use super::{last_uses, retention};
 pub(super) use diesel::prelude::SqliteConnection as Connection;
+pub(super) use diesel::sql_types::{BigInt as Moment, Binary as Id};
 pub(super) use diesel::sqlite::Sqlite as Database;
 
 /// A connection on which a statement is asked, as PostgreSQL's are sent, after others and before others.
@@ -39,6 +40,13 @@ macro_rules! locked {
 
 /// A query whose rows nobody removes until the end of the transaction: likewise.
 macro_rules! kept {
+    ($query:expr) => {
+        $query
+    };
+}
+
+/// A query of rows that no other transaction holds: likewise.
+macro_rules! held_by_nobody {
     ($query:expr) => {
         $query
     };
@@ -82,7 +90,9 @@ macro_rules! of_organization {
             .bind::<diesel::sql_types::Binary, _>($organization)
     };
 }
-pub(super) use {awaited, by_code_point, contains, kept, locked, newest, of_organization, together};
+pub(super) use {
+    awaited, by_code_point, contains, held_by_nobody, kept, locked, newest, of_organization, together,
+};
 
 /// The transaction of a change has begun.
 pub(super) async fn begin(_: Pipelined<'_>) -> QueryResult<()> {

@@ -1,72 +1,95 @@
-//! Removing what is kept no longer.
-
-mod audit_events;
-mod clock;
-mod dead_keys;
+//! Removing what is kept no longer, as SQLite's triggers let it go. The file has one writer, so nothing is locked.
 
 use chrono::{DateTime, Utc};
-use diesel::prelude::{RunQueryDsl, SqliteConnection};
-use diesel::sql_types::BigInt;
-use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::session::Session;
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
+use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, SelectableHelper};
+use diesel::sql_types::{Binary, Bool, Nullable};
+use uuid::Uuid;
 
-use crate::abort::Abort;
-use crate::retention::counted;
+use super::dialect::{Connection, RunQueryDsl};
+use super::schema::{api_keys, audit_events_removal};
+use super::sql::retention::dead_keys::DeadKey;
+use crate::columns::{StoredId, StoredMoment};
+use crate::limit;
+use crate::retention::{Below, Turn};
 
-pub(super) use audit_events::remove as remove_audit_events;
-pub(super) use clock::look as look_at_clock;
-pub(super) use dead_keys::remove as remove_dead_keys;
-
-pub(super) async fn remove_ended_invitations(
-    connection: &mut SqliteConnection,
-    ended_before: DateTime<Utc>,
-    at_most: u32,
-) -> Result<u32, Abort<StorageError>> {
-    let removed = diesel::sql_query(
-        "DELETE FROM invitations WHERE id IN (
-             SELECT id FROM invitations WHERE coalesce(accepted_at, revoked_at, expires_at) < ?
-             ORDER BY coalesce(accepted_at, revoked_at, expires_at) LIMIT ?)",
-    )
-    .bind::<BigInt, _>(ended_before.timestamp_millis())
-    .bind::<BigInt, _>(i64::from(at_most))
-    .execute(connection)?;
-    Ok(counted(removed))
+pub(super) async fn take(_: &mut Connection, _: Turn) -> QueryResult<bool> {
+    Ok(true)
 }
 
-/// The table is small, as long as this is done: no index helps.
-pub(super) async fn remove_expired_sessions(
-    connection: &mut SqliteConnection,
-    expired_at: DateTime<Utc>,
-    at_most: u32,
-) -> Result<u32, Abort<StorageError>> {
-    let (Some(unused_since), Some(started)) = (
-        expired_at.checked_sub_signed(Session::IDLE),
-        expired_at.checked_sub_signed(Session::ABSOLUTE),
-    ) else {
-        return Ok(0);
-    };
-    let removed = diesel::sql_query(
-        "DELETE FROM sessions WHERE id IN (
-             SELECT id FROM sessions WHERE last_seen_at <= ? OR started_at <= ? LIMIT ?)",
-    )
-    .bind::<BigInt, _>(unused_since.timestamp_millis())
-    .bind::<BigInt, _>(started.timestamp_millis())
-    .bind::<BigInt, _>(i64::from(at_most))
-    .execute(connection)?;
-    Ok(counted(removed))
+pub(super) async fn take_in_turn(_: &mut Connection, _: Turn) -> QueryResult<()> {
+    Ok(())
 }
 
-pub(super) async fn remove_empty_throttle_buckets(
-    connection: &mut SqliteConnection,
-    empty_before: DateTime<Utc>,
+/// SQLite has no clock but that of this machine.
+pub(super) async fn clock_of_database(_: &mut Connection) -> QueryResult<Option<DateTime<Utc>>> {
+    Ok(None)
+}
+
+pub(super) async fn may_remove_events(_: &mut Connection) -> QueryResult<bool> {
+    Ok(true)
+}
+
+pub(super) fn is_older_than_triggers_keep() -> SqlLiteral<Bool> {
+    sql("occurred_at < (unixepoch('now') - 30 * 86400) * 1000")
+}
+
+/// As long as this row is there, the trigger lets go what is from before it; no other transaction ever sees it.
+pub(super) async fn let_events_go(connection: &mut Connection, before: DateTime<Utc>) -> QueryResult<()> {
+    diesel::insert_into(audit_events_removal::table)
+        .values(audit_events_removal::removable_before.eq(StoredMoment::from(before)))
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+pub(super) async fn keep_events(connection: &mut Connection) -> QueryResult<()> {
+    diesel::delete(audit_events_removal::table)
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+/// So many keys of these consumers that were never revoked, one consumer after the other. No consumer is asked for once there
+/// are enough: in one statement, SQLite would sort what all of them have.
+pub(super) async fn never_revoked_keys(
+    connection: &mut Connection,
+    consumers: &[Uuid],
     at_most: u32,
-) -> Result<u32, Abort<StorageError>> {
-    let removed = diesel::sql_query(
-        "DELETE FROM sign_in_throttle WHERE bucket IN (
-             SELECT bucket FROM sign_in_throttle WHERE empty_at < ? ORDER BY empty_at LIMIT ?)",
-    )
-    .bind::<BigInt, _>(empty_before.timestamp_millis())
-    .bind::<BigInt, _>(i64::from(at_most))
-    .execute(connection)?;
-    Ok(counted(removed))
+) -> QueryResult<Vec<DeadKey>> {
+    let mut found = Vec::new();
+    for consumer in consumers {
+        let missing = (at_most as usize).saturating_sub(found.len());
+        if missing == 0 {
+            break;
+        }
+        let keys = api_keys::table
+            .filter(api_keys::consumer_id.eq(StoredId(*consumer)))
+            .filter(api_keys::revoked_at.is_null())
+            .order(api_keys::id.desc())
+            .limit(limit::at_most(missing))
+            .select(DeadKey::as_select());
+        found.extend(keys.load(connection).await?);
+    }
+    Ok(found)
+}
+
+pub(super) async fn lock_keys(_: &mut Connection, _: &[Uuid]) -> QueryResult<()> {
+    Ok(())
+}
+
+/// Whoever was to adopt may have been removed before: then nobody does.
+pub(super) async fn adopt(connection: &mut Connection, adoptions: Vec<Below>) -> QueryResult<()> {
+    for (key, above) in adoptions {
+        diesel::sql_query(
+            "UPDATE api_keys SET adopted_by_key_id = (SELECT above.id FROM api_keys above WHERE above.id = ?)
+             WHERE id = ?",
+        )
+        .bind::<Nullable<Binary>, _>(above.map(StoredId))
+        .bind::<Binary, _>(StoredId(key))
+        .execute(connection)
+        .await?;
+    }
+    Ok(())
 }

@@ -4,4 +4,5 @@ pub(super) mod noted_statements;
 mod plans;
 mod prepared_once;
 pub(super) mod scene;
+mod steps;
 pub(super) mod temporary_directory;

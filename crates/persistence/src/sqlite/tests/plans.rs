@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use chrono::{DateTime, TimeDelta};
 use diesel::prelude::{QueryableByName, RunQueryDsl};
-use diesel::sql_types::Text;
+use diesel::sql_types::{BigInt, Text};
 use keyward_domain::administration::ports::{
     FamilySize, HolderFilter, KeySelection, MemberStore, OrganizationKeyFilter, OrganizationKeyStore,
 };
@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use super::noted_statements::noted;
 use super::scene::scene;
+use super::steps;
 use super::temporary_directory::TemporaryDirectory;
 use crate::sqlite::SqliteStore;
 
@@ -308,4 +309,38 @@ async fn dead_keys_are_found_in_the_order_in_which_they_go() {
     ] {
         assert!(plans.contains(index), "{index}\n{plans}");
     }
+}
+
+#[tokio::test]
+async fn only_as_many_former_members_are_asked_for_keys_as_are_noted() {
+    const FORMER_MEMBERS: usize = 4_000;
+    const ALL: u32 = 500;
+    let directory = TemporaryDirectory::new();
+    let store = scene(&directory).await;
+    let left = store.change_blocking::<_, StorageError, _>(|connection| {
+        let left = "INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at)
+             SELECT randomblob(16), zeroblob(16), zeroblob(16), 'member', 0, 0
+             FROM (WITH RECURSIVE series (number) AS (
+                 SELECT 1 UNION ALL SELECT number + 1 FROM series WHERE number < ?
+             ) SELECT number FROM series)";
+        let left = diesel::sql_query(left).bind::<BigInt, _>(FORMER_MEMBERS as i64);
+        left.execute(connection)?;
+        Ok(())
+    });
+    left.await.unwrap();
+    let before = steps::copy(&directory);
+    let statements = noted(&store).await;
+    let day = DateTime::UNIX_EPOCH + TimeDelta::days(1);
+    let removed = RetentionStore::remove_dead_keys(&store, day, ALL).await;
+    assert_eq!(removed.unwrap(), 0);
+    let statements: Vec<String> = std::mem::take(&mut *statements.lock().unwrap());
+    let portions = statements.split(|statement| statement.starts_with("COMMIT"));
+    let first: Vec<&String> = portions
+        .flatten()
+        .take_while(|text| !text.starts_with("UPDATE"))
+        .collect();
+    let asked = first.iter().filter(|text| text.starts_with("SELECT"));
+    let steps: i32 = asked.map(|query| steps::of_query(&before, query)).sum();
+    // Some for each of those that are noted, and none for the others.
+    assert!(steps < 40 * ALL as i32, "{steps} steps");
 }

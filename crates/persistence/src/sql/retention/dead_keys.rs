@@ -1,0 +1,141 @@
+//! Removing dead keys, and giving the keys next below them to others.
+
+use chrono::{DateTime, Utc};
+use diesel::dsl::sql;
+use diesel::prelude::{
+    ExpressionMethods, QueryDsl, QueryResult, Queryable, QueryableByName, Selectable, SelectableHelper,
+};
+use diesel::sql_types::Nullable;
+use keyward_domain::ports::StorageError;
+use uuid::Uuid;
+
+use super::super::dialect::{Connection, Database, Id, RunQueryDsl, held_by_nobody, listed, retention};
+use super::super::schema::{api_keys, memberships};
+use crate::abort::Abort;
+use crate::columns::{StoredId, StoredMoment};
+use crate::retention::{
+    Below, Portion, Turn, adoptions, counted, halve_if_too_many, left_without_keys, most_next_below,
+};
+
+pub(super) async fn remove(
+    connection: &mut Connection,
+    dead_before: DateTime<Utc>,
+    at_most: u32,
+) -> Result<Portion, Abort<StorageError>> {
+    // Two at once could give a key to one that the other removes.
+    if !retention::take(connection, Turn::DeadKeys).await? {
+        return Ok(Portion::default());
+    }
+    // What is read from here on stays true before it is locked, too: a key never comes back to life, nor does a
+    // membership; nobody else removes keys or changes who adopted them; and no key is born to a dead one.
+    let Dead {
+        keys: mut dead,
+        left_by,
+    } = earliest_dead(connection, dead_before, at_most).await?;
+    let found = dead.len();
+    let mut next_below = next_below(connection, &dead).await?;
+    while halve_if_too_many(&mut dead, &next_below) {
+        next_below = self::next_below(connection, &dead).await?;
+    }
+    // Before anything is changed. A key that somebody holds (to write its last use, or to edit it) is not passed over: it may
+    // be one that has to be given to another.
+    let ids = || dead.iter().map(|(id, _)| *id);
+    let all: Vec<Uuid> = ids().chain(next_below.iter().map(|(id, _)| *id)).collect();
+    retention::lock_keys(connection, &all).await?;
+    retention::adopt(connection, adoptions(&dead, &next_below)).await?;
+    let removed = diesel::delete(api_keys::table.filter(listed(ids())))
+        .execute(connection)
+        .await?;
+    let are_all = dead.len() == found;
+    if are_all && !left_by.is_empty() {
+        let left_by = left_by.iter().copied().map(StoredId);
+        diesel::update(memberships::table.filter(memberships::id.eq_any(left_by)))
+            .set(memberships::keys_removed_at.eq(StoredMoment::from(dead_before)))
+            .execute(connection)
+            .await?;
+    }
+    Ok(Portion {
+        removed: counted(removed),
+        is_to_go_on: found == 0 && !left_by.is_empty(),
+    })
+}
+
+/// Dead keys, and the former members of whom none that was never revoked is left when these are removed.
+struct Dead {
+    keys: Vec<Below>,
+    left_by: Vec<Uuid>,
+}
+
+/// A key, and what it is next below of.
+#[derive(Queryable, QueryableByName, Selectable)]
+#[diesel(table_name = api_keys, check_for_backend(Database))]
+pub(crate) struct DeadKey {
+    id: StoredId,
+    consumer_id: StoredId,
+    created_by_key_id: Option<StoredId>,
+    adopted_by_key_id: Option<StoredId>,
+}
+
+impl From<DeadKey> for Below {
+    fn from(key: DeadKey) -> Self {
+        let next_above = key.adopted_by_key_id.or(key.created_by_key_id);
+        (key.id.0, next_above.map(|above| above.0))
+    }
+}
+
+/// The earliest dead first: so the keys next below one are mostly gone already, and those that are not were valid when it
+/// died, which are never many. Former members are looked at when no revoked keys are left to remove: then whoever holds the
+/// members that are locked here waits for none of the keys.
+async fn earliest_dead(
+    connection: &mut Connection,
+    dead_before: DateTime<Utc>,
+    at_most: u32,
+) -> QueryResult<Dead> {
+    let dead_before = StoredMoment::from(dead_before);
+    let revoked: Vec<DeadKey> = api_keys::table
+        .filter(api_keys::revoked_at.lt(dead_before))
+        .order((api_keys::revoked_at, api_keys::id.desc()))
+        .limit(i64::from(at_most))
+        .select(DeadKey::as_select())
+        .load(connection)
+        .await?;
+    if !revoked.is_empty() {
+        return Ok(Dead {
+            keys: revoked.into_iter().map(Below::from).collect(),
+            left_by: Vec::new(),
+        });
+    }
+    // Those who may have keys that were never revoked, who left first, first. Nobody is waited for: whoever revokes their keys
+    // holds them before the keys.
+    let former_members = memberships::table
+        .filter(memberships::ended_at.lt(dead_before))
+        .filter(memberships::keys_removed_at.is_null())
+        .order((memberships::ended_at, memberships::id))
+        .limit(i64::from(at_most))
+        .select(memberships::id);
+    let former_members: Vec<StoredId> = held_by_nobody!(former_members).load(connection).await?;
+    let former_members: Vec<Uuid> = former_members.into_iter().map(|id| id.0).collect();
+    let never_revoked = retention::never_revoked_keys(connection, &former_members, at_most).await?;
+    let are_all = never_revoked.len() < at_most as usize;
+    let last = never_revoked.last().filter(|_| !are_all);
+    Ok(Dead {
+        left_by: left_without_keys(former_members, last.map(|key| key.consumer_id.0)),
+        keys: never_revoked.into_iter().map(Below::from).collect(),
+    })
+}
+
+/// Keys next below one of these that are none of these.
+async fn next_below(connection: &mut Connection, dead: &[Below]) -> QueryResult<Vec<(Uuid, Uuid)>> {
+    let ids = || dead.iter().map(|(id, _)| StoredId(*id));
+    // As the index has it.
+    let next_above = sql::<Nullable<Id>>("coalesce(adopted_by_key_id, created_by_key_id)");
+    let keys: Vec<DeadKey> = api_keys::table
+        .filter(next_above.eq_any(ids()))
+        .filter(api_keys::id.ne_all(ids()))
+        .limit(most_next_below(dead))
+        .select(DeadKey::as_select())
+        .load(connection)
+        .await?;
+    let keys = keys.into_iter().map(Below::from);
+    Ok(keys.filter_map(|(key, above)| Some((key, above?))).collect())
+}
