@@ -49,6 +49,23 @@ impl<E> Abort<E> {
     }
 }
 
+impl<E: From<StorageError>> Abort<E> {
+    /// Why a change came to nothing. The error of a statement is named otherwise where the transaction was committing.
+    pub(crate) fn into_error(
+        self,
+        is_committing: bool,
+        name: fn(QueryError) -> StorageError,
+        name_of_commit: fn(QueryError) -> StorageError,
+    ) -> E {
+        match self {
+            Self::Refused(refusal) => refusal,
+            Self::Storage(error) => error.into(),
+            Self::Query(error) if is_committing => name_of_commit(error).into(),
+            Self::Query(error) => name(error).into(),
+        }
+    }
+}
+
 impl Abort<Infallible> {
     /// What failed, where nothing can be refused; `name` is how the database's errors are called here.
     pub(crate) fn into_storage_error(self, name: fn(QueryError) -> StorageError) -> StorageError {

@@ -1,5 +1,7 @@
 //! An actor in two columns: what it is, and which one.
 
+use std::fmt::Display;
+
 use keyward_domain::audit::Actor;
 use keyward_domain::id::{ApiKeyId, UserId};
 use keyward_domain::ports::StorageError;
@@ -16,7 +18,7 @@ pub(crate) const fn to_columns(actor: Actor) -> (&'static str, Option<Uuid>) {
 }
 
 pub(crate) fn from_columns(
-    row: &StoredRow,
+    row: &StoredRow<impl Display>,
     (kind_column, kind): (&'static str, &str),
     (id_column, id): (&'static str, Option<Uuid>),
 ) -> Result<Actor, StorageError> {

@@ -1,5 +1,7 @@
 //! What an event is about, in two columns: what it is, and which one.
 
+use std::fmt::Display;
+
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{
     ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, SessionId, UserId,
@@ -14,7 +16,7 @@ pub(crate) const fn to_columns(subject: &Subject) -> (&str, Option<Uuid>) {
 }
 
 pub(crate) fn from_columns(
-    stored: &StoredRow,
+    stored: &StoredRow<impl Display>,
     (kind_column, kind): (&'static str, &str),
     (id_column, id): (&'static str, Option<Uuid>),
 ) -> Result<Subject, StorageError> {

@@ -172,13 +172,7 @@ where
     } else if over {
         connection.give_back();
     }
-    match outcome {
-        Ok(value) => Ok(value),
-        Err(Abort::Refused(refusal)) => Err(refusal),
-        Err(Abort::Storage(error)) => Err(error.into()),
-        Err(Abort::Query(error)) if progress.is_committing() => Err(commit_error(error).into()),
-        Err(Abort::Query(error)) => Err(storage_error(error).into()),
-    }
+    outcome.map_err(|abort| abort.into_error(progress.is_committing(), storage_error, commit_error))
 }
 
 /// Runs the transaction. Says also whether it is over, as far as the server's answers tell.

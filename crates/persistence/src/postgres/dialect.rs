@@ -20,13 +20,14 @@ use crate::columns::StoredId;
 pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::change::{begin, for_any_connection};
 pub(super) use super::count_change::count_change;
+pub(super) use super::errors::storage_error;
 pub(super) use super::leaving::valid_keys_of_member;
 pub(super) use super::lineage::{line_above, some_below, some_between, valid_from, valid_in_line};
 pub(super) use super::organization_keys::revoke::revoke as revoke_selected;
 pub(super) use super::organization_keys::sources;
 pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::store::PostgresStore as Store;
-pub(super) use super::{last_uses, retention};
+pub(super) use super::{last_uses, retention, transfer};
 pub(super) use diesel::pg::Pg as Database;
 pub(super) use diesel::sql_types::{Timestamptz as Moment, Uuid as Id};
 pub(super) use diesel_async::{AsyncPgConnection as Connection, RunQueryDsl};
@@ -116,6 +117,38 @@ macro_rules! of_organization {
 pub(super) use {
     awaited, by_code_point, contains, held_by_nobody, kept, locked, newest, of_organization, together,
 };
+
+/// The rows of a table as they are moved. What receives audit events numbers them anew in their order.
+macro_rules! moved {
+    (audit_events: $Record:ident) => {
+        schema::audit_events::table
+            .select($Record::postgres_columns())
+            .order(schema::audit_events::position)
+    };
+    ($table:ident: $Record:ident) => {
+        schema::$table::table
+            .select($Record::postgres_columns())
+            .order(schema::$table::table.primary_key())
+    };
+}
+
+/// Rows as the server sends them.
+macro_rules! streamed {
+    ($query:expr, $connection:ident) => {
+        $query.load_stream($connection).await?
+    };
+}
+
+/// Adds rows in one statement.
+macro_rules! insert_all {
+    ($table:expr, $rows:ident, $connection:ident) => {
+        diesel::insert_into($table)
+            .values($rows)
+            .execute($connection)
+            .await?
+    };
+}
+pub(super) use {insert_all, moved, streamed};
 
 impl Store {
     /// Makes a [change](Self::change). PostgreSQL's disk is its own: nothing of it is reserved here.

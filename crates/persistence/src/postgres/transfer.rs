@@ -4,27 +4,23 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use diesel::dsl::exists;
-use diesel::prelude::{ExpressionMethods, QueryDsl, Table};
-use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use futures_util::TryStreamExt;
+use diesel::QueryResult;
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use keyward_domain::ports::StorageError;
 use tokio::time::timeout;
 
 use super::connection::SessionLimits;
 use super::errors::{commit_error, storage_error};
-use super::schema;
+use super::sql::transfer::{receive, send};
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
-use crate::retention::LAST_LOOK_OF_IMPORT;
-use crate::transfer::records::*;
-use crate::transfer::{
-    Arrival, BATCH, Batch, Counts, ImportError, Row, RowReceiver, RowSender, TABLES, Transfer, cannot_read,
-    with_tables,
-};
+use crate::transfer::{BATCH, Counts, ImportError, RowReceiver, RowSender, TABLES, Transfer};
 
 /// Whoever waits for a table makes everybody behind them wait, so it is not waited for long.
 const WAIT_FOR_TABLE: Duration = Duration::from_secs(3);
+
+/// One statement for each table that has rows in the batch.
+pub(super) const ROWS_AT_ONCE: usize = BATCH;
 
 #[async_trait]
 impl Transfer for PostgresStore {
@@ -44,9 +40,20 @@ impl Transfer for PostgresStore {
         }
     }
 
-    async fn receive_rows(&self, rows: RowReceiver) -> Result<Counts, ImportError> {
-        let connection = self.patient_connection().await?;
-        match tokio::spawn(receive(connection, rows)).await {
+    async fn receive_rows(&self, mut rows: RowReceiver) -> Result<Counts, ImportError> {
+        let mut connection = self.patient_connection().await?;
+        let receiving = tokio::spawn(async move {
+            let mut is_committing = false;
+            let received = connection
+                .transaction(async |connection| {
+                    let received = receive(connection, &mut rows).await;
+                    is_committing = received.is_ok();
+                    received
+                })
+                .await;
+            received.map_err(|abort| abort.into_error(is_committing, storage_error, commit_error))
+        });
+        match receiving.await {
             Ok(received) => received,
             Err(error) => Err(StorageError::Defect(error.into()).into()),
         }
@@ -69,122 +76,18 @@ impl PostgresStore {
     }
 }
 
-/// What the rows of a table are sent in the order of: what receives audit events numbers them anew in their order.
-macro_rules! sent_by {
-    (audit_events) => {
-        schema::audit_events::position
-    };
-    ($table:ident) => {
-        schema::$table::table.primary_key()
-    };
-}
-
-macro_rules! define {
-    ($($table:ident: $Record:ident,)*) => {
-        /// One statement for each table, whose rows the server sends as they are taken.
-        async fn send(connection: &mut AsyncPgConnection, rows: &RowSender) -> Result<(), Abort<Infallible>> {
-            $(
-                let stored = schema::$table::table
-                    .select($Record::postgres_columns())
-                    .order(sent_by!($table))
-                    .load_stream(connection)
-                    .await?;
-                let mut batches = stored.map_ok(Row::$table).try_chunks(BATCH);
-                while let Some(batch) = batches.try_next().await.map_err(|error| cannot_read(stringify!($table), error.1))? {
-                    if rows.send(batch).await.is_err() {
-                        return Ok(());
-                    }
-                }
-            )*
-            Ok(())
-        }
-
-        async fn is_empty(connection: &mut AsyncPgConnection) -> Result<bool, diesel::result::Error> {
-            $(
-                let rows = schema::$table::table.select(schema::$table::table.primary_key());
-                if diesel::select(exists(rows)).get_result(connection).await? {
-                    return Ok(false);
-                }
-            )*
-            Ok(true)
-        }
-
-        /// One statement for each table that has rows in the batch.
-        async fn insert(connection: &mut AsyncPgConnection, rows: &[Row]) -> Result<(), diesel::result::Error> {
-            $(
-                let records: Vec<_> = rows
-                    .iter()
-                    .filter_map(|row| if let Row::$table(record) = row { Some(record) } else { None })
-                    .collect();
-                if !records.is_empty() {
-                    diesel::insert_into(schema::$table::table)
-                        .values(records)
-                        .execute(connection)
-                        .await?;
-                }
-            )*
-            Ok(())
-        }
-    };
-}
-
-with_tables!(define);
-
-async fn receive(mut connection: AsyncPgConnection, mut rows: RowReceiver) -> Result<Counts, ImportError> {
-    let mut is_committing = false;
-    let outcome = connection
-        .transaction(async |connection| {
-            make_room(connection).await?;
-            loop {
-                match rows
-                    .next()
-                    .await
-                    .map_err(|invalid| Abort::Refused(invalid.into()))?
-                {
-                    Arrival::Rows(batch) => receive_batch(connection, &batch).await?,
-                    Arrival::End(counts) => {
-                        connection.batch_execute(LAST_LOOK_OF_IMPORT).await?;
-                        is_committing = true;
-                        return Ok(counts);
-                    }
-                }
-            }
-        })
-        .await;
-    match outcome {
-        Ok(counts) => Ok(counts),
-        Err(Abort::Refused(refusal)) => Err(refusal),
-        Err(Abort::Storage(error)) => Err(error.into()),
-        Err(Abort::Query(error)) if is_committing => Err(commit_error(error).into()),
-        Err(Abort::Query(error)) => Err(storage_error(error).into()),
-    }
-}
-
-/// Sees that nothing is kept here, and that nothing comes in between. The row of an installation that nobody has begun
-/// to set up says nothing, and makes way.
-async fn make_room(connection: &mut AsyncPgConnection) -> Result<(), Abort<ImportError>> {
+/// Nobody writes in between.
+pub(super) async fn keep_others_out(connection: &mut AsyncPgConnection) -> QueryResult<()> {
     let lock = format!("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE", TABLES.join(", "));
-    connection.batch_execute(&lock).await?;
-    let installation = schema::installation::table
-        .filter(schema::installation::set_up_at.is_null())
-        .filter(schema::installation::setup_link_digest.is_null());
-    diesel::delete(installation).execute(connection).await?;
-    if is_empty(connection).await? {
-        Ok(())
-    } else {
-        Err(Abort::Refused(ImportError::NotEmpty))
-    }
+    connection.batch_execute(&lock).await
 }
 
-async fn receive_batch(connection: &mut AsyncPgConnection, batch: &Batch) -> Result<(), Abort<ImportError>> {
-    insert(connection, &batch.rows)
-        .await
-        .map_err(|error| match storage_error(error) {
-            StorageError::Defect(source) => Abort::Refused(ImportError::RowRefused {
-                first_line: batch.first_line,
-                last_line: batch.last_line(),
-                source,
-            }),
-            other => Abort::Storage(other),
-        })
+/// They stay.
+pub(super) async fn set_indexes_aside(_: &mut AsyncPgConnection) -> QueryResult<()> {
+    Ok(())
+}
+
+/// They stayed.
+pub(super) async fn put_indexes_back(_: &mut AsyncPgConnection, (): ()) -> QueryResult<()> {
+    Ok(())
 }

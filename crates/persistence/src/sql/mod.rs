@@ -53,3 +53,4 @@ mod projects;
 pub(crate) mod retention;
 mod sessions;
 mod throttle;
+pub(crate) mod transfer;

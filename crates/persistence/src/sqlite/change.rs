@@ -153,13 +153,8 @@ impl SqliteStore {
                     work = next;
                     continue;
                 }
-                return match outcome {
-                    Ok(value) => Ok(value),
-                    Err(Abort::Refused(refusal)) => Err(refusal),
-                    Err(Abort::Storage(error)) => Err(error.into()),
-                    Err(Abort::Query(error)) if of_commit.is_committing() => Err(commit_error(error).into()),
-                    Err(Abort::Query(error)) => Err(storage_error(error).into()),
-                };
+                let is_committing = of_commit.is_committing();
+                return outcome.map_err(|abort| abort.into_error(is_committing, storage_error, commit_error));
             }
         });
         settled(committing.await, &progress)

@@ -8,6 +8,7 @@ use super::errors::violates_unique;
 
 pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::count_change::count_change;
+pub(super) use super::errors::storage_error;
 pub(super) use super::leaving::valid_keys_of_member;
 pub(super) use super::lineage::{line_above, some_below, some_between, valid_from, valid_in_line};
 pub(super) use super::listed::listed;
@@ -16,7 +17,7 @@ pub(super) use super::organization_keys::sources;
 pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::ready::{RunQueryDsl, for_any_connection};
 pub(super) use super::store::SqliteStore as Store;
-pub(super) use super::{last_uses, retention};
+pub(super) use super::{last_uses, retention, transfer};
 pub(super) use diesel::prelude::SqliteConnection as Connection;
 pub(super) use diesel::sql_types::{BigInt as Moment, Binary as Id};
 pub(super) use diesel::sqlite::Sqlite as Database;
@@ -93,6 +94,47 @@ macro_rules! of_organization {
 pub(super) use {
     awaited, by_code_point, contains, held_by_nobody, kept, locked, newest, of_organization, together,
 };
+
+/// The rows of a table as they are moved. What receives audit events numbers them anew in their order.
+macro_rules! moved {
+    (audit_events: $Record:ident) => {
+        schema::audit_positions::table
+            .inner_join(diesel::JoinOnDsl::on(
+                schema::audit_events::table,
+                schema::audit_events::id.eq(schema::audit_positions::event_id),
+            ))
+            .order(schema::audit_positions::position)
+            .select($Record::sqlite_columns())
+    };
+    ($table:ident: $Record:ident) => {
+        schema::$table::table
+            .select($Record::sqlite_columns())
+            .order(schema::$table::table.primary_key())
+    };
+}
+
+/// Rows as they are found. Asked once more after the end, SQLite would begin again.
+macro_rules! streamed {
+    ($query:expr, $connection:ident) => {
+        futures_util::stream::iter(
+            diesel::RunQueryDsl::load_iter::<_, diesel::connection::DefaultLoadingMode>($query, $connection)?
+                .fuse(),
+        )
+    };
+}
+
+/// Adds rows one by one: for several at once, diesel opens a transaction of its own.
+macro_rules! insert_all {
+    ($table:expr, $rows:ident, $connection:ident) => {
+        for row in $rows {
+            diesel::insert_into($table)
+                .values(row)
+                .execute($connection)
+                .await?;
+        }
+    };
+}
+pub(super) use {insert_all, moved, streamed};
 
 /// The transaction of a change has begun.
 pub(super) async fn begin(_: Pipelined<'_>) -> QueryResult<()> {

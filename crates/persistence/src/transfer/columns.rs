@@ -5,7 +5,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use chrono::{DateTime, Datelike, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
@@ -22,7 +22,7 @@ use crate::columns::{StoredId, moment};
 #[derive(Debug, Clone, Copy, AsExpression, FromSqlRow)]
 #[diesel(sql_type = UuidColumn)]
 #[diesel(sql_type = Binary)]
-pub(crate) struct Id(Uuid);
+pub(crate) struct Id(pub(super) Uuid);
 
 impl Id {
     pub(super) const fn uuid(self) -> Uuid {
@@ -34,13 +34,7 @@ impl Id {
 #[derive(Debug, Clone, Copy, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Timestamptz)]
 #[diesel(sql_type = BigInt)]
-pub(crate) struct Moment(DateTime<Utc>);
-
-impl Moment {
-    pub(super) fn year(self) -> i32 {
-        self.0.year()
-    }
-}
+pub(crate) struct Moment(pub(super) DateTime<Utc>);
 
 /// Bytes, such as a digest. In the export: two hexadecimal digits for each, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, AsExpression, FromSqlRow)]
@@ -51,7 +45,7 @@ pub(crate) struct Bytes(pub(super) Vec<u8>);
 #[derive(Debug, Clone, Serialize, Deserialize, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Text)]
 #[serde(transparent)]
-pub(crate) struct Words(String);
+pub(crate) struct Words(pub(super) String);
 
 impl Words {
     pub(super) fn as_str(&self) -> &str {
@@ -64,20 +58,14 @@ impl Words {
 #[diesel(sql_type = Bool)]
 #[diesel(sql_type = BigInt)]
 #[serde(transparent)]
-pub(crate) struct Flag(bool);
+pub(crate) struct Flag(pub(super) bool);
 
 /// A small number.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Integer)]
 #[diesel(sql_type = BigInt)]
 #[serde(transparent)]
-pub(crate) struct Number(i32);
-
-impl Number {
-    pub(super) const fn is_negative(self) -> bool {
-        self.0.is_negative()
-    }
-}
+pub(crate) struct Number(pub(super) i32);
 
 #[derive(Debug, thiserror::Error)]
 enum Inexact {

@@ -1,56 +1,102 @@
 //! One record for each table: its columns in their order, whichever database they come from.
 //!
 //! Rows are read by position, so a record with a column too few or too many does not compile, and written by name.
-//! Tests compare the records with the catalogues of both databases.
+//! Tests compare the records with the catalogues of both databases. What a text or bytes must be for the domain to read them back
+//! stands beside the column, after `as`.
 
 mod check;
 
+use std::net::IpAddr;
+use std::str::FromStr;
+
 use diesel::prelude::{Insertable, Queryable};
+use keyward_domain::api_key::{KeyDescription, KeyName, RevocationNote, RevocationReason};
+use keyward_domain::audit::{Action, Outcome};
+use keyward_domain::invitation::Invitee;
+use keyward_domain::membership::Role;
+use keyward_domain::organization::{OrganizationName, Slug};
+use keyward_domain::ports::StorageError;
+use keyward_domain::project::ProjectName;
+use keyward_domain::token::TokenHint;
+use keyward_domain::user::{DisplayName, Username};
 use serde::{Deserialize, Serialize};
 
 use super::columns::{Bytes, Flag, Id, Moment, Number, Words};
+use crate::stored_row::StoredRow;
 use crate::{postgres, sqlite};
+use check::{Key, Together, anything, browser_key, depth, digest, nonce};
+
+/// Looks at a column. Only one that needs no reading may have nothing after `as`.
+macro_rules! look_at {
+    ($column:ident of $record:ident, $row:ident) => {
+        check::as_it_is(&$row, stringify!($column), &$record.$column)?
+    };
+    ($column:ident of $record:ident, $row:ident, $read:path) => {
+        check::read(&$row, stringify!($column), &$record.$column, |content| {
+            $read(content)
+        })?
+    };
+}
 
 macro_rules! records {
-    ($($(#[$doc:meta])* $Record:ident of $table:ident { $($column:ident: $Value:ty,)* })*) => { $(
-        $(#[$doc])*
-        #[derive(Debug, Serialize, Deserialize, Queryable, Insertable)]
-        #[serde(deny_unknown_fields)]
-        #[diesel(table_name = postgres::schema::$table, table_name = sqlite::schema::$table)]
-        #[diesel(treat_none_as_default_value = false)]
-        pub(crate) struct $Record {
-            $($column: $Value,)*
-        }
-
-        impl $Record {
-            /// The columns that are moved. Some others are made of these by the database.
-            pub(crate) const fn postgres_columns() -> ($(postgres::schema::$table::$column,)*) {
-                ($(postgres::schema::$table::$column,)*)
+    ($($Record:ident of $table:ident {
+        $key:ident: $Key:ty $(as $read_key:path)?,
+        $($column:ident: $Value:ty $(as $read:path)?,)*
+    })*) => {
+        $(
+            #[derive(Debug, Serialize, Deserialize, Queryable, Insertable)]
+            #[serde(deny_unknown_fields)]
+            #[diesel(table_name = postgres::schema::$table, table_name = sqlite::schema::$table)]
+            #[diesel(treat_none_as_default_value = false)]
+            pub(crate) struct $Record {
+                $key: $Key,
+                $($column: $Value,)*
             }
 
-            /// The same columns as SQLite has them.
-            pub(crate) const fn sqlite_columns() -> ($(sqlite::schema::$table::$column,)*) {
-                ($(sqlite::schema::$table::$column,)*)
+            impl $Record {
+                /// The columns that are moved. Some others are made of these by the database.
+                pub(crate) const fn postgres_columns() -> (
+                    postgres::schema::$table::$key,
+                    $(postgres::schema::$table::$column,)*
+                ) {
+                    (postgres::schema::$table::$key, $(postgres::schema::$table::$column,)*)
+                }
+
+                /// The same columns as SQLite has them.
+                pub(crate) const fn sqlite_columns() -> (
+                    sqlite::schema::$table::$key,
+                    $(sqlite::schema::$table::$column,)*
+                ) {
+                    (sqlite::schema::$table::$key, $(sqlite::schema::$table::$column,)*)
+                }
+
+                /// Whether the domain can read the row. If not, the error is [`StorageError::Corrupt`].
+                pub(in crate::transfer) fn check(&self) -> Result<(), StorageError> {
+                    let row = StoredRow::new(stringify!($table), self.$key.name_of_row());
+                    look_at!($key of self, row $(, $read_key)?);
+                    $(look_at!($column of self, row $(, $read)?);)*
+                    self.check_together(&row)
+                }
             }
-        }
-    )* };
+        )*
+    };
 }
 
 records! {
     Organization of organizations {
         id: Id,
-        slug: Words,
-        name: Words,
+        slug: Words as Slug::parse,
+        name: Words as OrganizationName::from_storage,
         new_keys_manage_keys: Flag,
         created_at: Moment,
     }
 
     User of users {
         id: Id,
-        username: Words,
-        display_name: Words,
-        search_text: Words,
-        password_hash: Words,
+        username: Words as Username::parse,
+        display_name: Words as DisplayName::from_storage,
+        search_text: Words as anything,
+        password_hash: Words as anything,
         created_at: Moment,
     }
 
@@ -58,7 +104,7 @@ records! {
         id: Id,
         organization_id: Id,
         user_id: Id,
-        role: Words,
+        role: Words as Role::from_word,
         joined_at: Moment,
         ended_at: Option<Moment>,
         keys_removed_at: Option<Moment>,
@@ -68,12 +114,12 @@ records! {
     Invitation of invitations {
         id: Id,
         organization_id: Id,
-        digest: Bytes,
-        invitee: Words,
-        role: Words,
-        invited_by_kind: Words,
+        digest: Bytes as digest,
+        invitee: Words as Invitee::from_storage,
+        role: Words as Role::from_word,
+        invited_by_kind: Words as anything,
         invited_by_id: Option<Id>,
-        creation_nonce: Option<Bytes>,
+        creation_nonce: Option<Bytes> as nonce,
         created_at: Moment,
         expires_at: Moment,
         accepted_at: Option<Moment>,
@@ -84,8 +130,8 @@ records! {
     Project of projects {
         id: Id,
         organization_id: Id,
-        name: Words,
-        search_text: Words,
+        name: Words as ProjectName::from_storage,
+        search_text: Words as anything,
         created_at: Moment,
         archived_at: Option<Moment>,
     }
@@ -99,65 +145,65 @@ records! {
     ApiKey of api_keys {
         id: Id,
         consumer_id: Id,
-        digest: Bytes,
-        hint: Words,
-        name: Words,
-        description: Words,
-        search_text: Words,
+        digest: Bytes as digest,
+        hint: Words as TokenHint::parse,
+        name: Words as KeyName::from_storage,
+        description: Words as KeyDescription::from_storage,
+        search_text: Words as anything,
         can_manage_keys: Flag,
         created_by_user_id: Option<Id>,
         created_by_key_id: Option<Id>,
         adopted_by_key_id: Option<Id>,
-        tree_depth: Number,
+        tree_depth: Number as depth,
         skip_key_id: Option<Id>,
-        creation_nonce: Option<Bytes>,
+        creation_nonce: Option<Bytes> as nonce,
         created_at: Moment,
         last_used_at: Option<Moment>,
-        last_used_from: Option<Words>,
+        last_used_from: Option<Words> as IpAddr::from_str,
         revoked_at: Option<Moment>,
-        revoked_by_kind: Option<Words>,
+        revoked_by_kind: Option<Words> as anything,
         revoked_by_id: Option<Id>,
-        revoked_reason: Option<Words>,
-        revoked_note: Option<Words>,
+        revoked_reason: Option<Words> as RevocationReason::from_word,
+        revoked_note: Option<Words> as RevocationNote::from_storage,
     }
 
     AuditEvent of audit_events {
         id: Id,
         occurred_at: Moment,
         organization_id: Option<Id>,
-        actor_kind: Words,
+        actor_kind: Words as anything,
         actor_id: Option<Id>,
-        action: Words,
-        subject_kind: Words,
+        action: Words as Action::from_word,
+        subject_kind: Words as anything,
         subject_id: Option<Id>,
-        object_kind: Option<Words>,
+        object_kind: Option<Words> as anything,
         object_id: Option<Id>,
-        outcome: Words,
-        source_address: Option<Words>,
-        request_id: Option<Words>,
+        outcome: Words as Outcome::from_word,
+        source_address: Option<Words> as IpAddr::from_str,
+        request_id: Option<Words> as anything,
     }
 
     Session of sessions {
         id: Id,
         user_id: Id,
-        digest: Bytes,
+        digest: Bytes as digest,
         started_at: Moment,
-        started_from: Option<Words>,
-        user_agent: Option<Words>,
+        started_from: Option<Words> as IpAddr::from_str,
+        user_agent: Option<Words> as anything,
         last_seen_at: Moment,
     }
 
     Throttle of sign_in_throttle {
-        bucket: Bytes,
+        bucket: Bytes as digest,
         empty_at: Moment,
     }
 
     Installation of installation {
         only_row: Flag,
         set_up_at: Option<Moment>,
-        setup_link_digest: Option<Bytes>,
+        setup_link_digest: Option<Bytes> as digest,
         setup_link_expires_at: Option<Moment>,
-        browser_key: Option<Bytes>,
+        browser_key: Option<Bytes> as browser_key,
     }
 }
 

@@ -29,11 +29,6 @@ impl RowSender {
     pub(crate) async fn send(&self, rows: Vec<Row>) -> Result<(), NotWanted> {
         self.0.send(rows).await.map_err(|_| NotWanted)
     }
-
-    /// Likewise, outside of the runtime.
-    pub(crate) fn blocking_send(&self, rows: Vec<Row>) -> Result<(), NotWanted> {
-        self.0.blocking_send(rows).map_err(|_| NotWanted)
-    }
 }
 
 impl RowsToWrite {
@@ -48,12 +43,6 @@ pub(crate) struct Batch {
     /// The line of the first one. The others follow on the next lines.
     pub(crate) first_line: u64,
     pub(crate) rows: Vec<Row>,
-}
-
-impl Batch {
-    pub(crate) fn last_line(&self) -> u64 {
-        (self.first_line + self.rows.len() as u64).saturating_sub(1)
-    }
 }
 
 /// What comes next of an export.
@@ -82,11 +71,6 @@ impl RowsFromStream {
 impl RowReceiver {
     pub(crate) async fn next(&mut self) -> Result<Arrival, InvalidExport> {
         self.0.recv().await.unwrap_or_else(broke_off)
-    }
-
-    /// Likewise, outside of the runtime.
-    pub(crate) fn blocking_next(&mut self) -> Result<Arrival, InvalidExport> {
-        self.0.blocking_recv().unwrap_or_else(broke_off)
     }
 }
 

@@ -1,0 +1,108 @@
+//! Moving an installation's rows: what each database is asked in a transaction that may take its time.
+
+use diesel::QueryResult;
+use diesel::dsl::exists;
+use diesel::prelude::{ExpressionMethods, QueryDsl, Table};
+use futures_util::TryStreamExt;
+use keyward_domain::ports::StorageError;
+
+use super::dialect::{Connection, RunQueryDsl, insert_all, moved, storage_error, streamed, transfer};
+use super::schema;
+use crate::abort::Abort;
+use crate::retention::LAST_LOOK_OF_IMPORT;
+use crate::transfer::records::*;
+use crate::transfer::{
+    Arrival, BATCH, Batch, Counts, ImportError, Row, RowReceiver, RowSender, cannot_read, with_tables,
+};
+
+macro_rules! define {
+    ($($table:ident: $Record:ident,)*) => {
+        /// One statement for each table, whose rows are sent as the database gives them.
+        pub(crate) async fn send<E>(connection: &mut Connection, rows: &RowSender) -> Result<(), Abort<E>> {
+            $(
+                let stored = streamed!(moved!($table: $Record), connection);
+                let mut batches = stored.map_ok(Row::$table).try_chunks(BATCH);
+                while let Some(batch) = batches.try_next().await.map_err(|error| cannot_read(stringify!($table), error.1))? {
+                    if rows.send(batch).await.is_err() {
+                        return Ok(());
+                    }
+                }
+                drop(batches);
+            )*
+            Ok(())
+        }
+
+        async fn is_empty(connection: &mut Connection) -> QueryResult<bool> {
+            $(
+                let rows = schema::$table::table.select(schema::$table::table.primary_key());
+                if diesel::select(exists(rows)).get_result(connection).await? {
+                    return Ok(false);
+                }
+            )*
+            Ok(true)
+        }
+
+        async fn insert(connection: &mut Connection, rows: &[Row]) -> QueryResult<()> {
+            $(
+                let records: Vec<&$Record> = rows
+                    .iter()
+                    .filter_map(|row| if let Row::$table(record) = row { Some(record) } else { None })
+                    .collect();
+                if !records.is_empty() {
+                    insert_all!(schema::$table::table, records, connection);
+                }
+            )*
+            Ok(())
+        }
+    };
+}
+
+with_tables!(define);
+
+/// Takes all rows. The transaction is committed next.
+pub(crate) async fn receive(
+    connection: &mut Connection,
+    rows: &mut RowReceiver,
+) -> Result<Counts, Abort<ImportError>> {
+    transfer::keep_others_out(connection).await?;
+    // The row of an installation that nobody has begun to set up says nothing, and makes way.
+    let not_begun = schema::installation::table
+        .filter(schema::installation::set_up_at.is_null())
+        .filter(schema::installation::setup_link_digest.is_null());
+    diesel::delete(not_begun).execute(connection).await?;
+    if !is_empty(connection).await? {
+        return Err(Abort::Refused(ImportError::NotEmpty));
+    }
+    let aside = transfer::set_indexes_aside(connection).await?;
+    loop {
+        match rows
+            .next()
+            .await
+            .map_err(|invalid| Abort::Refused(invalid.into()))?
+        {
+            Arrival::Rows(batch) => receive_batch(connection, &batch).await?,
+            Arrival::End(counts) => {
+                transfer::put_indexes_back(connection, aside).await?;
+                diesel::sql_query(LAST_LOOK_OF_IMPORT).execute(connection).await?;
+                return Ok(counts);
+            }
+        }
+    }
+}
+
+async fn receive_batch(connection: &mut Connection, batch: &Batch) -> Result<(), Abort<ImportError>> {
+    let first_lines = (batch.first_line..).step_by(transfer::ROWS_AT_ONCE);
+    for (first_line, rows) in first_lines.zip(batch.rows.chunks(transfer::ROWS_AT_ONCE)) {
+        insert(connection, rows)
+            .await
+            .map_err(|error| match storage_error(error) {
+                StorageError::Defect(source) => Abort::Refused(ImportError::RowRefused {
+                    first_line,
+                    last_line: first_line + (rows.len() as u64).saturating_sub(1),
+                    source,
+                }),
+                other => Abort::Storage(other),
+            })?;
+    }
+    Ok(())
+}
