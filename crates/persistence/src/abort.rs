@@ -16,7 +16,18 @@ pub(crate) enum Abort<E> {
     Storage(StorageError),
 }
 
-/// Work on a connection, whose `?` knows that it may come to nothing.
+/// What is done with a connection, and may come to nothing.
+pub(crate) trait Work<C, T, E>:
+    for<'c> FnOnce(&'c mut C) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static
+{
+}
+
+impl<W, C, T, E> Work<C, T, E> for W where
+    W: for<'c> FnOnce(&'c mut C) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static
+{
+}
+
+/// Such work, whose `?` knows that it may come to nothing.
 pub(crate) fn boxed<'c, T, E>(
     work: impl Future<Output = Result<T, Abort<E>>> + Send + 'c,
 ) -> BoxFuture<'c, Result<T, Abort<E>>> {

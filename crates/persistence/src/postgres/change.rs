@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use super::errors::{commit_error, is_read_only, storage_error};
 use super::line::Line;
 use super::store::PostgresStore;
-use crate::abort::{Abort, TooSlow};
+use crate::abort::{Abort, TooSlow, Work};
 use crate::claim::Claim;
 use crate::progress::{Progress, settled};
 use crate::{looked, task};
@@ -27,13 +27,15 @@ use crate::{looked, task};
 impl PostgresStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
     ///
+    /// Nothing is claimed here: PostgreSQL's disk is its own, and nothing of it is reserved.
+    ///
     /// Nothing cuts a live transaction short. At the answer's deadline it is withdrawn: it will roll back instead of
     /// committing, so the caller can be told now that nothing changed. Once it commits, only waiting has a deadline.
-    pub(super) async fn change<T, E, W>(&self, work: W) -> Result<T, E>
+    pub(super) async fn change<T, E, W>(&self, _claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
-        W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+        W: Work<AsyncPgConnection, T, E>,
     {
         self.change_begun(Instant::now(), begun_before(work)).await
     }
@@ -43,7 +45,7 @@ impl PostgresStore {
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
-        W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+        W: Work<AsyncPgConnection, T, E>,
     {
         self.change_begun(Instant::now(), work).await
     }
@@ -55,13 +57,8 @@ impl PostgresStore {
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
-        L: for<'c> FnOnce(
-                &'c mut AsyncPgConnection,
-            ) -> BoxFuture<'c, Result<Option<Result<T, E>>, Abort<Infallible>>>
-            + Clone
-            + Send
-            + 'static,
-        W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+        L: Work<AsyncPgConnection, Option<Result<T, E>>, Infallible> + Clone,
+        W: Work<AsyncPgConnection, T, E>,
     {
         let begun = Instant::now();
         let store = self.clone();
@@ -82,7 +79,7 @@ impl PostgresStore {
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
-        W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+        W: Work<AsyncPgConnection, T, E>,
     {
         let progress = Arc::new(Progress::default());
         let mut task = task::spawn(commit(self.clone(), Arc::clone(&progress), begun, work));
@@ -103,13 +100,11 @@ pub(super) async fn begin(mut connection: &AsyncPgConnection) -> QueryResult<()>
 }
 
 /// Work that needs no statement of its own sent together with [`begin`].
-fn begun_before<T, E, W>(
-    work: W,
-) -> impl for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send
+fn begun_before<T, E, W>(work: W) -> impl Work<AsyncPgConnection, T, E>
 where
     T: Send + 'static,
     E: Send + 'static,
-    W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+    W: Work<AsyncPgConnection, T, E>,
 {
     for_any_connection(move |connection| {
         Box::pin(async move {
@@ -136,7 +131,7 @@ async fn commit<T, E, W>(
 where
     T: Send,
     E: From<StorageError> + Send,
-    W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send,
+    W: Work<AsyncPgConnection, T, E>,
 {
     let (answer_by, give_up) = (begun + store.timeouts.answer, begun + store.timeouts.outcome);
     let mut connection = InTransaction::on(store.connection().await?);
@@ -184,7 +179,7 @@ async fn transact<T, E, W>(
     work: W,
 ) -> (bool, Result<T, Abort<E>>)
 where
-    W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>>,
+    W: Work<AsyncPgConnection, T, E>,
 {
     let connection = connection.get();
     let outcome = match work(connection).await {

@@ -6,14 +6,13 @@ use diesel::QueryResult;
 use diesel::dsl::EqAny;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
-use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
 use super::errors::violates_unique;
 use super::prepared_once::PreparedOnce;
 use super::schema::api_keys;
-use crate::abort::Abort;
+use crate::abort::Work;
 use crate::claim::Claim;
 use crate::columns::StoredId;
 
@@ -151,28 +150,14 @@ macro_rules! insert_all {
 pub(super) use {insert_all, moved, streamed};
 
 impl Store {
-    /// Makes a [change](Self::change). PostgreSQL's disk is its own: nothing of it is reserved here.
-    pub(super) async fn change_with<T, E, W>(&self, _claim: Claim, work: W) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StorageError> + Send + 'static,
-        W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
-    {
-        self.change(work).await
-    }
-
     /// Makes a change that [begins](Self::change_that_begins), and finds out then whether it is refused: only changes of the
     /// same consumer wait for each other, and asking before would take one more way to the server and back.
     pub(super) async fn change_unless_refused<T, E, L, W>(&self, _look: L, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
-        L: for<'c> FnOnce(
-                &'c mut Connection,
-            ) -> BoxFuture<'c, Result<Option<Result<T, E>>, Abort<Infallible>>>
-            + Send
-            + 'static,
-        W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
+        L: Work<Connection, Option<Result<T, E>>, Infallible>,
+        W: Work<Connection, T, E>,
     {
         self.change_that_begins(Claim::Nothing, work).await
     }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use diesel_async::AsyncPgConnection;
 use diesel_async::pooled_connection::deadpool::{Object, Pool};
-use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -16,7 +15,7 @@ use super::connection::Server;
 use super::errors::{is_cut, storage_error};
 use super::line::Line;
 use super::tls::TlsError;
-use crate::abort::{Abort, TooSlow};
+use crate::abort::{Abort, TooSlow, Work};
 use crate::known_migrations::KnownMigrations;
 use crate::task;
 
@@ -108,10 +107,7 @@ impl PostgresStore {
     pub(super) async fn read<T, Q>(&self, query: Q) -> Result<T, StorageError>
     where
         T: Send + 'static,
-        Q: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<Infallible>>>
-            + Clone
-            + Send
-            + 'static,
+        Q: Work<AsyncPgConnection, T, Infallible> + Clone,
     {
         let begun = Instant::now();
         let connection = self.connection().await?;
@@ -133,7 +129,7 @@ impl PostgresStore {
         query: Q,
     ) -> Result<T, StorageError>
     where
-        Q: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<Infallible>>> + Clone,
+        Q: Work<AsyncPgConnection, T, Infallible> + Clone,
     {
         let Timeouts { step, answer, .. } = self.timeouts;
         let deadline = begun + answer;

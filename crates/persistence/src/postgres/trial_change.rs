@@ -7,6 +7,7 @@ use keyward_domain::ports::StorageError;
 use super::errors::is_passing;
 use super::store::PostgresStore;
 use crate::abort::Abort;
+use crate::claim::Claim;
 use crate::trial_change::TrialFailure;
 
 /// A row is written anew as it is. PostgreSQL checks the rights to a table also where a statement finds no row, so the
@@ -32,7 +33,7 @@ impl PostgresStore {
     /// # Errors
     /// See [`TrialFailure`].
     pub async fn try_change(&self) -> Result<(), TrialFailure> {
-        self.change(|connection| Box::pin(write(connection)))
+        self.change(Claim::Nothing, |connection| Box::pin(write(connection)))
             .await
             .map_err(|error| {
                 if is_slow(&error) {

@@ -1,7 +1,5 @@
 //! Organizations, users and the hashes of their passwords.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
@@ -17,7 +15,7 @@ use keyward_domain::sign_in::ports::{
 };
 use keyward_domain::user::Username;
 
-use super::dialect::{Connection, RunQueryDsl, Store, username_is_taken, write_events};
+use super::dialect::{RunQueryDsl, Store, username_is_taken, write_events};
 use super::events::write_event;
 use super::people::{MembershipRow, NewUserRow, OrganizationRow, UserRow};
 use super::schema::{memberships, organizations, sessions, users};
@@ -29,19 +27,47 @@ use crate::columns::StoredId;
 impl AccountStore for Store {
     async fn find(&self, username: &Username) -> Result<Option<Account>, StorageError> {
         let username = username.clone();
-        self.read(move |connection| Box::pin(find(connection, username)))
-            .await
+        read!(self, |connection| {
+            let row: Option<(UserRow, String)> = users::table
+                .filter(users::username.eq(username.as_str()))
+                .select((UserRow::as_select(), users::password_hash))
+                .get_result(connection)
+                .await
+                .optional()?;
+            let Some((user, password_hash)) = row else {
+                return Ok(None);
+            };
+            Ok(Some(Account {
+                user: user.try_into()?,
+                password_hash: PasswordHash::from_phc_string(password_hash),
+            }))
+        })
     }
 
     async fn find_organization(&self, slug: &Slug) -> Result<Option<Organization>, StorageError> {
         let slug = slug.to_string();
-        self.read(move |connection| Box::pin(find_organization(connection, slug)))
-            .await
+        read!(self, |connection| {
+            let row: Option<OrganizationRow> = organizations::table
+                .filter(organizations::slug.eq(slug))
+                .select(OrganizationRow::as_select())
+                .get_result(connection)
+                .await
+                .optional()?;
+            Ok(row.map(Organization::try_from).transpose()?)
+        })
     }
 
     async fn organizations(&self) -> Result<Vec<Organization>, StorageError> {
-        self.read(|connection| Box::pin(all_organizations(connection)))
-            .await
+        read!(self, |connection| {
+            let rows: Vec<OrganizationRow> = organizations::table
+                .order((organizations::name, organizations::id))
+                .select(OrganizationRow::as_select())
+                .load(connection)
+                .await?;
+            let organizations: Result<_, StorageError> =
+                rows.into_iter().map(Organization::try_from).collect();
+            Ok(organizations?)
+        })
     }
 
     async fn add_organization(
@@ -49,13 +75,55 @@ impl AccountStore for Store {
         new: NewOrganization,
         events: Vec<AuditEvent>,
     ) -> Result<Slug, StorageError> {
-        self.change(move |connection| Box::pin(add_organization(connection, new, events)))
-            .await
+        change!(self, |connection| {
+            let NewOrganization { organization, owner } = new;
+            for slug in organization.slug.candidates() {
+                let row = OrganizationRow::from(Organization {
+                    slug: slug.clone(),
+                    ..organization.clone()
+                });
+                // Of two that want the same slug, the unique index lets the second wait for the first, and then try the next.
+                let added = diesel::insert_into(organizations::table)
+                    .values(row)
+                    .on_conflict(organizations::slug)
+                    .do_nothing()
+                    .execute(connection)
+                    .await?;
+                if added > 0 {
+                    diesel::insert_into(memberships::table)
+                        .values(MembershipRow::from(owner))
+                        .execute(connection)
+                        .await?;
+                    write_events(connection, events).await?;
+                    return Ok(slug);
+                }
+            }
+            Err(StorageError::Defect("every slug is taken".into()).into())
+        })
     }
 
     async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError> {
-        self.change(move |connection| Box::pin(add(connection, new, events)))
-            .await
+        change!(self, |connection| {
+            let NewAccount { account, membership } = new;
+            // Of two that want the same name, the unique index lets the second wait for the first, and then refuses it.
+            diesel::insert_into(users::table)
+                .values(NewUserRow::new(&account.user, &account.password_hash))
+                .execute(connection)
+                .await
+                .map_err(|error| {
+                    if username_is_taken(&error) {
+                        Abort::Refused(AddAccountError::UsernameTaken)
+                    } else {
+                        Abort::Query(error)
+                    }
+                })?;
+            diesel::insert_into(memberships::table)
+                .values(MembershipRow::from(membership))
+                .execute(connection)
+                .await?;
+            write_events(connection, events).await?;
+            Ok(())
+        })
     }
 
     async fn replace_password(
@@ -64,10 +132,20 @@ impl AccountStore for Store {
         password_hash: PasswordHash,
         event: AuditEvent,
     ) -> Result<(), ReplacePasswordError> {
-        self.change_with(Claim::Revoking, move |connection| {
-            Box::pin(replace_password(connection, user, password_hash, event))
+        change!(self, Claim::Revoking, |connection| {
+            let replaced = diesel::update(users::table.filter(users::id.eq(StoredId(user.as_uuid()))))
+                .set(users::password_hash.eq(password_hash.as_str()))
+                .execute(connection)
+                .await?;
+            if replaced == 0 {
+                return Err(Abort::Refused(ReplacePasswordError::UserUnknown));
+            }
+            diesel::delete(sessions::table.filter(sessions::user_id.eq(StoredId(user.as_uuid()))))
+                .execute(connection)
+                .await?;
+            write_event(connection, event).await?;
+            Ok(())
         })
-        .await
     }
 
     async fn change_password(
@@ -76,154 +154,29 @@ impl AccountStore for Store {
         change: PasswordChange,
         event: AuditEvent,
     ) -> Result<(), ChangePasswordError> {
-        self.change_with(Claim::SigningIn, move |connection| {
-            Box::pin(change_password(connection, user, change, event))
-        })
-        .await
-    }
-}
-
-async fn find(connection: &mut Connection, username: Username) -> Result<Option<Account>, Abort<Infallible>> {
-    let row: Option<(UserRow, String)> = users::table
-        .filter(users::username.eq(username.as_str()))
-        .select((UserRow::as_select(), users::password_hash))
-        .get_result(connection)
-        .await
-        .optional()?;
-    let Some((user, password_hash)) = row else {
-        return Ok(None);
-    };
-    Ok(Some(Account {
-        user: user.try_into()?,
-        password_hash: PasswordHash::from_phc_string(password_hash),
-    }))
-}
-
-async fn find_organization(
-    connection: &mut Connection,
-    slug: String,
-) -> Result<Option<Organization>, Abort<Infallible>> {
-    let row: Option<OrganizationRow> = organizations::table
-        .filter(organizations::slug.eq(slug))
-        .select(OrganizationRow::as_select())
-        .get_result(connection)
-        .await
-        .optional()?;
-    Ok(row.map(Organization::try_from).transpose()?)
-}
-
-async fn all_organizations(connection: &mut Connection) -> Result<Vec<Organization>, Abort<Infallible>> {
-    let rows: Vec<OrganizationRow> = organizations::table
-        .order((organizations::name, organizations::id))
-        .select(OrganizationRow::as_select())
-        .load(connection)
-        .await?;
-    let organizations: Result<_, StorageError> = rows.into_iter().map(Organization::try_from).collect();
-    Ok(organizations?)
-}
-
-async fn add_organization(
-    connection: &mut Connection,
-    new: NewOrganization,
-    events: Vec<AuditEvent>,
-) -> Result<Slug, Abort<StorageError>> {
-    let NewOrganization { organization, owner } = new;
-    for slug in organization.slug.candidates() {
-        let row = OrganizationRow::from(Organization {
-            slug: slug.clone(),
-            ..organization.clone()
-        });
-        // Of two that want the same slug, the unique index lets the second wait for the first, and then try the next.
-        let added = diesel::insert_into(organizations::table)
-            .values(row)
-            .on_conflict(organizations::slug)
-            .do_nothing()
-            .execute(connection)
-            .await?;
-        if added > 0 {
-            diesel::insert_into(memberships::table)
-                .values(MembershipRow::from(owner))
+        change!(self, Claim::SigningIn, |connection| {
+            let PasswordChange {
+                password_hash,
+                verified_against,
+                keep,
+            } = change;
+            let of_user = users::table.filter(users::id.eq(StoredId(user.as_uuid())));
+            let changed = diesel::update(of_user.filter(users::password_hash.eq(verified_against.as_str())))
+                .set(users::password_hash.eq(password_hash.as_str()))
                 .execute(connection)
                 .await?;
-            write_events(connection, events).await?;
-            return Ok(slug);
-        }
-    }
-    Err(StorageError::Defect("every slug is taken".into()).into())
-}
-
-async fn add(
-    connection: &mut Connection,
-    new: NewAccount,
-    events: Vec<AuditEvent>,
-) -> Result<(), Abort<AddAccountError>> {
-    let NewAccount { account, membership } = new;
-    // Of two that want the same name, the unique index lets the second wait for the first, and then refuses it.
-    diesel::insert_into(users::table)
-        .values(NewUserRow::new(&account.user, &account.password_hash))
-        .execute(connection)
-        .await
-        .map_err(|error| {
-            if username_is_taken(&error) {
-                Abort::Refused(AddAccountError::UsernameTaken)
-            } else {
-                Abort::Query(error)
+            if changed == 0 {
+                return Err(Abort::Refused(ChangePasswordError::PasswordReplaced));
             }
-        })?;
-    diesel::insert_into(memberships::table)
-        .values(MembershipRow::from(membership))
-        .execute(connection)
-        .await?;
-    write_events(connection, events).await?;
-    Ok(())
-}
-
-async fn replace_password(
-    connection: &mut Connection,
-    user: UserId,
-    password_hash: PasswordHash,
-    event: AuditEvent,
-) -> Result<(), Abort<ReplacePasswordError>> {
-    let replaced = diesel::update(users::table.filter(users::id.eq(StoredId(user.as_uuid()))))
-        .set(users::password_hash.eq(password_hash.as_str()))
-        .execute(connection)
-        .await?;
-    if replaced == 0 {
-        return Err(Abort::Refused(ReplacePasswordError::UserUnknown));
+            diesel::delete(
+                sessions::table
+                    .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
+                    .filter(sessions::id.ne(StoredId(keep.as_uuid()))),
+            )
+            .execute(connection)
+            .await?;
+            write_event(connection, event).await?;
+            Ok(())
+        })
     }
-    diesel::delete(sessions::table.filter(sessions::user_id.eq(StoredId(user.as_uuid()))))
-        .execute(connection)
-        .await?;
-    write_event(connection, event).await?;
-    Ok(())
-}
-
-async fn change_password(
-    connection: &mut Connection,
-    user: UserId,
-    change: PasswordChange,
-    event: AuditEvent,
-) -> Result<(), Abort<ChangePasswordError>> {
-    let PasswordChange {
-        password_hash,
-        verified_against,
-        keep,
-    } = change;
-    let of_user = users::table.filter(users::id.eq(StoredId(user.as_uuid())));
-    let changed = diesel::update(of_user.filter(users::password_hash.eq(verified_against.as_str())))
-        .set(users::password_hash.eq(password_hash.as_str()))
-        .execute(connection)
-        .await?;
-    if changed == 0 {
-        return Err(Abort::Refused(ChangePasswordError::PasswordReplaced));
-    }
-    diesel::delete(
-        sessions::table
-            .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-            .filter(sessions::id.ne(StoredId(keep.as_uuid()))),
-    )
-    .execute(connection)
-    .await?;
-    write_event(connection, event).await?;
-    Ok(())
 }

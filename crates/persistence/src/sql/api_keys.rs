@@ -40,14 +40,12 @@ impl ApiKeys for Store {
     }
 
     async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
-        self.read(move |connection| Box::pin(read::find(connection, consumer, id)))
-            .await
+        read!(self, read::find(consumer, id))
     }
 
     async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
         let ids = ids.to_vec();
-        self.read(move |connection| Box::pin(read::find_many(connection, consumer, ids)))
-            .await
+        read!(self, read::find_many(consumer, ids))
     }
 
     async fn list(
@@ -56,8 +54,7 @@ impl ApiKeys for Store {
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
-        self.read(move |connection| Box::pin(list::list(connection, consumer, filter, page)))
-            .await
+        read!(self, list::list(consumer, filter, page))
     }
 
     async fn valid_descendants(
@@ -65,8 +62,7 @@ impl ApiKeys for Store {
         consumer: ConsumerId,
         id: ApiKeyId,
     ) -> Result<Vec<ApiKey>, StorageError> {
-        self.read(move |connection| Box::pin(read::valid_descendants(connection, consumer, id)))
-            .await
+        read!(self, read::valid_descendants(consumer, id))
     }
 
     async fn edit(

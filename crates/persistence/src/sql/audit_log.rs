@@ -12,15 +12,11 @@ use keyward_domain::ports::{
 
 use super::dialect::{Store, feed};
 use super::events::write_event;
-use crate::abort::Abort;
 
 #[async_trait]
 impl AuditLog for Store {
     async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {
-        self.change(move |connection| {
-            Box::pin(async move { Ok::<_, Abort<_>>(write_event(connection, event).await?) })
-        })
-        .await
+        change!(self, |connection| { Ok(write_event(connection, event).await?) })
     }
 
     async fn list(
@@ -29,8 +25,7 @@ impl AuditLog for Store {
         filter: AuditFilter,
         page: PageRequest<AuditPosition>,
     ) -> Result<Page<AuditEvent, AuditPosition>, StorageError> {
-        self.read(move |connection| Box::pin(search::list(connection, organization, filter, page)))
-            .await
+        read!(self, search::list(organization, filter, page))
     }
 }
 
@@ -41,12 +36,10 @@ impl AuditFeed for Store {
         after: Option<FeedPosition>,
         at_most: PageSize,
     ) -> Result<FeedPage, ReadFeedError> {
-        self.read(move |connection| Box::pin(feed::events_after(connection, after, at_most)))
-            .await?
+        read!(self, feed::events_after(after, at_most))?
     }
 
     async fn last_position(&self) -> Result<Option<FeedPosition>, StorageError> {
-        self.read(|connection| Box::pin(feed::last_position(connection)))
-            .await
+        read!(self, feed::last_position())
     }
 }

@@ -23,8 +23,7 @@ use crate::stored_row::StoredRow;
 impl Credentials for Store {
     async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
         let digest = *digest;
-        self.read(move |connection| Box::pin(find(connection, digest)))
-            .await
+        read!(self, find(digest))
     }
 }
 

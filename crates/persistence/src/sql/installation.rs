@@ -24,21 +24,26 @@ use crate::columns::StoredMoment;
 #[async_trait]
 impl InstallationStore for Store {
     async fn browser_key(&self, candidate: BrowserKey) -> Result<BrowserKey, StorageError> {
-        let stored = self.read(|connection| Box::pin(browser_key(connection))).await?;
+        let stored = read!(self, browser_key())?;
         match stored {
             Some(key) => Ok(key),
             None => {
-                self.change(move |connection| Box::pin(keep_browser_key(connection, candidate)))
-                    .await
+                change!(self, |connection| {
+                    // Of several at once, the second waits for the first, and then finds that there is one.
+                    diesel::update(installation::table.filter(installation::browser_key.is_null()))
+                        .set(installation::browser_key.eq(candidate.as_bytes().as_slice()))
+                        .execute(connection)
+                        .await?;
+                    Ok(browser_key(connection).await?.unwrap_or(candidate))
+                })
             }
         }
     }
 
     async fn is_set_up(&self) -> Result<bool, StorageError> {
-        self.read(|connection| {
-            Box::pin(async move { Ok::<_, Abort<_>>(read(connection).await?.set_up_at.is_some()) })
+        read!(self, |connection| {
+            Ok(read(connection).await?.set_up_at.is_some())
         })
-        .await
     }
 
     async fn replace_setup_link(
@@ -47,16 +52,27 @@ impl InstallationStore for Store {
         expires_at: DateTime<Utc>,
         event: AuditEvent,
     ) -> Result<(), ReplaceSetupLinkError> {
-        self.change(move |connection| Box::pin(replace_setup_link(connection, digest, expires_at, event)))
-            .await
+        change!(self, |connection| {
+            if lock(connection).await?.set_up_at.is_some() {
+                return Err(Abort::Refused(ReplaceSetupLinkError::AlreadySetUp));
+            }
+            diesel::update(installation::table)
+                .set((
+                    installation::setup_link_digest.eq(digest.as_bytes().as_slice()),
+                    installation::setup_link_expires_at.eq(StoredMoment::from(expires_at)),
+                ))
+                .execute(connection)
+                .await?;
+            write_event(connection, event).await?;
+            Ok(())
+        })
     }
 
     async fn setup_link_works(&self, digest: &SetupDigest, now: DateTime<Utc>) -> Result<bool, StorageError> {
         let digest = *digest;
-        self.read(move |connection| {
-            Box::pin(async move { Ok::<_, Abort<_>>(read(connection).await?.has_link(&digest, now)) })
+        read!(self, |connection| {
+            Ok(read(connection).await?.has_link(&digest, now))
         })
-        .await
     }
 
     async fn set_up(
@@ -65,8 +81,46 @@ impl InstallationStore for Store {
         first_owner: FirstOwner,
         events: Vec<AuditEvent>,
     ) -> Result<(), SetUpError> {
-        self.change(move |connection| Box::pin(set_up(connection, proof, first_owner, events)))
-            .await
+        change!(self, |connection| {
+            let before = lock(connection).await?;
+            if before.set_up_at.is_some() {
+                return Err(Abort::Refused(SetUpError::AlreadySetUp));
+            }
+            match proof {
+                SetupProof::Link { digest, at } if !before.has_link(&digest, at) => {
+                    return Err(Abort::Refused(SetUpError::LinkInvalid));
+                }
+                SetupProof::Link { .. } | SetupProof::CommandLine => {}
+            }
+            let FirstOwner {
+                organization,
+                user,
+                membership,
+                password_hash,
+            } = first_owner;
+            diesel::update(installation::table)
+                .set((
+                    installation::set_up_at.eq(StoredMoment::from(organization.created_at)),
+                    installation::setup_link_digest.eq(None::<Vec<u8>>),
+                    installation::setup_link_expires_at.eq(None::<StoredMoment>),
+                ))
+                .execute(connection)
+                .await?;
+            diesel::insert_into(organizations::table)
+                .values(OrganizationRow::from(organization))
+                .execute(connection)
+                .await?;
+            diesel::insert_into(users::table)
+                .values(NewUserRow::new(&user, &password_hash))
+                .execute(connection)
+                .await?;
+            diesel::insert_into(memberships::table)
+                .values(MembershipRow::from(membership))
+                .execute(connection)
+                .await?;
+            write_events(connection, events).await?;
+            Ok(())
+        })
     }
 }
 
@@ -87,13 +141,6 @@ impl InstallationRow {
     }
 }
 
-async fn read(connection: &mut Connection) -> Result<InstallationRow, Abort<Infallible>> {
-    Ok(installation::table
-        .select(InstallationRow::as_select())
-        .get_result(connection)
-        .await?)
-}
-
 async fn browser_key<E>(connection: &mut Connection) -> Result<Option<BrowserKey>, Abort<E>> {
     let stored: Option<Vec<u8>> = installation::table
         .select(installation::browser_key)
@@ -102,16 +149,11 @@ async fn browser_key<E>(connection: &mut Connection) -> Result<Option<BrowserKey
     Ok(read_browser_key(stored)?)
 }
 
-async fn keep_browser_key(
-    connection: &mut Connection,
-    candidate: BrowserKey,
-) -> Result<BrowserKey, Abort<StorageError>> {
-    // Of several at once, the second waits for the first, and then finds that there is one.
-    diesel::update(installation::table.filter(installation::browser_key.is_null()))
-        .set(installation::browser_key.eq(candidate.as_bytes().as_slice()))
-        .execute(connection)
-        .await?;
-    Ok(browser_key(connection).await?.unwrap_or(candidate))
+async fn read(connection: &mut Connection) -> Result<InstallationRow, Abort<Infallible>> {
+    Ok(installation::table
+        .select(InstallationRow::as_select())
+        .get_result(connection)
+        .await?)
 }
 
 /// Of concurrent changes to the installation, each sees what the one before has made of it.
@@ -119,70 +161,4 @@ async fn lock(connection: &mut Connection) -> Result<InstallationRow, diesel::re
     locked!(installation::table.select(InstallationRow::as_select()))
         .get_result(connection)
         .await
-}
-
-async fn replace_setup_link(
-    connection: &mut Connection,
-    digest: SetupDigest,
-    expires_at: DateTime<Utc>,
-    event: AuditEvent,
-) -> Result<(), Abort<ReplaceSetupLinkError>> {
-    if lock(connection).await?.set_up_at.is_some() {
-        return Err(Abort::Refused(ReplaceSetupLinkError::AlreadySetUp));
-    }
-    diesel::update(installation::table)
-        .set((
-            installation::setup_link_digest.eq(digest.as_bytes().as_slice()),
-            installation::setup_link_expires_at.eq(StoredMoment::from(expires_at)),
-        ))
-        .execute(connection)
-        .await?;
-    write_event(connection, event).await?;
-    Ok(())
-}
-
-async fn set_up(
-    connection: &mut Connection,
-    proof: SetupProof,
-    first_owner: FirstOwner,
-    events: Vec<AuditEvent>,
-) -> Result<(), Abort<SetUpError>> {
-    let before = lock(connection).await?;
-    if before.set_up_at.is_some() {
-        return Err(Abort::Refused(SetUpError::AlreadySetUp));
-    }
-    match proof {
-        SetupProof::Link { digest, at } if !before.has_link(&digest, at) => {
-            return Err(Abort::Refused(SetUpError::LinkInvalid));
-        }
-        SetupProof::Link { .. } | SetupProof::CommandLine => {}
-    }
-    let FirstOwner {
-        organization,
-        user,
-        membership,
-        password_hash,
-    } = first_owner;
-    diesel::update(installation::table)
-        .set((
-            installation::set_up_at.eq(StoredMoment::from(organization.created_at)),
-            installation::setup_link_digest.eq(None::<Vec<u8>>),
-            installation::setup_link_expires_at.eq(None::<StoredMoment>),
-        ))
-        .execute(connection)
-        .await?;
-    diesel::insert_into(organizations::table)
-        .values(OrganizationRow::from(organization))
-        .execute(connection)
-        .await?;
-    diesel::insert_into(users::table)
-        .values(NewUserRow::new(&user, &password_hash))
-        .execute(connection)
-        .await?;
-    diesel::insert_into(memberships::table)
-        .values(MembershipRow::from(membership))
-        .execute(connection)
-        .await?;
-    write_events(connection, events).await?;
-    Ok(())
 }

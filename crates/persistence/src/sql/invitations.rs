@@ -31,8 +31,7 @@ use crate::claim::Claim;
 #[async_trait]
 impl InvitationStore for Store {
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
-        self.change(move |connection| Box::pin(issue::add(connection, new, event)))
-            .await
+        change!(self, issue::add(new, event))
     }
 
     async fn pending(
@@ -40,8 +39,7 @@ impl InvitationStore for Store {
         organization: OrganizationId,
         page: PageRequest<InvitationId>,
     ) -> Result<Page<Invitation, InvitationId>, StorageError> {
-        self.read(move |connection| Box::pin(read::pending(connection, organization, page)))
-            .await
+        read!(self, read::pending(organization, page))
     }
 
     async fn revoke(
@@ -50,10 +48,7 @@ impl InvitationStore for Store {
         id: InvitationId,
         event: AuditEvent,
     ) -> Result<(), RevokeInvitationError> {
-        self.change_with(Claim::Revoking, move |connection| {
-            Box::pin(issue::revoke(connection, organization, id, event))
-        })
-        .await
+        change!(self, Claim::Revoking, issue::revoke(organization, id, event))
     }
 
     async fn count_open(
@@ -62,8 +57,7 @@ impl InvitationStore for Store {
         inviter: UserId,
         at: DateTime<Utc>,
     ) -> Result<u64, StorageError> {
-        self.read(move |connection| Box::pin(inviter::count_open(connection, organization, inviter, at)))
-            .await
+        read!(self, inviter::count_open(organization, inviter, at))
     }
 
     async fn count_open_by_others(
@@ -72,10 +66,7 @@ impl InvitationStore for Store {
         user: UserId,
         at: DateTime<Utc>,
     ) -> Result<u64, StorageError> {
-        self.read(move |connection| {
-            Box::pin(inviter::count_open_by_others(connection, organization, user, at))
-        })
-        .await
+        read!(self, inviter::count_open_by_others(organization, user, at))
     }
 }
 
@@ -87,8 +78,7 @@ impl OpenInvitations for Store {
         visitor: Option<UserId>,
     ) -> Result<Option<OpenInvitation>, StorageError> {
         let digest = *digest;
-        self.read(move |connection| Box::pin(read::find(connection, digest, visitor)))
-            .await
+        read!(self, read::find(digest, visitor))
     }
 
     async fn accept_as_newcomer(
@@ -98,10 +88,7 @@ impl OpenInvitations for Store {
         membership: Membership,
         events: Vec<AuditEvent>,
     ) -> Result<(), AcceptAsNewcomerError> {
-        self.change(move |connection| {
-            Box::pin(accept::as_newcomer(connection, id, account, membership, events))
-        })
-        .await
+        change!(self, accept::as_newcomer(id, account, membership, events))
     }
 
     async fn accept_as_user(
@@ -110,7 +97,6 @@ impl OpenInvitations for Store {
         membership: Membership,
         events: Vec<AuditEvent>,
     ) -> Result<(), AcceptAsUserError> {
-        self.change(move |connection| Box::pin(accept::as_user(connection, id, membership, events)))
-            .await
+        change!(self, accept::as_user(id, membership, events))
     }
 }

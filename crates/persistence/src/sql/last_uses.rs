@@ -8,7 +8,6 @@ use super::dialect::{Store, last_uses};
 #[async_trait]
 impl LastUses for Store {
     async fn record(&self, uses: Vec<KeyUse>) -> Result<(), StorageError> {
-        self.change(move |connection| Box::pin(last_uses::record(connection, uses)))
-            .await
+        change!(self, last_uses::record(uses))
     }
 }

@@ -9,8 +9,6 @@ mod leaving;
 pub(super) mod live;
 mod read;
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
@@ -25,7 +23,6 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
 use super::dialect::Store;
-use crate::abort::Abort;
 use crate::claim::Claim;
 
 #[async_trait]
@@ -36,8 +33,7 @@ impl MemberStore for Store {
         filter: MemberFilter,
         page: PageRequest<MembershipId>,
     ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
-        self.read(move |connection| Box::pin(read::list(connection, organization, filter, page)))
-            .await
+        read!(self, read::list(organization, filter, page))
     }
 
     async fn find(
@@ -45,8 +41,7 @@ impl MemberStore for Store {
         organization: OrganizationId,
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError> {
-        self.read(move |connection| Box::pin(read::find(connection, organization, id)))
-            .await
+        read!(self, read::find(organization, id))
     }
 
     async fn identify(
@@ -54,8 +49,7 @@ impl MemberStore for Store {
         organization: OrganizationId,
         member: WhichMember,
     ) -> Result<Option<KeyHolder>, StorageError> {
-        self.read(move |connection| Box::pin(read::identify(connection, organization, member)))
-            .await
+        read!(self, read::identify(organization, member))
     }
 
     async fn leaving_preview(
@@ -64,17 +58,13 @@ impl MemberStore for Store {
         id: MembershipId,
         used_after: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError> {
-        self.read(move |connection| Box::pin(leaving::preview(connection, organization, id, used_after)))
-            .await
+        read!(self, leaving::preview(organization, id, used_after))
     }
 
     async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError> {
-        self.read(move |connection| {
-            Box::pin(async move {
-                Ok::<_, Abort<Infallible>>(live::has_one_owner(connection, organization).await?)
-            })
+        read!(self, |connection| {
+            Ok(live::has_one_owner(connection, organization).await?)
         })
-        .await
     }
 
     async fn change_role(
@@ -84,10 +74,7 @@ impl MemberStore for Store {
         role: Role,
         act: Act,
     ) -> Result<(), ChangeRoleError> {
-        self.change(move |connection| {
-            Box::pin(change_role::change_role(connection, organization, id, role, act))
-        })
-        .await
+        change!(self, change_role::change_role(organization, id, role, act))
     }
 
     async fn end(
@@ -96,9 +83,6 @@ impl MemberStore for Store {
         id: MembershipId,
         act: Act,
     ) -> Result<(), EndMembershipError> {
-        self.change_with(Claim::Revoking, move |connection| {
-            Box::pin(end::end(connection, organization, id, act))
-        })
-        .await
+        change!(self, Claim::Revoking, end::end(organization, id, act))
     }
 }

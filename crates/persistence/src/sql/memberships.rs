@@ -22,13 +22,11 @@ type MemberRow = (UserRow, OrganizationRow, MembershipRow);
 impl Memberships for Store {
     async fn find_live(&self, user: UserId, organization: &Slug) -> Result<Option<Member>, StorageError> {
         let slug = organization.clone();
-        self.read(move |connection| Box::pin(find_live(connection, user, slug)))
-            .await
+        read!(self, find_live(user, slug))
     }
 
     async fn list_live(&self, user: UserId) -> Result<Vec<Member>, StorageError> {
-        self.read(move |connection| Box::pin(list_live(connection, user)))
-            .await
+        read!(self, list_live(user))
     }
 }
 

@@ -9,29 +9,42 @@
 
 use super::{dialect, events, schema};
 
-/// Reads with a connection: what a port method asks, as it is written in its body.
+/// What a port method reads: with a connection, in what follows, or by a function that takes the connection first.
 macro_rules! read {
-    ($store:ident, |$connection:ident| $asked:expr) => {
+    ($store:ident, |$connection:ident| $asked:block) => {
         $store
             .read(move |$connection| $crate::abort::boxed(async move { $asked }))
             .await
     };
-}
-
-/// Changes with a connection, in one transaction: what a port method does, as it is written in its body. A claim says what the
-/// change may take of the room that is kept for it.
-macro_rules! change {
-    ($store:ident, |$connection:ident| $done:expr) => {
+    ($store:ident, $($asked:ident)::+($($argument:expr),* $(,)?)) => {
         $store
-            .change(move |$connection| $crate::abort::boxed(async move { $done }))
+            .read(move |connection| Box::pin($($asked)::+(connection, $($argument),*)))
             .await
     };
-    ($store:ident, $claim:expr, |$connection:ident| $done:expr) => {
+}
+
+/// What a port method changes, likewise, in one transaction. A claim before it says what of the room that is kept for some
+/// changes this one may take.
+macro_rules! change {
+    ($store:ident, |$connection:ident| $done:block) => {
+        change!($store, $crate::claim::Claim::Nothing, |$connection| $done)
+    };
+    ($store:ident, $claim:path, |$connection:ident| $done:block) => {
         $store
-            .change_with($claim, move |$connection| {
+            .change($claim, move |$connection| {
                 $crate::abort::boxed(async move { $done })
             })
             .await
+    };
+    ($store:ident, $claim:path, $($done:ident)::+($($argument:expr),* $(,)?)) => {
+        $store
+            .change($claim, move |connection| {
+                Box::pin($($done)::+(connection, $($argument),*))
+            })
+            .await
+    };
+    ($store:ident, $($done:ident)::+($($argument:expr),* $(,)?)) => {
+        change!($store, $crate::claim::Claim::Nothing, $($done)::+($($argument),*))
     };
 }
 

@@ -1,7 +1,6 @@
 //! What people call things.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -17,7 +16,6 @@ use uuid::Uuid;
 use super::dialect::{Connection, RunQueryDsl, Store};
 use super::people::UserRow;
 use super::schema::{api_keys, audit_events, invitations, memberships, organizations, projects, users};
-use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::names::{Kind, NamedIds, read_username};
 
@@ -29,17 +27,14 @@ impl Names for Store {
         subjects: &[Subject],
     ) -> Result<HashMap<Subject, String>, StorageError> {
         let wanted = NamedIds::of(subjects);
-        self.read(move |connection| {
-            Box::pin(async move {
-                let mut found = HashMap::new();
-                for (kind, ids) in wanted.by_kind() {
-                    let names = names_of(connection, organization, kind, ids).await?;
-                    found.extend(names.into_iter().map(|(id, name)| (kind.subject(id.0), name)));
-                }
-                Ok::<_, Abort<Infallible>>(found)
-            })
+        read!(self, |connection| {
+            let mut found = HashMap::new();
+            for (kind, ids) in wanted.by_kind() {
+                let names = names_of(connection, organization, kind, ids).await?;
+                found.extend(names.into_iter().map(|(id, name)| (kind.subject(id.0), name)));
+            }
+            Ok(found)
         })
-        .await
     }
 
     async fn usernames(
@@ -48,48 +43,102 @@ impl Names for Store {
         subjects: &[Subject],
     ) -> Result<HashMap<Subject, Username>, StorageError> {
         let wanted = NamedIds::of(subjects);
-        self.read(move |connection| {
-            Box::pin(async move {
-                let (users, members) = (wanted.of_kind(Kind::User), wanted.of_kind(Kind::Membership));
-                let mut found = HashMap::new();
-                if !users.is_empty() {
-                    let rows: Vec<(StoredId, String)> = memberships::table
-                        .inner_join(users::table)
-                        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-                        .filter(memberships::user_id.eq_any(users.iter().copied().map(StoredId)))
-                        .select((users::id, users::username))
-                        .distinct()
-                        .load(connection)
-                        .await?;
-                    for (id, username) in rows {
-                        found.extend([read_username(Kind::User, id.0, &username)?]);
-                    }
+        read!(self, |connection| {
+            let (users, members) = (wanted.of_kind(Kind::User), wanted.of_kind(Kind::Membership));
+            let mut found = HashMap::new();
+            if !users.is_empty() {
+                let rows: Vec<(StoredId, String)> = memberships::table
+                    .inner_join(users::table)
+                    .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+                    .filter(memberships::user_id.eq_any(users.iter().copied().map(StoredId)))
+                    .select((users::id, users::username))
+                    .distinct()
+                    .load(connection)
+                    .await?;
+                for (id, username) in rows {
+                    found.extend([read_username(Kind::User, id.0, &username)?]);
                 }
-                if !members.is_empty() {
-                    let rows: Vec<(StoredId, String)> = memberships::table
-                        .inner_join(users::table)
-                        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-                        .filter(memberships::id.eq_any(members.iter().copied().map(StoredId)))
-                        .select((memberships::id, users::username))
-                        .load(connection)
-                        .await?;
-                    for (id, username) in rows {
-                        found.extend([read_username(Kind::Membership, id.0, &username)?]);
-                    }
+            }
+            if !members.is_empty() {
+                let rows: Vec<(StoredId, String)> = memberships::table
+                    .inner_join(users::table)
+                    .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+                    .filter(memberships::id.eq_any(members.iter().copied().map(StoredId)))
+                    .select((memberships::id, users::username))
+                    .load(connection)
+                    .await?;
+                for (id, username) in rows {
+                    found.extend([read_username(Kind::Membership, id.0, &username)?]);
                 }
-                Ok::<_, Abort<Infallible>>(found)
-            })
+            }
+            Ok(found)
         })
-        .await
     }
 
+    /// One statement for all kinds: each part of it is a look into an index. The log is asked for the kind of one event with the
+    /// identifier: to look for one of a certain kind would be to go through all events of what has another. Any event tells it,
+    /// since no two things share an identifier (RFC 9562, version 7).
     async fn find_subject(
         &self,
         organization: OrganizationId,
         id: Uuid,
     ) -> Result<Option<Subject>, StorageError> {
-        self.read(move |connection| Box::pin(find_subject(connection, organization, id)))
-            .await
+        read!(self, |connection| {
+            let (own, id) = (StoredId(organization.as_uuid()), StoredId(id));
+            let told = audit_events::table.filter(audit_events::organization_id.eq(own));
+            let (key, membership, user, project, invitation, organization, subject, object, actor): Found =
+                diesel::select((
+                    exists(
+                        api_keys::table
+                            .inner_join(memberships::table.on(memberships::id.eq(api_keys::consumer_id)))
+                            .filter(memberships::organization_id.eq(own))
+                            .filter(api_keys::id.eq(id)),
+                    ),
+                    exists(
+                        memberships::table
+                            .filter(memberships::organization_id.eq(own))
+                            .filter(memberships::id.eq(id)),
+                    ),
+                    exists(
+                        memberships::table
+                            .filter(memberships::organization_id.eq(own))
+                            .filter(memberships::user_id.eq(id)),
+                    ),
+                    exists(
+                        projects::table
+                            .filter(projects::organization_id.eq(own))
+                            .filter(projects::id.eq(id)),
+                    ),
+                    exists(
+                        invitations::table
+                            .filter(invitations::organization_id.eq(own))
+                            .filter(invitations::id.eq(id)),
+                    ),
+                    exists(
+                        organizations::table
+                            .filter(organizations::id.eq(own))
+                            .filter(organizations::id.eq(id)),
+                    ),
+                    told.filter(audit_events::subject_id.eq(id))
+                        .select(audit_events::subject_kind)
+                        .single_value(),
+                    told.filter(audit_events::object_id.eq(id))
+                        .select(audit_events::object_kind.assume_not_null())
+                        .single_value(),
+                    told.filter(audit_events::actor_id.eq(id))
+                        .select(audit_events::actor_kind)
+                        .single_value(),
+                ))
+                .get_result(connection)
+                .await?;
+            let is_here = [key, membership, user, project, invitation, organization];
+            let told = [subject, object, actor];
+            let possible = Kind::OF_IDENTIFIERS.map(|kind| kind.subject(id.0));
+            let found = possible.iter().zip(is_here).find(|(_, is_here)| *is_here);
+            let found = found.map(|(subject, _)| subject);
+            let by_kind = |subject: &&Subject| told.iter().flatten().any(|kind| kind == subject.kind());
+            Ok(found.or_else(|| possible.iter().find(by_kind)).copied())
+        })
     }
 
     async fn find_user(
@@ -98,102 +147,32 @@ impl Names for Store {
         username: &Username,
     ) -> Result<Option<UserId>, StorageError> {
         let username = username.as_str().to_owned();
-        self.read(move |connection| {
-            Box::pin(async move {
-                let id: Option<StoredId> = memberships::table
-                    .inner_join(users::table)
-                    .filter(users::username.eq(username))
-                    .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-                    .select(users::id)
-                    .distinct()
-                    .get_result(connection)
-                    .await
-                    .optional()?;
-                Ok::<_, Abort<Infallible>>(id.map(|id| UserId::from_uuid(id.0)))
-            })
+        read!(self, |connection| {
+            let id: Option<StoredId> = memberships::table
+                .inner_join(users::table)
+                .filter(users::username.eq(username))
+                .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+                .select(users::id)
+                .distinct()
+                .get_result(connection)
+                .await
+                .optional()?;
+            Ok(id.map(|id| UserId::from_uuid(id.0)))
         })
-        .await
     }
 
     async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StorageError> {
         let ids: Vec<StoredId> = ids.iter().map(|id| StoredId(id.as_uuid())).collect();
-        self.read(move |connection| {
-            Box::pin(async move {
-                let rows: Vec<UserRow> = users::table
-                    .filter(users::id.eq_any(ids))
-                    .select(UserRow::as_select())
-                    .load(connection)
-                    .await?;
-                let users: Result<_, StorageError> = rows.into_iter().map(User::try_from).collect();
-                Ok::<_, Abort<Infallible>>(users?)
-            })
+        read!(self, |connection| {
+            let rows: Vec<UserRow> = users::table
+                .filter(users::id.eq_any(ids))
+                .select(UserRow::as_select())
+                .load(connection)
+                .await?;
+            let users: Result<_, StorageError> = rows.into_iter().map(User::try_from).collect();
+            Ok(users?)
         })
-        .await
     }
-}
-
-/// One statement for all kinds: each part of it is a look into an index. The log is asked for the kind of one event with the
-/// identifier: to look for one of a certain kind would be to go through all events of what has another. Any event tells it,
-/// since no two things share an identifier (RFC 9562, version 7).
-async fn find_subject(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    id: Uuid,
-) -> Result<Option<Subject>, Abort<Infallible>> {
-    let (own, id) = (StoredId(organization.as_uuid()), StoredId(id));
-    let told = audit_events::table.filter(audit_events::organization_id.eq(own));
-    let (key, membership, user, project, invitation, organization, subject, object, actor): Found =
-        diesel::select((
-            exists(
-                api_keys::table
-                    .inner_join(memberships::table.on(memberships::id.eq(api_keys::consumer_id)))
-                    .filter(memberships::organization_id.eq(own))
-                    .filter(api_keys::id.eq(id)),
-            ),
-            exists(
-                memberships::table
-                    .filter(memberships::organization_id.eq(own))
-                    .filter(memberships::id.eq(id)),
-            ),
-            exists(
-                memberships::table
-                    .filter(memberships::organization_id.eq(own))
-                    .filter(memberships::user_id.eq(id)),
-            ),
-            exists(
-                projects::table
-                    .filter(projects::organization_id.eq(own))
-                    .filter(projects::id.eq(id)),
-            ),
-            exists(
-                invitations::table
-                    .filter(invitations::organization_id.eq(own))
-                    .filter(invitations::id.eq(id)),
-            ),
-            exists(
-                organizations::table
-                    .filter(organizations::id.eq(own))
-                    .filter(organizations::id.eq(id)),
-            ),
-            told.filter(audit_events::subject_id.eq(id))
-                .select(audit_events::subject_kind)
-                .single_value(),
-            told.filter(audit_events::object_id.eq(id))
-                .select(audit_events::object_kind.assume_not_null())
-                .single_value(),
-            told.filter(audit_events::actor_id.eq(id))
-                .select(audit_events::actor_kind)
-                .single_value(),
-        ))
-        .get_result(connection)
-        .await?;
-    let is_here = [key, membership, user, project, invitation, organization];
-    let told = [subject, object, actor];
-    let possible = Kind::OF_IDENTIFIERS.map(|kind| kind.subject(id.0));
-    let found = possible.iter().zip(is_here).find(|(_, is_here)| *is_here);
-    let found = found.map(|(subject, _)| subject);
-    let by_kind = |subject: &&Subject| told.iter().flatten().any(|kind| kind == subject.kind());
-    Ok(found.or_else(|| possible.iter().find(by_kind)).copied())
 }
 
 /// What of each kind is here, and of which kind the log says that it is.

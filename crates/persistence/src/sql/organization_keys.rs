@@ -32,8 +32,7 @@ impl OrganizationKeyStore for Store {
         filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
-        self.read(move |connection| Box::pin(list::list(connection, organization, filter, page)))
-            .await
+        read!(self, list::list(organization, filter, page))
     }
 
     async fn find(
@@ -41,8 +40,7 @@ impl OrganizationKeyStore for Store {
         organization: OrganizationId,
         id: ApiKeyId,
     ) -> Result<Option<HeldKey>, StorageError> {
-        self.read(move |connection| Box::pin(read::find(connection, organization, id)))
-            .await
+        read!(self, read::find(organization, id))
     }
 
     async fn find_many(
@@ -51,10 +49,9 @@ impl OrganizationKeyStore for Store {
         ids: &[ApiKeyId],
     ) -> Result<Vec<HeldKey>, StorageError> {
         let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
-        self.read(move |connection| {
-            Box::pin(async move { read::named(connection, organization, &ids).await })
+        read!(self, |connection| {
+            read::named(connection, organization, &ids).await
         })
-        .await
     }
 
     async fn family(
@@ -63,8 +60,7 @@ impl OrganizationKeyStore for Store {
         id: ApiKeyId,
         size: FamilySize,
     ) -> Result<KeyFamily, StorageError> {
-        self.read(move |connection| Box::pin(family::family(connection, organization, id, size)))
-            .await
+        read!(self, family::family(organization, id, size))
     }
 
     async fn at_stake(
@@ -72,8 +68,7 @@ impl OrganizationKeyStore for Store {
         organization: OrganizationId,
         selection: KeySelection,
     ) -> Result<AtStake, StorageError> {
-        self.read(move |connection| Box::pin(read::at_stake(connection, organization, selection)))
-            .await
+        read!(self, read::at_stake(organization, selection))
     }
 
     async fn revoke(

@@ -7,7 +7,7 @@ use keyward_domain::audit::Act;
 use keyward_domain::id::OrganizationId;
 
 use super::authority::lock_authority;
-use super::dialect::{Connection, RunQueryDsl, Store};
+use super::dialect::{RunQueryDsl, Store};
 use super::events::write_event;
 use super::schema::organizations;
 use crate::abort::Abort;
@@ -21,32 +21,22 @@ impl OrganizationStore for Store {
         manage_keys: bool,
         act: Act,
     ) -> Result<(), ChangeOrganizationError> {
-        self.change(move |connection| {
-            Box::pin(choose_for_new_keys(connection, organization, manage_keys, act))
+        change!(self, |connection| {
+            if !lock_authority(connection, organization, act.actor).await? {
+                return Err(Abort::Refused(ChangeOrganizationError::NotAllowed));
+            }
+            let changed = diesel::update(
+                organizations::table
+                    .filter(organizations::id.eq(StoredId(organization.as_uuid())))
+                    .filter(organizations::new_keys_manage_keys.ne(StoredFlag(manage_keys))),
+            )
+            .set(organizations::new_keys_manage_keys.eq(StoredFlag(manage_keys)))
+            .execute(connection)
+            .await?;
+            if changed > 0 {
+                write_event(connection, act.choice_for_new_keys(organization, manage_keys)).await?;
+            }
+            Ok(())
         })
-        .await
     }
-}
-
-async fn choose_for_new_keys(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    manage_keys: bool,
-    act: Act,
-) -> Result<(), Abort<ChangeOrganizationError>> {
-    if !lock_authority(connection, organization, act.actor).await? {
-        return Err(Abort::Refused(ChangeOrganizationError::NotAllowed));
-    }
-    let changed = diesel::update(
-        organizations::table
-            .filter(organizations::id.eq(StoredId(organization.as_uuid())))
-            .filter(organizations::new_keys_manage_keys.ne(StoredFlag(manage_keys))),
-    )
-    .set(organizations::new_keys_manage_keys.eq(StoredFlag(manage_keys)))
-    .execute(connection)
-    .await?;
-    if changed > 0 {
-        write_event(connection, act.choice_for_new_keys(organization, manage_keys)).await?;
-    }
-    Ok(())
 }

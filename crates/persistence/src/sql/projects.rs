@@ -26,8 +26,7 @@ use super::dialect::Store;
 #[async_trait]
 impl ProjectStore for Store {
     async fn add(&self, project: Project, event: AuditEvent) -> Result<(), AddProjectError> {
-        self.change(move |connection| Box::pin(change::add(connection, project, event)))
-            .await
+        change!(self, change::add(project, event))
     }
 
     async fn list(
@@ -36,8 +35,7 @@ impl ProjectStore for Store {
         filter: ProjectFilter,
         page: PageRequest<ProjectId>,
     ) -> Result<Page<ProjectOverview, ProjectId>, StorageError> {
-        self.read(move |connection| Box::pin(read::list(connection, organization, filter, page)))
-            .await
+        read!(self, read::list(organization, filter, page))
     }
 
     async fn find(
@@ -45,8 +43,7 @@ impl ProjectStore for Store {
         organization: OrganizationId,
         id: ProjectId,
     ) -> Result<Option<ProjectOverview>, StorageError> {
-        self.read(move |connection| Box::pin(read::find(connection, organization, id)))
-            .await
+        read!(self, read::find(organization, id))
     }
 
     async fn rename(
@@ -56,8 +53,7 @@ impl ProjectStore for Store {
         name: ProjectName,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError> {
-        self.change(move |connection| Box::pin(change::rename(connection, organization, id, name, event)))
-            .await
+        change!(self, change::rename(organization, id, name, event))
     }
 
     async fn archive(
@@ -66,8 +62,7 @@ impl ProjectStore for Store {
         id: ProjectId,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError> {
-        self.change(move |connection| Box::pin(change::archive(connection, organization, id, event)))
-            .await
+        change!(self, change::archive(organization, id, event))
     }
 
     async fn restore(
@@ -76,8 +71,7 @@ impl ProjectStore for Store {
         id: ProjectId,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError> {
-        self.change(move |connection| Box::pin(change::restore(connection, organization, id, event)))
-            .await
+        change!(self, change::restore(organization, id, event))
     }
 
     async fn members(
@@ -86,8 +80,7 @@ impl ProjectStore for Store {
         id: ProjectId,
         page: PageRequest<MembershipId>,
     ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
-        self.read(move |connection| Box::pin(members::list(connection, organization, id, page)))
-            .await
+        read!(self, members::list(organization, id, page))
     }
 
     async fn members_among(
@@ -97,8 +90,7 @@ impl ProjectStore for Store {
         members: &[MembershipId],
     ) -> Result<HashSet<MembershipId>, StorageError> {
         let members = members.to_vec();
-        self.read(move |connection| Box::pin(members::among(connection, organization, id, members)))
-            .await
+        read!(self, members::among(organization, id, members))
     }
 
     async fn add_member(
@@ -108,8 +100,7 @@ impl ProjectStore for Store {
         member: MembershipId,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectMembersError> {
-        self.change(move |connection| Box::pin(members::add(connection, organization, id, member, event)))
-            .await
+        change!(self, members::add(organization, id, member, event))
     }
 
     async fn remove_member(
@@ -119,7 +110,6 @@ impl ProjectStore for Store {
         member: MembershipId,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectMembersError> {
-        self.change(move |connection| Box::pin(members::remove(connection, organization, id, member, event)))
-            .await
+        change!(self, members::remove(organization, id, member, event))
     }
 }

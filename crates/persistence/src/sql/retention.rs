@@ -16,8 +16,8 @@ use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
 use keyward_domain::retention::{ClockDoubt, ClockWitnesses};
 use keyward_domain::sign_in::session::Session;
 
-use super::events::write_event;
 use super::dialect::{Moment, RunQueryDsl, Store, held_by_nobody, retention};
+use super::events::write_event;
 use super::schema::{audit_events, invitations, retention_clock, sessions, sign_in_throttle};
 use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
@@ -67,9 +67,7 @@ impl RetentionStore for Store {
 
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
         loop {
-            let portion = change!(self, |connection| {
-                dead_keys::remove(connection, dead_before, at_most).await
-            })?;
+            let portion = change!(self, dead_keys::remove(dead_before, at_most))?;
             if !portion.is_to_go_on {
                 return Ok(portion.removed);
             }

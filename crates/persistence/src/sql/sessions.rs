@@ -1,6 +1,5 @@
 //! Console sessions. One that has ended is deleted; the audit log remembers it.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 
 use async_trait::async_trait;
@@ -27,87 +26,154 @@ use crate::stored_row::StoredRow;
 #[async_trait]
 impl SessionStore for Store {
     async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), StartSessionError> {
-        self.change_with(Claim::SigningIn, move |connection| {
-            Box::pin(start(connection, new, events))
+        change!(self, Claim::SigningIn, |connection| {
+            let NewSession {
+                session,
+                digest,
+                verified_against,
+                replaces,
+                act,
+            } = new;
+            // No session outlives the password that started it. Either a concurrent replacement waits for this lock, and then
+            // ends the new session with the others; or this waits for it, and then reads the new hash. Sign-ins of one user pass
+            // one after the other, so that each counts the sessions of those before it.
+            let current: Option<String> = locked!(
+                users::table
+                    .filter(users::id.eq(StoredId(session.user_id.as_uuid())))
+                    .select(users::password_hash)
+            )
+            .get_result(connection)
+            .await
+            .optional()?;
+            if current.as_deref() != Some(verified_against.as_str()) {
+                return Err(Abort::Refused(StartSessionError::PasswordReplaced));
+            }
+            if let Some(replaced) = replaces {
+                end_replaced(connection, replaced, &act).await?;
+            }
+            end_oldest(connection, session.user_id, &act).await?;
+            diesel::insert_into(sessions::table)
+                .values((
+                    sessions::id.eq(StoredId(session.id.as_uuid())),
+                    sessions::user_id.eq(StoredId(session.user_id.as_uuid())),
+                    sessions::digest.eq(digest.as_bytes().as_slice()),
+                    sessions::started_at.eq(StoredMoment::from(session.started_at)),
+                    sessions::last_seen_at.eq(StoredMoment::from(session.last_seen_at)),
+                    sessions::started_from.eq(session.started_from.map(|address| address.to_string())),
+                    sessions::user_agent.eq(session.user_agent.as_ref().map(UserAgent::as_str)),
+                ))
+                .execute(connection)
+                .await?;
+            write_events(connection, events).await?;
+            Ok(())
         })
-        .await
     }
 
     async fn find(&self, digest: &SessionDigest) -> Result<Option<SignedIn>, StorageError> {
         let digest = *digest;
-        self.read(move |connection| Box::pin(find(connection, digest)))
-            .await
+        read!(self, |connection| {
+            let rows: Option<(SessionRow, UserRow)> = sessions::table
+                .inner_join(users::table)
+                .filter(sessions::digest.eq(digest.as_bytes().as_slice()))
+                .select((SessionRow::as_select(), UserRow::as_select()))
+                .get_result(connection)
+                .await
+                .optional()?;
+            let Some((session, user)) = rows else {
+                return Ok(None);
+            };
+            Ok(Some(SignedIn {
+                session: session.try_into()?,
+                user: user.try_into()?,
+            }))
+        })
     }
 
     async fn list(&self, user: UserId) -> Result<Vec<Session>, StorageError> {
-        self.read(move |connection| Box::pin(list(connection, user)))
-            .await
+        read!(self, |connection| {
+            let rows: Vec<SessionRow> = sessions::table
+                .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
+                .order(sessions::id.desc())
+                .select(SessionRow::as_select())
+                .load(connection)
+                .await?;
+            let sessions: Result<_, StorageError> = rows.into_iter().map(Session::try_from).collect();
+            Ok(sessions?)
+        })
     }
 
     async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError> {
-        self.change(move |connection| Box::pin(seen(connection, session, at)))
-            .await
+        change!(self, |connection| {
+            diesel::update(
+                sessions::table
+                    .filter(sessions::id.eq(StoredId(session.as_uuid())))
+                    .filter(sessions::last_seen_at.lt(StoredMoment::from(at))),
+            )
+            .set(sessions::last_seen_at.eq(StoredMoment::from(at)))
+            .execute(connection)
+            .await?;
+            Ok(())
+        })
     }
 
     async fn end(&self, user: UserId, session: SessionId, event: AuditEvent) -> Result<bool, StorageError> {
-        self.change_with(Claim::Revoking, move |connection| {
-            Box::pin(end(connection, user, session, event))
+        change!(self, Claim::Revoking, |connection| {
+            let ended: Option<SessionRow> = diesel::delete(
+                sessions::table
+                    .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
+                    .filter(sessions::id.eq(StoredId(session.as_uuid()))),
+            )
+            .returning(SessionRow::as_returning())
+            .get_result(connection)
+            .await
+            .optional()?;
+            let was_live = match ended {
+                Some(row) => Session::try_from(row)?.is_live(event.at),
+                None => false,
+            };
+            if was_live {
+                write_event(connection, event).await?;
+            }
+            Ok(was_live)
         })
-        .await
     }
 
     async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {
-        self.change_with(Claim::Revoking, move |connection| {
-            Box::pin(end_others(connection, user, keep, act))
+        change!(self, Claim::Revoking, |connection| {
+            // Two sessions that end each other at once do so one after the other, so that the second is gone when its turn comes.
+            locked!(
+                users::table
+                    .filter(users::id.eq(StoredId(user.as_uuid())))
+                    .select(users::id)
+            )
+            .get_result::<StoredId>(connection)
+            .await
+            .optional()?;
+            // Nor does the session that acts end before this is over.
+            let kept: Option<StoredId> = kept!(
+                sessions::table
+                    .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
+                    .filter(sessions::id.eq(StoredId(keep.as_uuid())))
+                    .select(sessions::id)
+            )
+            .get_result(connection)
+            .await
+            .optional()?;
+            if kept.is_none() {
+                return Ok(0);
+            }
+            // Only what is deleted here is told of: any of them may end by itself meanwhile, which another event tells.
+            let others: Vec<SessionRow> = diesel::delete(
+                sessions::table
+                    .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
+                    .filter(sessions::id.ne(StoredId(keep.as_uuid()))),
+            )
+            .returning(SessionRow::as_returning())
+            .get_results(connection)
+            .await?;
+            write_end_events(connection, others, &act).await
         })
-        .await
     }
-}
-
-async fn start(
-    connection: &mut Connection,
-    new: NewSession,
-    events: Vec<AuditEvent>,
-) -> Result<(), Abort<StartSessionError>> {
-    let NewSession {
-        session,
-        digest,
-        verified_against,
-        replaces,
-        act,
-    } = new;
-    // No session outlives the password that started it. Either a concurrent replacement waits for this lock, and then
-    // ends the new session with the others; or this waits for it, and then reads the new hash. Sign-ins of one user pass
-    // one after the other, so that each counts the sessions of those before it.
-    let current: Option<String> = locked!(
-        users::table
-            .filter(users::id.eq(StoredId(session.user_id.as_uuid())))
-            .select(users::password_hash)
-    )
-    .get_result(connection)
-    .await
-    .optional()?;
-    if current.as_deref() != Some(verified_against.as_str()) {
-        return Err(Abort::Refused(StartSessionError::PasswordReplaced));
-    }
-    if let Some(replaced) = replaces {
-        end_replaced(connection, replaced, &act).await?;
-    }
-    end_oldest(connection, session.user_id, &act).await?;
-    diesel::insert_into(sessions::table)
-        .values((
-            sessions::id.eq(StoredId(session.id.as_uuid())),
-            sessions::user_id.eq(StoredId(session.user_id.as_uuid())),
-            sessions::digest.eq(digest.as_bytes().as_slice()),
-            sessions::started_at.eq(StoredMoment::from(session.started_at)),
-            sessions::last_seen_at.eq(StoredMoment::from(session.last_seen_at)),
-            sessions::started_from.eq(session.started_from.map(|address| address.to_string())),
-            sessions::user_agent.eq(session.user_agent.as_ref().map(UserAgent::as_str)),
-        ))
-        .execute(connection)
-        .await?;
-    write_events(connection, events).await?;
-    Ok(())
 }
 
 /// Makes room for one more session of the user.
@@ -151,118 +217,6 @@ async fn end_replaced(
         write_event(connection, act.end_of_replaced(&session)).await?;
     }
     Ok(())
-}
-
-async fn find(
-    connection: &mut Connection,
-    digest: SessionDigest,
-) -> Result<Option<SignedIn>, Abort<Infallible>> {
-    let rows: Option<(SessionRow, UserRow)> = sessions::table
-        .inner_join(users::table)
-        .filter(sessions::digest.eq(digest.as_bytes().as_slice()))
-        .select((SessionRow::as_select(), UserRow::as_select()))
-        .get_result(connection)
-        .await
-        .optional()?;
-    let Some((session, user)) = rows else {
-        return Ok(None);
-    };
-    Ok(Some(SignedIn {
-        session: session.try_into()?,
-        user: user.try_into()?,
-    }))
-}
-
-async fn list(connection: &mut Connection, user: UserId) -> Result<Vec<Session>, Abort<Infallible>> {
-    let rows: Vec<SessionRow> = sessions::table
-        .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-        .order(sessions::id.desc())
-        .select(SessionRow::as_select())
-        .load(connection)
-        .await?;
-    let sessions: Result<_, StorageError> = rows.into_iter().map(Session::try_from).collect();
-    Ok(sessions?)
-}
-
-async fn seen(
-    connection: &mut Connection,
-    session: SessionId,
-    at: DateTime<Utc>,
-) -> Result<(), Abort<StorageError>> {
-    diesel::update(
-        sessions::table
-            .filter(sessions::id.eq(StoredId(session.as_uuid())))
-            .filter(sessions::last_seen_at.lt(StoredMoment::from(at))),
-    )
-    .set(sessions::last_seen_at.eq(StoredMoment::from(at)))
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-async fn end(
-    connection: &mut Connection,
-    user: UserId,
-    session: SessionId,
-    event: AuditEvent,
-) -> Result<bool, Abort<StorageError>> {
-    let ended: Option<SessionRow> = diesel::delete(
-        sessions::table
-            .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-            .filter(sessions::id.eq(StoredId(session.as_uuid()))),
-    )
-    .returning(SessionRow::as_returning())
-    .get_result(connection)
-    .await
-    .optional()?;
-    let was_live = match ended {
-        Some(row) => Session::try_from(row)?.is_live(event.at),
-        None => false,
-    };
-    if was_live {
-        write_event(connection, event).await?;
-    }
-    Ok(was_live)
-}
-
-async fn end_others(
-    connection: &mut Connection,
-    user: UserId,
-    keep: SessionId,
-    act: Act,
-) -> Result<usize, Abort<StorageError>> {
-    // Two sessions that end each other at once do so one after the other, so that the second is gone when its turn comes.
-    locked!(
-        users::table
-            .filter(users::id.eq(StoredId(user.as_uuid())))
-            .select(users::id)
-    )
-    .get_result::<StoredId>(connection)
-    .await
-    .optional()?;
-    // Nor does the session that acts end before this is over.
-    let kept: Option<StoredId> = kept!(
-        sessions::table
-            .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-            .filter(sessions::id.eq(StoredId(keep.as_uuid())))
-            .select(sessions::id)
-    )
-    .get_result(connection)
-    .await
-    .optional()?;
-    if kept.is_none() {
-        return Ok(0);
-    }
-    // Only what is deleted here is told of: any of them may end by itself meanwhile, which another event tells.
-    let others: Vec<SessionRow> = diesel::delete(
-        sessions::table
-            .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-            .filter(sessions::id.ne(StoredId(keep.as_uuid()))),
-    )
-    .returning(SessionRow::as_returning())
-    .get_results(connection)
-    .await?;
-    write_end_events(connection, others, &act).await
 }
 
 /// Writes the ends of sessions that were live. Returns how many were.

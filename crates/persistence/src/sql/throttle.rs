@@ -41,10 +41,7 @@ impl SignInThrottle for Store {
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
-        self.change_with(Claim::SigningIn, move |connection| {
-            Box::pin(give_back(connection, buckets))
-        })
-        .await
+        change!(self, Claim::SigningIn, give_back(buckets))
     }
 }
 

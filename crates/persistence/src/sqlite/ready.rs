@@ -18,7 +18,7 @@ use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
 
 use super::store::SqliteStore as Store;
-use crate::abort::Abort;
+use crate::abort::{Abort, Work};
 use crate::claim::Claim;
 
 /// diesel's verbs, as diesel-async has them.
@@ -75,29 +75,18 @@ impl Store {
     pub(super) async fn read<T, Q>(&self, query: Q) -> Result<T, StorageError>
     where
         T: Send + 'static,
-        Q: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<Infallible>>> + Send + 'static,
+        Q: Work<Connection, T, Infallible>,
     {
         self.read_blocking(move |connection| at_once(query(connection)))
             .await
     }
 
-    /// Makes a [change](Self::change_blocking).
-    pub(super) async fn change<T, E, W>(&self, work: W) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StorageError> + Send + 'static,
-        W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static,
-    {
-        self.change_blocking(move |connection| at_once(work(connection)))
-            .await
-    }
-
     /// Makes a change that takes of the [reserve](Self::change_blocking_with).
-    pub(super) async fn change_with<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
+    pub(super) async fn change<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
-        W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>> + Clone + Send + 'static,
+        W: Work<Connection, T, E> + Clone,
     {
         self.change_blocking_with(claim, move |connection| at_once(work(connection)))
             .await
@@ -108,9 +97,9 @@ impl Store {
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
-        W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>> + Clone + Send + 'static,
+        W: Work<Connection, T, E> + Clone,
     {
-        self.change_with(claim, work).await
+        self.change(claim, work).await
     }
 
     /// Likewise, unless a [look](Self::change_blocking_after_look) tells what comes of it.
@@ -118,12 +107,8 @@ impl Store {
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
-        L: for<'c> FnOnce(
-                &'c mut Connection,
-            ) -> BoxFuture<'c, Result<Option<Result<T, E>>, Abort<Infallible>>>
-            + Send
-            + 'static,
-        W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>> + Clone + Send + 'static,
+        L: Work<Connection, Option<Result<T, E>>, Infallible>,
+        W: Work<Connection, T, E> + Clone,
     {
         self.change_blocking_after_look(
             move |connection| at_once(look(connection)),
@@ -139,12 +124,8 @@ impl Store {
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
-        L: for<'c> FnOnce(
-                &'c mut Connection,
-            ) -> BoxFuture<'c, Result<Option<Result<T, E>>, Abort<Infallible>>>
-            + Send
-            + 'static,
-        W: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<T, Abort<E>>> + Clone + Send + 'static,
+        L: Work<Connection, Option<Result<T, E>>, Infallible>,
+        W: Work<Connection, T, E> + Clone,
     {
         self.change_after_look(look, Claim::Nothing, work).await
     }

@@ -24,16 +24,12 @@ impl ReachableProjects for Store {
         page: PageRequest<ProjectId>,
     ) -> Result<Page<Project, ProjectId>, StorageError> {
         let (after, limit) = (page.after, one_more(page.size));
-        let projects = self
-            .read(move |connection| Box::pin(reached(connection, consumer, None, after, limit)))
-            .await?;
+        let projects = read!(self, reached(consumer, None, after, limit))?;
         Ok(Page::from_one_more(projects, page.size, |project| project.id))
     }
 
     async fn find(&self, consumer: ConsumerId, id: ProjectId) -> Result<Option<Project>, StorageError> {
-        let mut projects = self
-            .read(move |connection| Box::pin(reached(connection, consumer, Some(id), None, 1)))
-            .await?;
+        let mut projects = read!(self, reached(consumer, Some(id), None, 1))?;
         Ok(projects.pop())
     }
 }

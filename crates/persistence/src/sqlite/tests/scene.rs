@@ -1,5 +1,7 @@
 //! A store with something in it.
 
+use std::time::Duration;
+
 use diesel::connection::SimpleConnection;
 use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
@@ -26,7 +28,11 @@ const SCENE: &str = "
 
 /// A store with that in it.
 pub(in crate::sqlite) async fn scene(directory: &TemporaryDirectory) -> SqliteStore {
-    let store = SqliteStore::open(SqliteConfig::in_directory(directory.path())).unwrap();
+    let mut config = SqliteConfig::in_directory(directory.path());
+    // Waits for a busy machine rather than fail.
+    config.answer_timeout = Duration::from_secs(40);
+    config.outcome_timeout = Duration::from_secs(50);
+    let store = SqliteStore::open(config).unwrap();
     store.migrate().await.unwrap();
     let made = store.change_blocking(|connection: &mut SqliteConnection| {
         Ok::<_, Abort<StorageError>>(connection.batch_execute(SCENE)?)
