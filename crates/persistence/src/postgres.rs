@@ -29,6 +29,7 @@ mod dialect;
 mod errors;
 #[path = "sql/events.rs"]
 mod events;
+mod import;
 mod last_uses;
 mod leaving;
 mod line;

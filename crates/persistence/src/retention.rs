@@ -13,6 +13,12 @@ const MOST_ADOPTIONS: usize = 2_000;
 /// A key, and the one that it is next below of, if there is any.
 pub(crate) type Below = (Uuid, Option<Uuid>);
 
+/// A key of a consumer.
+pub(crate) struct KeyOf {
+    pub(crate) consumer: Uuid,
+    pub(crate) below: Below,
+}
+
 /// Leaves only the first half of the dead keys if more keys are next below them than one removal gives to others. Says
 /// whether it did. One key goes however many are below it.
 pub(crate) fn halve_if_too_many(dead: &mut Vec<Below>, next_below: &[(Uuid, Uuid)]) -> bool {

@@ -26,6 +26,7 @@ mod errors;
 #[path = "sql/events.rs"]
 mod events;
 mod file_identity;
+mod import;
 mod last_uses;
 mod leaving;
 mod lineage;

@@ -26,7 +26,7 @@ pub(super) use super::organization_keys::revoke::revoke as revoke_selected;
 pub(super) use super::organization_keys::sources;
 pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::store::PostgresStore as Store;
-pub(super) use super::{last_uses, retention, transfer};
+pub(super) use super::{import, last_uses, retention};
 pub(super) use diesel::pg::Pg as Database;
 pub(super) use diesel::sql_types::{Timestamptz as Moment, Uuid as Id};
 pub(super) use diesel_async::{AsyncPgConnection as Connection, RunQueryDsl};

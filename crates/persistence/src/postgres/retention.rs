@@ -3,14 +3,13 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
-use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult};
+use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, QueryableByName};
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use super::schema::api_keys;
-use super::sql::retention::dead_keys::DeadKey;
-use crate::retention::{Below, Turn};
+use crate::retention::{Below, KeyOf, Turn};
 
 /// Whether it is ours until the end of the transaction. Another server has it otherwise: nobody waits for that.
 pub(super) async fn take(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<bool> {
@@ -58,17 +57,27 @@ pub(super) async fn keep_events(_: &mut AsyncPgConnection) -> QueryResult<()> {
     Ok(())
 }
 
+#[derive(QueryableByName)]
+struct Found {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+    #[diesel(sql_type = SqlUuid)]
+    consumer_id: Uuid,
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    next_above: Option<Uuid>,
+}
+
 /// So many keys of these consumers that were never revoked, one consumer after the other.
 pub(super) async fn never_revoked_keys(
     connection: &mut AsyncPgConnection,
     consumers: &[Uuid],
     at_most: u32,
-) -> QueryResult<Vec<DeadKey>> {
-    diesel::sql_query(
-        "SELECT key.*
+) -> QueryResult<Vec<KeyOf>> {
+    let found: Vec<Found> = diesel::sql_query(
+        "SELECT key.id, key.consumer_id, key.next_above
          FROM unnest($1) WITH ORDINALITY AS former (member, place)
          CROSS JOIN LATERAL (
-             SELECT id, consumer_id, created_by_key_id, adopted_by_key_id
+             SELECT id, consumer_id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
              FROM api_keys WHERE consumer_id = former.member AND revoked_at IS NULL
              ORDER BY id DESC LIMIT $2
          ) key
@@ -77,7 +86,12 @@ pub(super) async fn never_revoked_keys(
     .bind::<Array<SqlUuid>, _>(consumers)
     .bind::<BigInt, _>(i64::from(at_most))
     .load(connection)
-    .await
+    .await?;
+    let found = found.into_iter().map(|key| KeyOf {
+        consumer: key.consumer_id,
+        below: (key.id, key.next_above),
+    });
+    Ok(found.collect())
 }
 
 /// In the order in which everybody locks several keys.

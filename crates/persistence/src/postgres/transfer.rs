@@ -4,8 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use diesel::QueryResult;
-use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use diesel_async::{AsyncConnection, AsyncPgConnection};
 use keyward_domain::ports::StorageError;
 use tokio::time::timeout;
 
@@ -14,13 +13,10 @@ use super::errors::{commit_error, storage_error};
 use super::sql::transfer::{receive, send};
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
-use crate::transfer::{BATCH, Counts, ImportError, RowReceiver, RowSender, TABLES, Transfer};
+use crate::transfer::{Counts, ImportError, RowReceiver, RowSender, Transfer};
 
 /// Whoever waits for a table makes everybody behind them wait, so it is not waited for long.
 const WAIT_FOR_TABLE: Duration = Duration::from_secs(3);
-
-/// One statement for each table that has rows in the batch.
-pub(super) const ROWS_AT_ONCE: usize = BATCH;
 
 #[async_trait]
 impl Transfer for PostgresStore {
@@ -74,20 +70,4 @@ impl PostgresStore {
             Err(_) => Err(StorageError::Unavailable(TooSlow::Connection.into())),
         }
     }
-}
-
-/// Nobody writes in between.
-pub(super) async fn keep_others_out(connection: &mut AsyncPgConnection) -> QueryResult<()> {
-    let lock = format!("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE", TABLES.join(", "));
-    connection.batch_execute(&lock).await
-}
-
-/// They stay.
-pub(super) async fn set_indexes_aside(_: &mut AsyncPgConnection) -> QueryResult<()> {
-    Ok(())
-}
-
-/// They stayed.
-pub(super) async fn put_indexes_back(_: &mut AsyncPgConnection, (): ()) -> QueryResult<()> {
-    Ok(())
 }

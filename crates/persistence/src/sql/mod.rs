@@ -63,7 +63,7 @@ pub(crate) mod organization_keys;
 mod organizations;
 pub(crate) mod people;
 mod projects;
-pub(crate) mod retention;
+mod retention;
 mod sessions;
 mod throttle;
 pub(crate) mod transfer;

@@ -3,7 +3,7 @@
 //! Any number of servers do so at once. Where rows stand for themselves, each takes those that no other transaction
 //! holds; keys and audit events are for one server at a time, and the others find nothing to do.
 
-pub(crate) mod dead_keys;
+mod dead_keys;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};

@@ -6,7 +6,7 @@ use diesel::prelude::{ExpressionMethods, QueryDsl, Table};
 use futures_util::TryStreamExt;
 use keyward_domain::ports::StorageError;
 
-use super::dialect::{Connection, RunQueryDsl, insert_all, moved, storage_error, streamed, transfer};
+use super::dialect::{Connection, RunQueryDsl, import, insert_all, moved, storage_error, streamed};
 use super::schema;
 use crate::abort::Abort;
 use crate::retention::LAST_LOOK_OF_IMPORT;
@@ -64,7 +64,7 @@ pub(crate) async fn receive(
     connection: &mut Connection,
     rows: &mut RowReceiver,
 ) -> Result<Counts, Abort<ImportError>> {
-    transfer::keep_others_out(connection).await?;
+    import::keep_others_out(connection).await?;
     // The row of an installation that nobody has begun to set up says nothing, and makes way.
     let not_begun = schema::installation::table
         .filter(schema::installation::set_up_at.is_null())
@@ -73,7 +73,7 @@ pub(crate) async fn receive(
     if !is_empty(connection).await? {
         return Err(Abort::Refused(ImportError::NotEmpty));
     }
-    let aside = transfer::set_indexes_aside(connection).await?;
+    let aside = import::set_indexes_aside(connection).await?;
     loop {
         match rows
             .next()
@@ -82,7 +82,7 @@ pub(crate) async fn receive(
         {
             Arrival::Rows(batch) => receive_batch(connection, &batch).await?,
             Arrival::End(counts) => {
-                transfer::put_indexes_back(connection, aside).await?;
+                import::put_indexes_back(connection, aside).await?;
                 diesel::sql_query(LAST_LOOK_OF_IMPORT).execute(connection).await?;
                 return Ok(counts);
             }
@@ -91,8 +91,8 @@ pub(crate) async fn receive(
 }
 
 async fn receive_batch(connection: &mut Connection, batch: &Batch) -> Result<(), Abort<ImportError>> {
-    let first_lines = (batch.first_line..).step_by(transfer::ROWS_AT_ONCE);
-    for (first_line, rows) in first_lines.zip(batch.rows.chunks(transfer::ROWS_AT_ONCE)) {
+    let first_lines = (batch.first_line..).step_by(import::ROWS_AT_ONCE);
+    for (first_line, rows) in first_lines.zip(batch.rows.chunks(import::ROWS_AT_ONCE)) {
         insert(connection, rows)
             .await
             .map_err(|error| match storage_error(error) {

@@ -17,7 +17,7 @@ pub(super) use super::organization_keys::sources;
 pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::ready::{RunQueryDsl, for_any_connection};
 pub(super) use super::store::SqliteStore as Store;
-pub(super) use super::{last_uses, retention, transfer};
+pub(super) use super::{import, last_uses, retention};
 pub(super) use diesel::prelude::SqliteConnection as Connection;
 pub(super) use diesel::sql_types::{BigInt as Moment, Binary as Id};
 pub(super) use diesel::sqlite::Sqlite as Database;

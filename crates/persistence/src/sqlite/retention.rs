@@ -3,16 +3,15 @@
 use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
-use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, SelectableHelper};
+use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult};
 use diesel::sql_types::{Binary, Bool, Nullable};
 use uuid::Uuid;
 
 use super::dialect::{Connection, RunQueryDsl};
 use super::schema::{api_keys, audit_events_removal};
-use super::sql::retention::dead_keys::DeadKey;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit;
-use crate::retention::{Below, Turn};
+use crate::retention::{Below, KeyOf, Turn};
 
 pub(super) async fn take(_: &mut Connection, _: Turn) -> QueryResult<bool> {
     Ok(true)
@@ -57,7 +56,7 @@ pub(super) async fn never_revoked_keys(
     connection: &mut Connection,
     consumers: &[Uuid],
     at_most: u32,
-) -> QueryResult<Vec<DeadKey>> {
+) -> QueryResult<Vec<KeyOf>> {
     let mut found = Vec::new();
     for consumer in consumers {
         let missing = (at_most as usize).saturating_sub(found.len());
@@ -69,8 +68,16 @@ pub(super) async fn never_revoked_keys(
             .filter(api_keys::revoked_at.is_null())
             .order(api_keys::id.desc())
             .limit(limit::at_most(missing))
-            .select(DeadKey::as_select());
-        found.extend(keys.load(connection).await?);
+            .select((
+                api_keys::id,
+                api_keys::adopted_by_key_id,
+                api_keys::created_by_key_id,
+            ));
+        let keys: Vec<(StoredId, Option<StoredId>, Option<StoredId>)> = keys.load(connection).await?;
+        found.extend(keys.into_iter().map(|(id, adopted_by, created_by)| KeyOf {
+            consumer: *consumer,
+            below: (id.0, adopted_by.or(created_by).map(|above| above.0)),
+        }));
     }
     Ok(found)
 }

@@ -5,6 +5,7 @@
 //! stands beside the column, after `as`.
 
 mod check;
+mod together;
 
 use std::net::IpAddr;
 use std::str::FromStr;

@@ -2,9 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
-use diesel::prelude::{
-    ExpressionMethods, QueryDsl, QueryResult, Queryable, QueryableByName, Selectable, SelectableHelper,
-};
+use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, Queryable, Selectable, SelectableHelper};
 use diesel::sql_types::Nullable;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
@@ -66,20 +64,19 @@ struct Dead {
     left_by: Vec<Uuid>,
 }
 
-/// A key, and what it is next below of.
-#[derive(Queryable, QueryableByName, Selectable)]
+/// A dead key as it is stored.
+#[derive(Queryable, Selectable)]
 #[diesel(table_name = api_keys, check_for_backend(Database))]
-pub(crate) struct DeadKey {
+struct DeadRow {
     id: StoredId,
-    consumer_id: StoredId,
     created_by_key_id: Option<StoredId>,
     adopted_by_key_id: Option<StoredId>,
 }
 
-impl From<DeadKey> for Below {
-    fn from(key: DeadKey) -> Self {
-        let next_above = key.adopted_by_key_id.or(key.created_by_key_id);
-        (key.id.0, next_above.map(|above| above.0))
+impl From<DeadRow> for Below {
+    fn from(row: DeadRow) -> Self {
+        let next_above = row.adopted_by_key_id.or(row.created_by_key_id);
+        (row.id.0, next_above.map(|above| above.0))
     }
 }
 
@@ -92,11 +89,11 @@ async fn earliest_dead(
     at_most: u32,
 ) -> QueryResult<Dead> {
     let dead_before = StoredMoment::from(dead_before);
-    let revoked: Vec<DeadKey> = api_keys::table
+    let revoked: Vec<DeadRow> = api_keys::table
         .filter(api_keys::revoked_at.lt(dead_before))
         .order((api_keys::revoked_at, api_keys::id.desc()))
         .limit(i64::from(at_most))
-        .select(DeadKey::as_select())
+        .select(DeadRow::as_select())
         .load(connection)
         .await?;
     if !revoked.is_empty() {
@@ -119,8 +116,8 @@ async fn earliest_dead(
     let are_all = never_revoked.len() < at_most as usize;
     let last = never_revoked.last().filter(|_| !are_all);
     Ok(Dead {
-        left_by: left_without_keys(former_members, last.map(|key| key.consumer_id.0)),
-        keys: never_revoked.into_iter().map(Below::from).collect(),
+        left_by: left_without_keys(former_members, last.map(|key| key.consumer)),
+        keys: never_revoked.into_iter().map(|key| key.below).collect(),
     })
 }
 
@@ -129,11 +126,11 @@ async fn next_below(connection: &mut Connection, dead: &[Below]) -> QueryResult<
     let ids = || dead.iter().map(|(id, _)| StoredId(*id));
     // As the index has it.
     let next_above = sql::<Nullable<Id>>("coalesce(adopted_by_key_id, created_by_key_id)");
-    let keys: Vec<DeadKey> = api_keys::table
+    let keys: Vec<DeadRow> = api_keys::table
         .filter(next_above.eq_any(ids()))
         .filter(api_keys::id.ne_all(ids()))
         .limit(most_next_below(dead))
-        .select(DeadKey::as_select())
+        .select(DeadRow::as_select())
         .load(connection)
         .await?;
     let keys = keys.into_iter().map(Below::from);

@@ -1,0 +1,25 @@
+//! What an import needs of PostgreSQL.
+
+use diesel::QueryResult;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+
+use crate::transfer::{BATCH, TABLES};
+
+/// One statement for each table that has rows in the batch.
+pub(super) const ROWS_AT_ONCE: usize = BATCH;
+
+/// Nobody writes in between.
+pub(super) async fn keep_others_out(connection: &mut AsyncPgConnection) -> QueryResult<()> {
+    let lock = format!("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE", TABLES.join(", "));
+    connection.batch_execute(&lock).await
+}
+
+/// They stay.
+pub(super) async fn set_indexes_aside(_: &mut AsyncPgConnection) -> QueryResult<()> {
+    Ok(())
+}
+
+/// They stayed.
+pub(super) async fn put_indexes_back(_: &mut AsyncPgConnection, (): ()) -> QueryResult<()> {
+    Ok(())
+}
