@@ -3,9 +3,11 @@
 use std::convert::Infallible;
 
 use diesel::QueryResult;
-use diesel::dsl::EqAny;
+use diesel::dsl::{EqAny, sql};
+use diesel::expression::SqlLiteral;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
+use diesel::sql_types::{Bool, Text};
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
@@ -90,13 +92,6 @@ macro_rules! contains {
     };
 }
 
-/// Texts in the order of their code points, as everywhere. (The column must be `search_text`.)
-macro_rules! by_code_point {
-    ($text:path) => {
-        diesel::dsl::sql::<diesel::sql_types::Text>("api_keys.search_text COLLATE \"C\"")
-    };
-}
-
 /// A query of the keys that have this in a column, the newest first. It is said so that PostgreSQL cannot take the order for
 /// one by identifier alone: it would go through everybody's keys, newest first, where it expects to meet enough of these soon.
 macro_rules! newest {
@@ -113,9 +108,7 @@ macro_rules! of_organization {
         api_keys::organization_id.eq($organization)
     };
 }
-pub(super) use {
-    awaited, by_code_point, contains, held_by_nobody, kept, locked, newest, of_organization, together,
-};
+pub(super) use {awaited, contains, held_by_nobody, kept, locked, newest, of_organization, together};
 
 /// The rows of a table as they are moved. What receives audit events numbers them anew in their order.
 macro_rules! moved {
@@ -166,6 +159,18 @@ impl Store {
 /// A statement whose text is always the same.
 pub(super) const fn prepared_once<Q>(query: Q) -> PreparedOnce<Q> {
     PreparedOnce(query)
+}
+
+/// Whether there is a table of this name.
+pub(super) async fn has_table(mut connection: Pipelined<'_>, table: &str) -> QueryResult<bool> {
+    let found = sql::<Bool>("to_regclass(").bind::<Text, _>(table);
+    let is_there = diesel::select(found.sql(") IS NOT NULL"));
+    PreparedOnce(is_there).get_result(&mut connection).await
+}
+
+/// Texts of keys in the order of their code points, as everywhere.
+pub(super) fn texts_by_code_point() -> SqlLiteral<Text> {
+    sql("api_keys.search_text COLLATE \"C\"")
 }
 
 /// Keys with one of these identifiers.

@@ -1,31 +1,26 @@
 //! Bringing the schema up to date.
 
-use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::error::Error;
-#[cfg(feature = "testing")]
-use std::path::Path;
 use std::time::Duration;
 
 use diesel::pg::Pg;
-use diesel::prelude::{OptionalExtension, QueryDsl};
 use diesel::result::Error as QueryError;
-use diesel::sql_types::{Bool, Text};
+use diesel::sql_types::Text;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use diesel_migrations::MigrationHarness;
-use futures_util::future::try_join;
 use keyward_domain::ports::StorageError;
 use tokio::time::timeout;
 
 use super::connection::{EstablishError, SessionLimits};
 use super::connection_refused::ConnectionRefused;
 use super::errors::{LOCK_TIMEOUT, PERMISSION_DENIED, storage_error};
-use super::prepared_once::PreparedOnce;
-use super::schema::schema_compatibility;
+use super::sql::schema_state::schema_state;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
 use crate::known_migrations::KnownMigrations;
-use crate::schema_state::{AppliedMigration, Migrated, SchemaState, TooOld};
+use crate::schema_state::{Migrated, SchemaState, TooOld};
 
 /// Only one process migrates a database at a time; this is what it locks. (ASCII: `keyward`.)
 const ADVISORY_LOCK: i64 = 0x006b_6579_7761_7264;
@@ -94,14 +89,6 @@ impl PostgresStore {
         migrate_schema(connection, self.migrations.clone()).await
     }
 
-    /// The store of a version to come, which knows the migrations in this folder, too.
-    #[cfg(feature = "testing")]
-    #[must_use]
-    pub fn with_migrations_to_come(mut self, folder: &Path) -> Self {
-        self.migrations = self.migrations.and_to_come(folder);
-        self
-    }
-
     /// How the tables stand to this version, before anything is asked of them. It changes nothing.
     ///
     /// # Errors
@@ -131,32 +118,8 @@ impl PostgresStore {
         }
         let mut connection = established?;
         let looking = timeout(within, schema_state(&mut connection, &self.migrations)).await;
-        let state = looking.map_err(too_slow)?.map_err(query_failed)?;
-        Ok((connection, state.map_err(MigrateError::Failed)?))
-    }
-
-    /// How the tables stand to this version, while it serves them.
-    ///
-    /// # Errors
-    /// The database does not answer.
-    pub async fn schema_state(&self) -> Result<SchemaState, StorageError> {
-        let known = self.migrations.clone();
-        self.read(|connection| {
-            Box::pin(async move {
-                let state = schema_state(connection, &known).await?;
-                Ok::<_, Abort<_>>(state.map_err(StorageError::Defect)?)
-            })
-        })
-        .await
-    }
-
-    /// Whether the database answers with tables that this version can work with. They may be those of a newer version, so
-    /// that two versions can run side by side while one replaces the other.
-    ///
-    /// # Errors
-    /// The database does not answer.
-    pub async fn is_ready(&self) -> Result<bool, StorageError> {
-        Ok(self.schema_state().await?.is_usable())
+        let state = looking.map_err(too_slow)??;
+        Ok((connection, state))
     }
 }
 
@@ -184,10 +147,7 @@ async fn migrate_schema(
     );
     connection.batch_execute(&lock).await.map_err(query_failed)?;
     // The process that had the lock before may have done it all.
-    let state = schema_state(&mut connection, &known)
-        .await
-        .map_err(query_failed)?
-        .map_err(MigrateError::Failed)?;
+    let state = schema_state(&mut connection, &known).await?;
     if is_up_to_date(&state)? {
         return Ok(Migrated::Nothing);
     }
@@ -225,62 +185,14 @@ async fn refuse_other_encodings(connection: &mut AsyncPgConnection) -> Result<()
     }
 }
 
-type Known<T> = Result<T, Box<dyn Error + Send + Sync>>;
-
-async fn schema_state(
-    connection: &mut AsyncPgConnection,
-    known: &KnownMigrations,
-) -> Result<Known<SchemaState>, QueryError> {
-    let connection = &*connection;
-    // Two round trips: `/readyz` has only so much time.
-    let (is_migrated, is_versioned) = try_join(
-        has_table(connection, "__diesel_schema_migrations"),
-        has_table(connection, "schema_compatibility"),
-    )
-    .await?;
-    let (applied, minimum_reader) = try_join(
-        applied_versions(connection, is_migrated),
-        minimum_reader(connection, is_versioned),
-    )
-    .await?;
-    let known = known.versions::<Pg>();
-    Ok(known.map(|known| SchemaState::of(&known, &applied, minimum_reader.as_deref())))
-}
-
-/// diesel keeps its list in a table, which an empty database does not have.
-async fn applied_versions(
-    mut connection: &AsyncPgConnection,
-    is_migrated: bool,
-) -> Result<BTreeSet<String>, QueryError> {
-    if !is_migrated {
-        return Ok(BTreeSet::new());
+impl From<Abort<Infallible>> for MigrateError {
+    fn from(abort: Abort<Infallible>) -> Self {
+        match abort {
+            Abort::Refused(never) => match never {},
+            Abort::Query(error) => query_failed(error),
+            Abort::Storage(error) => Self::Failed(error.into()),
+        }
     }
-    let versions = diesel::sql_query("SELECT version::text AS version FROM __diesel_schema_migrations");
-    let applied: Vec<AppliedMigration> = PreparedOnce(versions).load(&mut connection).await?;
-    Ok(applied.into_iter().map(|migration| migration.version).collect())
-}
-
-async fn minimum_reader(
-    mut connection: &AsyncPgConnection,
-    is_versioned: bool,
-) -> Result<Option<String>, QueryError> {
-    if !is_versioned {
-        return Ok(None);
-    }
-    schema_compatibility::table
-        .select(schema_compatibility::minimum_reader)
-        .get_result(&mut connection)
-        .await
-        .optional()
-}
-
-async fn has_table(mut connection: &AsyncPgConnection, table: &str) -> Result<bool, QueryError> {
-    let is_there = diesel::select(
-        diesel::dsl::sql::<Bool>("to_regclass(")
-            .bind::<Text, _>(table)
-            .sql(") IS NOT NULL"),
-    );
-    PreparedOnce(is_there).get_result(&mut connection).await
 }
 
 fn query_failed(error: QueryError) -> MigrateError {

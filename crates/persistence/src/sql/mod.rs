@@ -64,6 +64,7 @@ mod organizations;
 pub(crate) mod people;
 mod projects;
 mod retention;
+pub(crate) mod schema_state;
 mod sessions;
 mod throttle;
 pub(crate) mod transfer;

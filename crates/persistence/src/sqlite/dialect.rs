@@ -1,10 +1,13 @@
 //! What [`sql`](super::sql) is asked with on SQLite.
 
 use diesel::QueryResult;
+use diesel::dsl::sql;
 use diesel::result::Error as QueryError;
+use diesel::sql_types::{Bool, Text};
 use uuid::Uuid;
 
 use super::errors::violates_unique;
+use super::schema::api_keys;
 
 pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::count_change::count_change;
@@ -69,13 +72,6 @@ macro_rules! contains {
     };
 }
 
-/// Texts in the order of their code points, as everywhere.
-macro_rules! by_code_point {
-    ($text:path) => {
-        $text
-    };
-}
-
 /// A query of the keys that have this in a column, the newest first.
 macro_rules! newest {
     ($query:expr, $column:expr, $value:expr) => {
@@ -91,9 +87,7 @@ macro_rules! of_organization {
             .bind::<diesel::sql_types::Binary, _>($organization)
     };
 }
-pub(super) use {
-    awaited, by_code_point, contains, held_by_nobody, kept, locked, newest, of_organization, together,
-};
+pub(super) use {awaited, contains, held_by_nobody, kept, locked, newest, of_organization, together};
 
 /// The rows of a table as they are moved. What receives audit events numbers them anew in their order.
 macro_rules! moved {
@@ -139,6 +133,17 @@ pub(super) use {insert_all, moved, streamed};
 /// The transaction of a change has begun.
 pub(super) async fn begin(_: Pipelined<'_>) -> QueryResult<()> {
     Ok(())
+}
+
+/// Whether there is a table of this name.
+pub(super) async fn has_table(mut connection: Pipelined<'_>, table: &str) -> QueryResult<bool> {
+    let found = sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ").bind::<Text, _>(table);
+    diesel::select(found.sql(")")).get_result(&mut connection).await
+}
+
+/// Texts of keys in the order of their code points, as everywhere.
+pub(super) const fn texts_by_code_point() -> api_keys::search_text {
+    api_keys::search_text
 }
 
 /// A statement whose text is always the same.

@@ -1,27 +1,25 @@
 //! Bringing the schema up to date.
 
-use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::error::Error;
-#[cfg(feature = "testing")]
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use diesel::connection::{Connection, InstrumentationEvent};
-use diesel::prelude::{OptionalExtension, QueryDsl, RunQueryDsl, SqliteConnection};
+use diesel::prelude::SqliteConnection;
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
-use diesel::sql_types::{Bool, Text};
 use diesel::sqlite::Sqlite;
 use diesel_migrations::MigrationHarness;
 use keyward_domain::ports::StorageError;
 
 use super::database_file::{Access, DatabaseFile};
 use super::errors::{is_busy, is_damaged, may_pass, storage_error};
-use super::schema::schema_compatibility;
+use super::ready::at_once;
+use super::sql::schema_state::schema_state;
 use super::store::SqliteStore;
 use crate::abort::Abort;
 use crate::known_migrations::KnownMigrations;
-use crate::schema_state::{AppliedMigration, Migrated, SchemaState, TooOld};
+use crate::schema_state::{Migrated, SchemaState, TooOld};
 
 /// Another process that migrates gets done within this.
 const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(30);
@@ -75,6 +73,16 @@ impl From<StorageError> for MigrateError {
     }
 }
 
+impl From<Abort<Infallible>> for MigrateError {
+    fn from(abort: Abort<Infallible>) -> Self {
+        match abort {
+            Abort::Refused(never) => match never {},
+            Abort::Query(error) => error.into(),
+            Abort::Storage(error) => error.into(),
+        }
+    }
+}
+
 impl SqliteStore {
     /// Brings the schema up to date. Any number of processes may do so at once: one migrates, the others wait for it. Tables
     /// of a newer version that only added to them are left alone.
@@ -86,14 +94,6 @@ impl SqliteStore {
         self.blocking(|file| migrate(file, known)).await
     }
 
-    /// The store of a version to come, which knows the migrations in this folder, too.
-    #[cfg(feature = "testing")]
-    #[must_use]
-    pub fn with_migrations_to_come(mut self, folder: &Path) -> Self {
-        self.migrations = self.migrations.and_to_come(folder);
-        self
-    }
-
     /// How the tables stand to this version, before anything is asked of them. It changes nothing.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl SqliteStore {
         let known = self.migrations.clone();
         self.blocking(move |file| {
             let mut connection = file.connect_patiently(Access::Read, WAIT_FOR_OTHER_PROCESS)?;
-            schema_state(&mut connection, &known)?.map_err(MigrateError::Failed)
+            look(&mut connection, &known)
         })
         .await
     }
@@ -116,28 +116,6 @@ impl SqliteStore {
             Ok(done) => done,
             Err(error) => Err(MigrateError::Failed(error.into())),
         }
-    }
-
-    /// How the tables stand to this version, while it serves them.
-    ///
-    /// # Errors
-    /// The database does not answer.
-    pub async fn schema_state(&self) -> Result<SchemaState, StorageError> {
-        let known = self.migrations.clone();
-        self.read_blocking(move |connection| {
-            let state = schema_state(connection, &known)?;
-            Ok::<_, Abort<_>>(state.map_err(StorageError::Defect)?)
-        })
-        .await
-    }
-
-    /// Whether the database answers with tables that this version can work with. They may be those of a newer version, so
-    /// that two versions can run side by side while one replaces the other.
-    ///
-    /// # Errors
-    /// The database does not answer.
-    pub async fn is_ready(&self) -> Result<bool, StorageError> {
-        Ok(self.schema_state().await?.is_usable())
     }
 }
 
@@ -235,49 +213,15 @@ fn state_to_migrate(
     connection: &mut SqliteConnection,
     known: &KnownMigrations,
 ) -> Result<SchemaState, MigrateError> {
-    match schema_state(connection, known)?.map_err(MigrateError::Failed)? {
+    match look(connection, known)? {
         SchemaState::NewerIncompatible { newest } => Err(MigrateError::NewerSchema { version: newest }),
         SchemaState::TooOld { newest } => Err(TooOld::with(&newest).into()),
         state => Ok(state),
     }
 }
 
-type Known<T> = Result<T, Box<dyn Error + Send + Sync>>;
-
-fn schema_state(
-    connection: &mut SqliteConnection,
-    known: &KnownMigrations,
-) -> Result<Known<SchemaState>, QueryError> {
-    let applied = applied_versions(connection)?;
-    let minimum_reader = if has_table(connection, "schema_compatibility")? {
-        schema_compatibility::table
-            .select(schema_compatibility::minimum_reader)
-            .get_result::<String>(connection)
-            .optional()?
-    } else {
-        None
-    };
-    let known = known.versions::<Sqlite>();
-    Ok(known.map(|known| SchemaState::of(&known, &applied, minimum_reader.as_deref())))
-}
-
-fn applied_versions(connection: &mut SqliteConnection) -> Result<BTreeSet<String>, QueryError> {
-    // diesel keeps its list in a table, which an empty database does not have.
-    if !has_table(connection, "__diesel_schema_migrations")? {
-        return Ok(BTreeSet::new());
-    }
-    let applied: Vec<AppliedMigration> =
-        diesel::sql_query("SELECT version FROM __diesel_schema_migrations").load(connection)?;
-    Ok(applied.into_iter().map(|migration| migration.version).collect())
-}
-
-fn has_table(connection: &mut SqliteConnection, table: &str) -> Result<bool, QueryError> {
-    diesel::select(
-        diesel::dsl::sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ")
-            .bind::<Text, _>(table)
-            .sql(")"),
-    )
-    .get_result(connection)
+fn look(connection: &mut SqliteConnection, known: &KnownMigrations) -> Result<SchemaState, MigrateError> {
+    Ok(at_once(Box::pin(schema_state(connection, known)))?)
 }
 
 #[cfg(test)]

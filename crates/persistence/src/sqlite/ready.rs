@@ -64,7 +64,7 @@ impl<Q: diesel::RunQueryDsl<Connection>> RunQueryDsl for Q {}
 struct Pending;
 
 /// What came of statements that have all been asked.
-fn at_once<T, E>(asked: BoxFuture<'_, Result<T, Abort<E>>>) -> Result<T, Abort<E>> {
+pub(super) fn at_once<T, E>(asked: BoxFuture<'_, Result<T, Abort<E>>>) -> Result<T, Abort<E>> {
     asked
         .now_or_never()
         .unwrap_or_else(|| Err(StorageError::Defect(Pending.into()).into()))

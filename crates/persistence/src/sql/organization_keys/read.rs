@@ -12,7 +12,7 @@ use keyward_domain::ports::{DescendantKeys, StorageError};
 use uuid::Uuid;
 
 use super::super::api_keys::row::KeyRow;
-use super::super::dialect::{Connection, RunQueryDsl, awaited, by_code_point, listed};
+use super::super::dialect::{Connection, RunQueryDsl, awaited, listed, texts_by_code_point};
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{api_keys, memberships, users};
 use super::selection::{Selected, valid_of, valid_with_descendants};
@@ -88,7 +88,7 @@ async fn keys_at_stake(
         .get_result(connection)
         .await?;
     let first: Vec<StoredId> = valid()
-        .order((by_code_point!(api_keys::search_text), api_keys::id))
+        .order((texts_by_code_point(), api_keys::id))
         .limit(at_most(KeysAtStake::SHOWN))
         .select(api_keys::id)
         .load(connection)
