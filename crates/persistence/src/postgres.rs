@@ -13,7 +13,7 @@
 //! - **No time is read**: every moment that is stored or compared comes from the caller.
 //!
 //! PostgreSQL must speak English to its clients (`lc_messages` of `C` or `en_…`, as in every official image and managed
-//! service), or timeouts are reported as defects: diesel passes the server's words on, but not its error codes.
+//! service): diesel passes the server's words on, but not its error codes. A server that does not is refused at the start.
 //!
 //! A connection pooler between Keyward and PostgreSQL must pool by session. One that pools by transaction is refused.
 
@@ -30,6 +30,7 @@ mod errors;
 #[path = "sql/events.rs"]
 mod events;
 mod import;
+mod language;
 mod last_uses;
 mod leaving;
 mod line;
