@@ -16,6 +16,7 @@ mod narrow_lists;
 mod newer_words;
 mod older_texts;
 mod project_of_another_organization;
+mod questions;
 mod refused_attempts;
 mod retention;
 pub(crate) mod scene;

@@ -138,6 +138,69 @@ impl Database {
         [Self::postgres().await, Self::sqlite().await]
     }
 
+    /// Where the server is, or which file the database is.
+    pub(crate) fn url(&self) -> Result<&str, String> {
+        match &self.place {
+            Place::Server(database) => Ok(database.url()),
+            Place::Directory(directory) => Err(file_in(directory)),
+        }
+    }
+
+    /// Another store on it; on a server, by way of this URL, over one connection.
+    pub(crate) fn store_at(&self, url: &str) -> Arc<dyn Store> {
+        match &self.place {
+            Place::Server(_) => {
+                let mut config = patient_config(url);
+                config.max_connections = 1;
+                Arc::new(PostgresStore::connect(config).expect("a store"))
+            }
+            Place::Directory(directory) => {
+                Arc::new(SqliteStore::open(SqliteConfig::in_directory(directory)).expect("a store"))
+            }
+        }
+    }
+
+    /// The steps that the database takes for a statement whatever its parameters are, one a line. With so few rows PostgreSQL
+    /// would rather read all of them, and sort them.
+    pub(crate) async fn explain(&self, statement: &str, types: &[u32]) -> String {
+        match &self.place {
+            Place::Server(database) => {
+                let client = client(database).await;
+                let settings = "SET enable_seqscan = off; SET enable_sort = off; SET plan_cache_mode = force_generic_plan";
+                client.batch_execute(settings).await.expect("settings");
+                let types: Vec<String> = types.iter().map(|of| format!("{of}::regtype::text")).collect();
+                let types = match types.as_slice() {
+                    [] => String::new(),
+                    types => {
+                        let names = format!("SELECT concat_ws(', ', {}) AS text", types.join(", "));
+                        let row = client.query_one(&names, &[]).await.expect("types");
+                        format!("({})", row.get::<_, String>("text"))
+                    }
+                };
+                let prepare = format!("PREPARE question {types} AS {statement}");
+                client.batch_execute(&prepare).await.expect(statement);
+                let places =
+                    "SELECT cardinality(parameter_types) FROM pg_prepared_statements WHERE name = 'question'";
+                let places: i32 = client.query_one(places, &[]).await.expect("a statement").get(0);
+                let values = match places {
+                    0 => String::new(),
+                    places => format!("({})", vec!["NULL"; places as usize].join(", ")),
+                };
+                let explain = format!("EXPLAIN (COSTS OFF) EXECUTE question {values}");
+                let steps = client.query(&explain, &[]).await.expect(statement);
+                let steps: Vec<String> = steps.iter().map(|row| row.get(0)).collect();
+                steps.join("\n")
+            }
+            Place::Directory(directory) => {
+                let steps: Vec<OneStep> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}"))
+                    .load(&mut connect(directory))
+                    .expect(statement);
+                let steps: Vec<String> = steps.into_iter().map(|step| step.detail).collect();
+                steps.join("\n")
+            }
+        }
+    }
+
     /// Runs statements past the store.
     pub(crate) async fn execute(&self, statements: &str) {
         self.try_execute(statements).await.expect(statements);
@@ -377,6 +440,12 @@ struct OneText {
     text: String,
 }
 
+#[derive(QueryableByName)]
+struct OneStep {
+    #[diesel(sql_type = Text)]
+    detail: String,
+}
+
 async fn client(database: &TestDatabase) -> Client {
     let (client, connection) = tokio_postgres::connect(database.url(), NoTls)
         .await
@@ -386,19 +455,26 @@ async fn client(database: &TestDatabase) -> Client {
 }
 
 fn connect(directory: &Path) -> SqliteConnection {
-    let file = directory.join("keyward.db");
-    let mut connection = SqliteConnection::establish(file.to_str().expect("UTF-8")).expect("a connection");
+    let mut connection = SqliteConnection::establish(&file_in(directory)).expect("a connection");
     connection
         .batch_execute("PRAGMA busy_timeout = 30000; PRAGMA foreign_keys = ON")
         .expect("settings");
     connection
 }
 
+fn file_in(directory: &Path) -> String {
+    directory.join("keyward.db").to_str().expect("UTF-8").to_owned()
+}
+
 fn postgres_store(url: &str) -> PostgresStore {
+    PostgresStore::connect(patient_config(url)).expect("a store")
+}
+
+fn patient_config(url: &str) -> PostgresConfig {
     let mut config = PostgresConfig::from_url(url).expect("a database URL");
     // For a busy machine: these tests are not about time.
     config.step_timeout = Duration::from_secs(30);
     config.answer_timeout = Duration::from_secs(40);
     config.outcome_timeout = Duration::from_secs(50);
-    PostgresStore::connect(config).expect("a store")
+    config
 }

@@ -8,6 +8,7 @@
 #[macro_use]
 mod database;
 
+mod asked;
 mod both;
 mod exports;
 mod postgres;

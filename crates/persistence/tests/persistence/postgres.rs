@@ -11,7 +11,7 @@ mod interruptions;
 mod locks;
 mod migrations;
 mod poolers;
-mod proxy;
+pub(crate) mod proxy;
 mod retention;
 mod revoking_thousands;
 mod round_trips;

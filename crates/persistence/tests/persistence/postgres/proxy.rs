@@ -1,15 +1,18 @@
 //! Stands between the store and the server: it can speak TLS for a server that does not, fall silent, and count how often
 //! the server is asked.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
+
+use crate::asked::Prepared;
 
 /// What a client sends first when it wishes for TLS (PostgreSQL documentation, §55.7, `SSLRequest`).
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
@@ -21,6 +24,7 @@ pub(crate) struct Proxy {
     connections: watch::Receiver<u32>,
     tls_connections: watch::Receiver<u32>,
     round_trips: Arc<RoundTrips>,
+    statements: Arc<Mutex<Vec<Prepared>>>,
     database_url: String,
 }
 
@@ -43,6 +47,8 @@ impl Proxy {
         let server = host_and_port(database_url).to_owned();
         let round_trips = Arc::new(RoundTrips::default());
         let counted = Arc::clone(&round_trips);
+        let statements = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&statements);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let (server, acceptor) = (server.clone(), acceptor.clone());
@@ -52,6 +58,8 @@ impl Proxy {
                     number,
                     silent_before: is_silent_before.clone(),
                     round_trips: Arc::clone(&counted),
+                    heard: Heard::default(),
+                    statements: Arc::clone(&noted),
                 };
                 let count = count.clone();
                 tokio::spawn(async move {
@@ -66,6 +74,7 @@ impl Proxy {
             connections,
             tls_connections,
             round_trips,
+            statements,
             database_url: database_url.to_owned(),
         }
     }
@@ -98,6 +107,11 @@ impl Proxy {
         self.round_trips.count.load(Ordering::SeqCst)
     }
 
+    /// The prepared statements that were executed since this was called last. Only without TLS.
+    pub(crate) fn take_statements(&self) -> Vec<Prepared> {
+        std::mem::take(&mut *self.statements.lock().expect("no panic"))
+    }
+
     /// How many connections were made, so far.
     pub(crate) fn connections(&self) -> u32 {
         *self.connections.borrow()
@@ -114,6 +128,8 @@ struct Line {
     number: u32,
     silent_before: watch::Receiver<u32>,
     round_trips: Arc<RoundTrips>,
+    heard: Heard,
+    statements: Arc<Mutex<Vec<Prepared>>>,
 }
 
 /// Which end of the line sent the bytes.
@@ -139,6 +155,58 @@ impl Line {
             From::Client => {}
             From::Server => is_asked.store(false, Ordering::SeqCst),
         }
+    }
+}
+
+/// What a client has said on one connection (PostgreSQL documentation, §55.7).
+#[derive(Clone, Default)]
+struct Heard {
+    rest: Vec<u8>,
+    has_started: bool,
+    prepared: HashMap<Vec<u8>, Prepared>,
+}
+
+impl Heard {
+    /// The statements that these bytes have executed.
+    fn hear(&mut self, bytes: &[u8]) -> Vec<Prepared> {
+        self.rest.extend_from_slice(bytes);
+        let mut executed = Vec::new();
+        loop {
+            // What comes first has no type.
+            let before_length = usize::from(self.has_started);
+            let Some(length) = self.rest.get(before_length..before_length + 4) else {
+                return executed;
+            };
+            let length = u32::from_be_bytes(length.try_into().expect("four bytes")) as usize;
+            if self.rest.len() < before_length + length {
+                return executed;
+            }
+            let message: Vec<u8> = self.rest.drain(..before_length + length).collect();
+            let body = &message[before_length + 4..];
+            match (self.has_started, message[0]) {
+                (false, _) => self.has_started = message != TLS_REQUEST,
+                (true, b'P') => self.parse(body),
+                (true, b'B') => {
+                    let name = body.split(|byte| *byte == 0).nth(1).expect("a name");
+                    executed.extend(self.prepared.get(name).cloned());
+                }
+                (true, _) => {}
+            }
+        }
+    }
+
+    fn parse(&mut self, body: &[u8]) {
+        let mut parts = body.splitn(3, |byte| *byte == 0);
+        let (name, statement, types) = (parts.next(), parts.next(), parts.next());
+        let types = types.expect("types").get(2..).unwrap_or_default();
+        let prepared = Prepared {
+            statement: String::from_utf8_lossy(statement.expect("a statement")).into_owned(),
+            types: types
+                .chunks_exact(4)
+                .map(|of| u32::from_be_bytes(of.try_into().expect("four bytes")))
+                .collect(),
+        };
+        self.prepared.insert(name.expect("a name").to_vec(), prepared);
     }
 }
 
@@ -198,6 +266,10 @@ async fn pass(
             return Ok(());
         }
         line.note(speaker);
+        if matches!(speaker, From::Client) {
+            let executed = line.heard.hear(&buffer[..length]);
+            line.statements.lock().expect("no panic").extend(executed);
+        }
         to.write_all(&buffer[..length]).await?;
         to.flush().await?;
     }

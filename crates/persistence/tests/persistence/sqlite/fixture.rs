@@ -80,26 +80,11 @@ impl DataDirectory {
         row.count
     }
 
-    /// How SQLite would answer a question.
-    pub(crate) fn plan(&self, question: &str) -> String {
-        let steps: Vec<PlanStep> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {question}"))
-            .load(&mut self.connect())
-            .expect(question);
-        let details: Vec<String> = steps.into_iter().map(|step| step.detail).collect();
-        details.join("\n")
-    }
-
     /// The rows of a query with one column, `text`.
     pub(crate) fn texts(&self, query: &str) -> Vec<String> {
         let rows: Vec<OneText> = diesel::sql_query(query).load(&mut self.connect()).expect(query);
         rows.into_iter().map(|row| row.text).collect()
     }
-}
-
-#[derive(QueryableByName)]
-struct PlanStep {
-    #[diesel(sql_type = Text)]
-    detail: String,
 }
 
 impl Drop for DataDirectory {

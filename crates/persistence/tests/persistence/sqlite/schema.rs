@@ -1,4 +1,4 @@
-//! What the database itself refuses, and how it finds things.
+//! What the database itself refuses.
 
 use diesel::connection::SimpleConnection;
 use diesel::result::Error as QueryError;
@@ -67,23 +67,6 @@ async fn numbers_of_audit_events_can_only_be_added() {
         assert_eq!(refusal(&fixture, statement), expected, "{statement}");
     }
     assert_eq!(fixture.directory.texts(numbers), before);
-}
-
-#[tokio::test]
-async fn events_in_the_order_of_commits_are_found_by_their_numbers() {
-    let fixture = Fixture::new().await;
-    let joined = "FROM audit_positions INNER JOIN audit_events ON audit_events.id = audit_positions.event_id";
-    for question in [
-        format!("SELECT * {joined} WHERE position > 7 ORDER BY position LIMIT 1000"),
-        format!("SELECT audit_events.* {joined} ORDER BY position"),
-        "SELECT max(position) FROM audit_positions".to_owned(),
-        "SELECT position FROM audit_positions WHERE event_id = x'00'".to_owned(),
-    ] {
-        let plan = fixture.directory.plan(&question);
-        for wrong in ["TEMP B-TREE", "SCAN audit_events"] {
-            assert!(!plan.contains(wrong), "{question}\n{plan}");
-        }
-    }
 }
 
 #[tokio::test]
@@ -283,140 +266,6 @@ async fn every_key_is_of_the_organization_of_its_consumer() {
                      SELECT randomblob(16), randomblob(16), randomblob(32), hint, name, description, search_text,
                          created_by_user_id, created_at FROM api_keys";
     assert_eq!(refusal(&fixture, of_nobody), "FOREIGN KEY constraint failed");
-}
-
-#[tokio::test]
-async fn every_frequent_question_is_answered_by_an_index() {
-    let fixture = Fixture::new().await;
-    for (question, index) in [
-        (
-            "SELECT * FROM api_keys WHERE digest = x'00'",
-            "sqlite_autoindex_api_keys_2",
-        ),
-        (
-            "SELECT * FROM api_keys WHERE consumer_id = x'00' AND id < x'00' ORDER BY id DESC LIMIT 51",
-            "api_keys_consumer_id_id_idx",
-        ),
-        (
-            "SELECT * FROM api_keys WHERE consumer_id = x'00' AND revoked_at IS NULL ORDER BY id DESC LIMIT 51",
-            "api_keys_valid_idx",
-        ),
-        (
-            "SELECT id FROM api_keys WHERE coalesce(adopted_by_key_id, created_by_key_id) = x'00'",
-            "api_keys_next_above_idx",
-        ),
-        (
-            "SELECT id FROM api_keys WHERE revoked_at < 0 ORDER BY revoked_at, id DESC LIMIT 500",
-            "api_keys_revoked_at_idx",
-        ),
-        (
-            "SELECT id FROM memberships WHERE ended_at < 0 AND keys_removed_at IS NULL ORDER BY ended_at, id LIMIT 500",
-            "memberships_ended_at_idx",
-        ),
-        (
-            "SELECT id FROM invitations WHERE coalesce(accepted_at, revoked_at, expires_at) < 0
-             ORDER BY coalesce(accepted_at, revoked_at, expires_at) LIMIT 500",
-            "invitations_over_since_idx",
-        ),
-        (
-            "SELECT bucket FROM sign_in_throttle WHERE empty_at < 0 ORDER BY empty_at LIMIT 500",
-            "sign_in_throttle_empty_at_idx",
-        ),
-        (
-            "SELECT id FROM audit_events WHERE id < x'00' AND occurred_at < 0 ORDER BY id LIMIT 500",
-            "USING PRIMARY KEY",
-        ),
-        (
-            "SELECT id FROM api_keys WHERE consumer_id = x'00' AND creation_nonce = x'00'",
-            "api_keys_creation_nonce_key",
-        ),
-        (
-            "SELECT * FROM sessions WHERE digest = x'00'",
-            "sqlite_autoindex_sessions_2",
-        ),
-        (
-            "DELETE FROM sessions WHERE user_id = x'00'",
-            "sessions_user_id_idx",
-        ),
-        (
-            "SELECT * FROM memberships WHERE organization_id = x'00' AND ended_at IS NULL AND id < x'00'
-             ORDER BY id DESC LIMIT 51",
-            "memberships_organization_id_id_idx",
-        ),
-        (
-            "SELECT * FROM invitations WHERE digest = x'00'",
-            "sqlite_autoindex_invitations_2",
-        ),
-        (
-            "SELECT * FROM invitations WHERE organization_id = x'00' AND accepted_at IS NULL
-             AND revoked_at IS NULL ORDER BY id DESC LIMIT 51",
-            "invitations_pending_idx",
-        ),
-        (
-            "SELECT id FROM invitations WHERE organization_id = x'00' AND creation_nonce = x'00'",
-            "invitations_creation_nonce_key",
-        ),
-        (
-            "SELECT * FROM projects WHERE organization_id = x'00' ORDER BY id DESC LIMIT 51",
-            "projects_organization_id_id_idx",
-        ),
-        (
-            "SELECT project_id FROM project_members WHERE membership_id = x'00' ORDER BY project_id DESC LIMIT 51",
-            "USING PRIMARY KEY",
-        ),
-        (
-            "SELECT membership_id FROM project_members WHERE project_id = x'00' ORDER BY membership_id DESC LIMIT 51",
-            "project_members_project_id_idx",
-        ),
-    ] {
-        let plan = fixture.directory.plan(question);
-        assert!(plan.contains(index), "{question}\n{plan}");
-        assert!(!plan.contains("TEMP B-TREE"), "{question}\n{plan}");
-        assert!(!plan.contains("SCAN api_keys"), "{question}\n{plan}");
-    }
-}
-
-#[tokio::test]
-async fn every_question_about_what_happened_is_answered_by_an_index() {
-    let fixture = Fixture::new().await;
-    for (which, index) in [
-        ("organization_id = x'00'", "audit_events_organization_idx"),
-        (
-            "organization_id = x'00' AND actor_id = x'00'",
-            "audit_events_actor_idx",
-        ),
-        (
-            "organization_id = x'00' AND actor_kind = 'administrator' AND actor_id IS NULL",
-            "audit_events_nameless_actor_idx",
-        ),
-        (
-            "organization_id = x'00' AND action = 'user.create'",
-            "audit_events_action_idx",
-        ),
-        (
-            "organization_id = x'00' AND subject_id = x'00'",
-            "audit_events_subject_idx",
-        ),
-        (
-            "organization_id = x'00' AND object_id = x'00'",
-            "audit_events_object_idx",
-        ),
-        ("organization_id IS NULL", "audit_events_installation_idx"),
-        (
-            "organization_id IS NULL AND subject_kind = 'user' AND subject_id = x'00'",
-            "audit_events_installation_subject_idx",
-        ),
-        (
-            "organization_id IS NULL AND object_kind = 'user' AND object_id = x'00'",
-            "audit_events_installation_object_idx",
-        ),
-    ] {
-        let plan = fixture.directory.plan(&format!(
-            "SELECT * FROM audit_events WHERE {which} AND occurred_at <= 0 ORDER BY occurred_at DESC, id DESC LIMIT 51"
-        ));
-        assert!(plan.contains(index), "{which}\n{plan}");
-        assert!(!plan.contains("TEMP B-TREE"), "{which}\n{plan}");
-    }
 }
 
 #[tokio::test]

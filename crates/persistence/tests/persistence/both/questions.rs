@@ -1,0 +1,345 @@
+//! Frequent questions, really asked: whatever a port method asks for them, the database answers by an index.
+
+use std::io;
+
+use chrono::TimeDelta;
+use keyward_domain::administration::ports::{
+    InvitationStore, MemberFilter, MemberStore, Names, ProjectFilter, ProjectStatus, ProjectStore,
+};
+use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::clock::Clock;
+use keyward_domain::id::{ApiKeyId, ProjectId};
+use keyward_domain::keys::FormNonce;
+use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::ports::{
+    ApiKeys, AuditFeed, AuditFilter, AuditLog, AuditPosition, Credentials, KeyFilter, KeyLimits, NewApiKey,
+    ReachableProjects, StatusFilter,
+};
+use keyward_domain::sign_in::ports::{OpenInvitations, SessionStore};
+use keyward_domain::sign_in::session::SessionToken;
+use keyward_persistence::transfer::export;
+use uuid::Uuid;
+
+use crate::asked::{Asked, Plan};
+use crate::both::scene::Scene;
+use crate::database::{Database, Store};
+
+on_both!(
+    questions_about_keys_are_answered_by_an_index,
+    questions_about_people_and_projects_are_answered_by_an_index,
+    questions_about_what_happened_are_answered_by_an_index,
+    what_is_kept_no_longer_is_found_by_an_index,
+    an_export_sorts_nothing,
+);
+
+/// A scene whose store is listened to.
+struct Listening {
+    scene: Scene,
+    asked: Asked,
+}
+
+impl Listening {
+    async fn to(database: Database) -> Self {
+        let scene = Scene::new(database).await;
+        let asked = Asked::of(&scene.database).await;
+        Self { scene, asked }
+    }
+
+    fn store(&self) -> &dyn Store {
+        &*self.asked.store
+    }
+
+    /// What was asked last was answered by these indexes, however many rows there are: nothing is gone through or sorted.
+    async fn expect(&self, question: &str, of_postgres: &[&str], of_sqlite: &[&str]) {
+        let plans = self.asked.plans(&self.scene.database).await;
+        let steps: String = plans.iter().map(told).collect();
+        let is_postgres = self.scene.database.is_postgres();
+        for index in if is_postgres { of_postgres } else { of_sqlite } {
+            assert!(steps.contains(index), "{question}: {index}\n{steps}");
+        }
+        for step in steps.lines() {
+            assert!(!goes_through(step), "{question}: {step}\n{steps}");
+        }
+    }
+}
+
+fn told(plan: &Plan) -> String {
+    let statement = plan.statement.replace('\n', " ");
+    format!("-- {statement}\n{}\n", plan.steps)
+}
+
+/// Whether a step reads a whole table, or sorts what it has found.
+fn goes_through(step: &str) -> bool {
+    const SMALL: [&str; 6] = [
+        "installation",
+        "organizations",
+        "audit_feed",
+        "retention_clock",
+        "json_each",
+        "sessions",
+    ];
+    if step.starts_with("-- ") {
+        return false;
+    }
+    let table = ["Seq Scan on ", "SCAN "]
+        .iter()
+        .find_map(|scan| step.split_once(scan));
+    let of_small = |rest: &str| SMALL.iter().any(|small| rest.starts_with(small));
+    let by_index = |rest: &str| rest.contains(" USING ") || rest == "CONSTANT ROW";
+    table.is_some_and(|(_, rest)| !of_small(rest) && !by_index(rest))
+        || step.contains("Sort")
+        || step.contains("TEMP B-TREE")
+}
+
+fn page<Id>(after: Option<Id>) -> PageRequest<Id> {
+    PageRequest {
+        size: PageSize::DEFAULT,
+        after,
+    }
+}
+
+async fn questions_about_keys_are_answered_by_an_index(database: Database) {
+    let listening = Listening::to(database).await;
+    let (scene, store) = (&listening.scene, listening.store());
+    let consumer = scene.bob.membership.id;
+
+    Credentials::find(store, &scene.key_digest)
+        .await
+        .expect("an answer");
+    let digest = ("api_keys_digest_key", "sqlite_autoindex_api_keys_2");
+    listening.expect("verification", &[digest.0], &[digest.1]).await;
+
+    let last = Some(ApiKeyId::from_uuid(Uuid::max()));
+    for (status, index) in [
+        (StatusFilter::All, "api_keys_consumer_id_id_idx"),
+        (StatusFilter::Valid, "api_keys_valid_idx"),
+    ] {
+        let filter = KeyFilter::new(status, None);
+        ApiKeys::list(store, consumer, filter, page(last))
+            .await
+            .expect("a page");
+        listening.expect("own keys", &[index], &[index]).await;
+    }
+
+    let (new, _) = scene.make.new_key(&scene.bob.as_holder(), "twice");
+    let nonce = Some(FormNonce::generate(&*scene.make.random));
+    let act = scene.make.act_of(&scene.bob.as_holder());
+    let added = ApiKeys::add(store, NewApiKey { nonce, ..new }, KeyLimits::default(), act).await;
+    added.expect("a key");
+    let indexes = ["api_keys_creation_nonce_key", "api_keys_valid_idx"];
+    listening.expect("a new key", &indexes, &indexes).await;
+}
+
+async fn questions_about_people_and_projects_are_answered_by_an_index(database: Database) {
+    let listening = Listening::to(database).await;
+    let (scene, store) = (&listening.scene, listening.store());
+    let organization = scene.ada.organization.id;
+
+    let session = SessionToken::parse(&scene.there_token).expect("a token").digest();
+    SessionStore::find(store, &session).await.expect("an answer");
+    let digest = ("sessions_digest_key", "sqlite_autoindex_sessions_2");
+    listening.expect("a session", &[digest.0], &[digest.1]).await;
+    let act = scene.make.act(Actor::User(scene.ada.user.id));
+    let ended = SessionStore::end_others(store, scene.ada.user.id, scene.here.session.id, act).await;
+    ended.expect("an end");
+    listening
+        .expect(
+            "other sessions",
+            &["sessions_user_id_idx"],
+            &["sessions_user_id_idx"],
+        )
+        .await;
+
+    let (everybody, last) = (MemberFilter::new(None), Some(scene.bob.membership.id));
+    MemberStore::list(store, organization, everybody, page(last))
+        .await
+        .expect("a page");
+    let index = "memberships_organization_id_id_idx";
+    listening.expect("members", &[index], &[index]).await;
+
+    OpenInvitations::find(store, &scene.invitation.token.digest(), None)
+        .await
+        .expect("an answer");
+    let digest = ("invitations_digest_key", "sqlite_autoindex_invitations_2");
+    listening.expect("an invitation", &[digest.0], &[digest.1]).await;
+    InvitationStore::pending(store, organization, page(None))
+        .await
+        .expect("a page");
+    listening
+        .expect(
+            "invitations",
+            &["invitations_pending_idx"],
+            &["invitations_pending_idx"],
+        )
+        .await;
+
+    let all = || ProjectFilter::new(ProjectStatus::All, None);
+    let last = Some(ProjectId::from_uuid(Uuid::max()));
+    ProjectStore::list(store, organization, all(), page(last))
+        .await
+        .expect("a page");
+    let index = "projects_organization_id_id_idx";
+    listening.expect("projects", &[index], &[index]).await;
+    ReachableProjects::list(store, scene.bob.membership.id, page(None))
+        .await
+        .expect("a page");
+    listening
+        .expect(
+            "projects of a key",
+            &["project_members_pkey"],
+            &["USING PRIMARY KEY"],
+        )
+        .await;
+    ProjectStore::members(store, organization, scene.project.id, page(None))
+        .await
+        .expect("a page");
+    let index = "project_members_project_id_idx";
+    listening.expect("members of a project", &[index], &[index]).await;
+}
+
+async fn questions_about_what_happened_are_answered_by_an_index(database: Database) {
+    let listening = Listening::to(database).await;
+    let (scene, store) = (&listening.scene, listening.store());
+    let organization = Some(scene.ada.organization.id);
+    let ada = Subject::User(scene.ada.user.id);
+    let by = |actor| AuditFilter {
+        actor: Some(actor),
+        ..AuditFilter::default()
+    };
+    let of = |action| AuditFilter {
+        action: Some(action),
+        ..AuditFilter::default()
+    };
+    let about = |subject| AuditFilter {
+        subject: Some(subject),
+        ..AuditFilter::default()
+    };
+    let after = Some(AuditPosition {
+        at: scene.make.clock.now(),
+        id: scene
+            .make
+            .act(Actor::Administrator)
+            .event(Action::CreateUser, Subject::Installation)
+            .id,
+    });
+    for (organization, filter, indexes) in [
+        (
+            organization,
+            AuditFilter::default(),
+            &["audit_events_organization_idx"][..],
+        ),
+        (
+            organization,
+            by(Actor::User(scene.ada.user.id)),
+            &["audit_events_actor_idx"],
+        ),
+        (
+            organization,
+            by(Actor::Administrator),
+            &["audit_events_nameless_actor_idx"],
+        ),
+        (organization, of(Action::CreateUser), &["audit_events_action_idx"]),
+        (
+            organization,
+            about(ada),
+            &["audit_events_subject_idx", "audit_events_object_idx"],
+        ),
+        (None, AuditFilter::default(), &["audit_events_installation_idx"]),
+        (
+            None,
+            about(ada),
+            &[
+                "audit_events_installation_subject_idx",
+                "audit_events_installation_object_idx",
+            ],
+        ),
+    ] {
+        AuditLog::list(store, organization, filter, page(after))
+            .await
+            .expect("a page");
+        listening.expect("the log", indexes, indexes).await;
+    }
+
+    let organization = scene.ada.organization.id;
+    Names::find_subject(store, organization, Uuid::from_u128(7))
+        .await
+        .expect("an answer");
+    let indexes = [
+        "audit_events_subject_idx",
+        "audit_events_object_idx",
+        "audit_events_actor_idx",
+    ];
+    listening.expect("an identifier", &indexes, &indexes).await;
+
+    let last = AuditFeed::last_position(store).await.expect("an answer");
+    AuditFeed::events_after(store, last, PageSize::DEFAULT)
+        .await
+        .expect("a page");
+    listening
+        .expect(
+            "the order of commits",
+            &["audit_events_position_key"],
+            &["audit_positions USING"],
+        )
+        .await;
+}
+
+async fn what_is_kept_no_longer_is_found_by_an_index(database: Database) {
+    const ALL: u32 = 500;
+    let listening = Listening::to(database).await;
+    let (scene, store) = (&listening.scene, listening.store());
+    scene.revoke_all(scene.child).await;
+    let later = scene.make.clock.now() + TimeDelta::days(1);
+
+    assert_eq!(store.remove_dead_keys(later, ALL).await.expect("a removal"), 1);
+    let indexes = ["api_keys_revoked_at_idx", "api_keys_next_above_idx"];
+    listening.expect("dead keys", &indexes, &indexes).await;
+    assert_eq!(store.remove_dead_keys(later, ALL).await.expect("a removal"), 0);
+    listening
+        .expect(
+            "former members",
+            &["memberships_ended_at_idx"],
+            &["memberships_ended_at_idx"],
+        )
+        .await;
+    store
+        .remove_ended_invitations(later, ALL)
+        .await
+        .expect("a removal");
+    listening
+        .expect(
+            "invitations",
+            &["invitations_over_since_idx"],
+            &["invitations_over_since_idx"],
+        )
+        .await;
+    store
+        .remove_empty_throttle_buckets(later, ALL)
+        .await
+        .expect("a removal");
+    let index = "sign_in_throttle_empty_at_idx";
+    listening.expect("attempts", &[index], &[index]).await;
+    store
+        .remove_audit_events(later, ALL, None)
+        .await
+        .expect("a removal");
+    listening
+        .expect(
+            "old events",
+            &["audit_events_pkey"],
+            &["audit_events USING PRIMARY KEY"],
+        )
+        .await;
+}
+
+async fn an_export_sorts_nothing(database: Database) {
+    let listening = Listening::to(database).await;
+    let exported = export(listening.store(), io::sink()).await.expect("an export");
+    assert!(exported.audit_events > 0);
+    let plans = listening.asked.plans(&listening.scene.database).await;
+    assert!(plans.len() >= 11, "{}", plans.len());
+    for plan in plans {
+        let sorts = plan.steps.contains("Sort") || plan.steps.contains("TEMP B-TREE");
+        assert!(!sorts, "{}", told(&plan));
+    }
+}
