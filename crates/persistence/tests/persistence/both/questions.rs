@@ -1,12 +1,14 @@
 //! Frequent questions, really asked: whatever a port method asks for them, the database answers by an index.
 
 use std::io;
+use std::sync::Arc;
 
 use chrono::TimeDelta;
+use keyward_domain::administration::Invitations;
 use keyward_domain::administration::ports::{
     InvitationStore, MemberFilter, MemberStore, Names, ProjectFilter, ProjectStatus, ProjectStore,
 };
-use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::id::{ApiKeyId, ProjectId};
 use keyward_domain::keys::FormNonce;
@@ -21,7 +23,7 @@ use keyward_persistence::transfer::export;
 use uuid::Uuid;
 
 use crate::asked::{Asked, Plan};
-use crate::both::scene::Scene;
+use crate::both::scene::{Scene, draft};
 use crate::database::{Database, Store};
 
 on_both!(
@@ -172,6 +174,18 @@ async fn questions_about_people_and_projects_are_answered_by_an_index(database: 
             &["invitations_pending_idx"],
         )
         .await;
+
+    let invitations = Invitations::new(
+        Arc::clone(&listening.asked.store) as _,
+        scene.make.sources.clone(),
+    );
+    let nonce = Some(FormNonce::generate(&*scene.make.random));
+    let invited = invitations
+        .invite(&scene.authority(), draft(), nonce, RequestSource::default())
+        .await;
+    invited.expect("an invitation");
+    let index = "invitations_creation_nonce_key";
+    listening.expect("a new invitation", &[index], &[index]).await;
 
     let all = || ProjectFilter::new(ProjectStatus::All, None);
     let last = Some(ProjectId::from_uuid(Uuid::max()));
