@@ -14,13 +14,13 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 
 use crate::audit::{Action, Actor, AuditEvent, RequestSource, Subject};
-use crate::ports::StorageError;
 use crate::sources::Sources;
 use crate::words::words;
 
 pub use clock_check::{ClockDoubt, ClockWitnesses};
 pub use periods::{InvalidRetentionPeriod, RetentionPeriods};
-use ports::{RemoveAuditEventsError, RetentionStore};
+pub use ports::RemoveOutlivedError;
+use ports::RetentionStore;
 
 words! {
     /// What goes once its time is over.
@@ -162,27 +162,4 @@ impl RetentionRun {
 /// Audit events go a day at a time: the removal is an event itself, and there should be few of them.
 fn start_of_day(moment: DateTime<Utc>) -> DateTime<Utc> {
     moment.date_naive().and_time(NaiveTime::MIN).and_utc()
-}
-
-/// Why nothing was removed.
-#[derive(Debug, thiserror::Error)]
-pub enum RemoveOutlivedError {
-    /// This process may only add audit events.
-    #[error("the database lets its user only add audit events, and remove none")]
-    NotAllowed,
-    /// The clock may be wrong.
-    #[error(transparent)]
-    Clock(ClockDoubt),
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-}
-
-impl From<RemoveAuditEventsError> for RemoveOutlivedError {
-    fn from(error: RemoveAuditEventsError) -> Self {
-        match error {
-            RemoveAuditEventsError::NotAllowed => Self::NotAllowed,
-            RemoveAuditEventsError::Storage(error) => Self::Storage(error),
-        }
-    }
 }

@@ -7,9 +7,8 @@ use keyward_domain::audit::RequestSource;
 use keyward_domain::invitation::{Invitation, InvitationToken};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
-use keyward_domain::sign_in::joining::JoinAsNewcomerError;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::ports::{AcceptAsUserError, OpenInvitation};
+use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation};
 use keyward_domain::sign_in::session::SignedIn;
 use keyward_domain::sign_in::signing_in::SignInAttempt;
 use poem::http::{HeaderValue, StatusCode, header};
@@ -227,17 +226,17 @@ async fn join_as_newcomer(
             let signed_in = sign_in_newcomer(console, attempt, &next, SignInNotice::Joined).await?;
             Ok(forgetting(console, signed_in))
         }
-        Err(JoinAsNewcomerError::UsernameTaken) => {
+        Err(AcceptAsNewcomerError::UsernameTaken) => {
             fields.say_that_username_is_taken();
             html(StatusCode::CONFLICT, &JoinPage::new(open, token, fields))
         }
-        Err(JoinAsNewcomerError::Throttled(throttled)) => {
+        Err(AcceptAsNewcomerError::Throttled(throttled)) => {
             fields.say_to_wait(throttled);
             too_many(&JoinPage::new(open, token, fields), throttled)
         }
-        Err(JoinAsNewcomerError::InvitationInvalid) => dead_link(None),
-        Err(JoinAsNewcomerError::Hashing(error)) => Err(error.into()),
-        Err(JoinAsNewcomerError::Storage(error)) => Err(error.into()),
+        Err(AcceptAsNewcomerError::NotOpen) => dead_link(None),
+        Err(AcceptAsNewcomerError::Hashing(error)) => Err(error.into()),
+        Err(AcceptAsNewcomerError::Storage(error)) => Err(error.into()),
     }
 }
 

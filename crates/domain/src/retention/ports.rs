@@ -56,7 +56,7 @@ pub trait RetentionStore: Send + Sync {
     ) -> Result<u32, StorageError>;
 
     /// Removes audit events that happened before this moment, oldest identifiers first, of all organizations and of
-    /// none.
+    /// none. A process that may only add events is refused with [`RemoveOutlivedError::NotAllowed`].
     ///
     /// If it removes any, it MUST write the given event, if one is given, in the same transaction; else it MUST NOT. It is
     /// the only way to remove events, and there MUST be none to change them. A store with a clock of its own MUST keep
@@ -67,15 +67,18 @@ pub trait RetentionStore: Send + Sync {
         before: DateTime<Utc>,
         at_most: u32,
         event: Option<AuditEvent>,
-    ) -> Result<u32, RemoveAuditEventsError>;
+    ) -> Result<u32, RemoveOutlivedError>;
 }
 
-/// Why no audit events were removed.
+/// Why nothing was removed.
 #[derive(Debug, thiserror::Error)]
-pub enum RemoveAuditEventsError {
-    /// The store gives this process no right to.
-    #[error("this process may remove no audit events")]
+pub enum RemoveOutlivedError {
+    /// This process may only add audit events.
+    #[error("the database lets its user only add audit events, and remove none")]
     NotAllowed,
+    /// The clock may be wrong.
+    #[error(transparent)]
+    Clock(ClockDoubt),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

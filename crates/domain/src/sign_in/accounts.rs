@@ -7,14 +7,13 @@ use crate::membership::{Membership, Role};
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
 use crate::sign_in::newcomer::{Names, Newcomer};
-use crate::sign_in::password::{HashingError, Password, PasswordHasher};
-use crate::sign_in::ports::{
-    AccountStore, AddAccountError, NewAccount, NewOrganization, ReplacePasswordError,
-};
+use crate::sign_in::password::{Password, PasswordHasher};
+use crate::sign_in::ports::{AccountStore, NewAccount, NewOrganization};
 use crate::sources::Sources;
 use crate::user::{DisplayName, User, Username};
 
 pub use crate::sign_in::account::Account;
+pub use crate::sign_in::ports::{CreateAccountError, ResetPasswordError};
 
 /// What an administrator says about a new user.
 #[derive(Debug)]
@@ -31,43 +30,12 @@ pub struct AccountDraft {
     pub password: Password,
 }
 
-/// Why no account was created.
-#[derive(Debug, thiserror::Error)]
-pub enum CreateAccountError {
-    /// Another user has the username.
-    #[error("the username is taken")]
-    UsernameTaken,
-    /// There is no such organization.
-    #[error("there is no such organization")]
-    OrganizationUnknown,
-    /// The password could not be hashed.
-    #[error(transparent)]
-    Hashing(#[from] HashingError),
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-}
-
 /// Why no organization was created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateOrganizationError {
     /// There is no such user.
     #[error("there is no such user")]
     OwnerUnknown,
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-}
-
-/// Why a password was not replaced.
-#[derive(Debug, thiserror::Error)]
-pub enum ResetPasswordError {
-    /// There is no such user.
-    #[error("there is no such user")]
-    UserUnknown,
-    /// The password could not be hashed.
-    #[error(transparent)]
-    Hashing(#[from] HashingError),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -175,15 +143,10 @@ impl Accounts {
             user: user.clone(),
             password_hash,
         };
-        match self
-            .accounts
+        self.accounts
             .add(NewAccount { account, membership }, events)
-            .await
-        {
-            Ok(()) => Ok(user),
-            Err(AddAccountError::UsernameTaken) => Err(CreateAccountError::UsernameTaken),
-            Err(AddAccountError::Storage(error)) => Err(error.into()),
-        }
+            .await?;
+        Ok(user)
     }
 
     /// Replaces a user's password and ends all their sessions. Their keys stay valid.
@@ -203,15 +166,9 @@ impl Accounts {
         let password_hash = self.hasher.hash(password).await?;
         let user_id = account.user.id;
         let event = self.act().event(Action::ResetPassword, Subject::User(user_id));
-        match self
-            .accounts
+        self.accounts
             .replace_password(user_id, password_hash, event)
             .await
-        {
-            Ok(()) => Ok(()),
-            Err(ReplacePasswordError::UserUnknown) => Err(ResetPasswordError::UserUnknown),
-            Err(ReplacePasswordError::Storage(error)) => Err(error.into()),
-        }
     }
 
     fn act(&self) -> Act {

@@ -7,10 +7,9 @@ use crate::id::UserId;
 use crate::invitation::{Invitation, InvitationToken};
 use crate::membership::{Member, Membership};
 use crate::ports::StorageError;
-use crate::rate::Throttled;
 use crate::sign_in::account::Account;
 use crate::sign_in::newcomer::{Names, Newcomer};
-use crate::sign_in::password::{HashingError, Password, PasswordHasher};
+use crate::sign_in::password::{Password, PasswordHasher};
 use crate::sign_in::ports::{
     AcceptAsNewcomerError, AcceptAsUserError, AccountStore, OpenInvitation, OpenInvitations, SignInThrottle,
 };
@@ -27,26 +26,6 @@ pub struct NewcomerChoices {
     pub display_name: DisplayName,
     /// Their password.
     pub password: Password,
-}
-
-/// Why nobody new joined.
-#[derive(Debug, thiserror::Error)]
-pub enum JoinAsNewcomerError {
-    /// There is no such invitation: unknown, used, taken back, or expired.
-    #[error("the invitation does not work any more")]
-    InvitationInvalid,
-    /// Another user has the username.
-    #[error("the username is taken")]
-    UsernameTaken,
-    /// Too many attempts with this invitation or from this address.
-    #[error(transparent)]
-    Throttled(#[from] Throttled),
-    /// The password could not be hashed.
-    #[error(transparent)]
-    Hashing(#[from] HashingError),
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
 }
 
 /// The use cases of whoever has an invitation's link.
@@ -95,19 +74,19 @@ impl Joining {
     /// for the invitation, of which whoever has it learns few usernames, and for the address.
     ///
     /// # Errors
-    /// See [`JoinAsNewcomerError`]; then nothing was changed.
+    /// See [`AcceptAsNewcomerError`]; then nothing was changed.
     pub async fn join_as_newcomer(
         &self,
         token: &InvitationToken,
         choices: NewcomerChoices,
         source: RequestSource,
-    ) -> Result<Member, JoinAsNewcomerError> {
+    ) -> Result<Member, AcceptAsNewcomerError> {
         // All of it before the password is hashed, which is dear; the store decides again when it counts.
         let open = self.invitation(token, None).await?;
         let OpenInvitation {
             invitation,
             organization,
-        } = open.ok_or(JoinAsNewcomerError::InvitationInvalid)?;
+        } = open.ok_or(AcceptAsNewcomerError::NotOpen)?;
         let mut buckets = source
             .address
             .map(ThrottleBucket::of_newcomers_address)
@@ -122,7 +101,7 @@ impl Joining {
             return Err(full.throttled.into());
         }
         if self.ports.accounts.find(&choices.username).await?.is_some() {
-            return Err(JoinAsNewcomerError::UsernameTaken);
+            return Err(AcceptAsNewcomerError::UsernameTaken);
         }
         self.ports.throttle.give_back(buckets).await?;
         let password_hash = self.ports.hasher.hash(&choices.password).await?;
@@ -140,21 +119,15 @@ impl Joining {
             user: user.clone(),
             password_hash,
         };
-        match self
-            .ports
+        self.ports
             .invitations
             .accept_as_newcomer(invitation.id, account, membership.clone(), events)
-            .await
-        {
-            Ok(()) => Ok(Member {
-                user,
-                organization,
-                membership,
-            }),
-            Err(AcceptAsNewcomerError::NotOpen) => Err(JoinAsNewcomerError::InvitationInvalid),
-            Err(AcceptAsNewcomerError::UsernameTaken) => Err(JoinAsNewcomerError::UsernameTaken),
-            Err(AcceptAsNewcomerError::Storage(error)) => Err(error.into()),
-        }
+            .await?;
+        Ok(Member {
+            user,
+            organization,
+            membership,
+        })
     }
 
     /// Makes a member of a user who is signed in.

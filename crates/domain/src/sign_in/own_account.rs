@@ -6,17 +6,16 @@ use crate::audit::{Act, Action, Actor, AuditEvent, Outcome, RequestSource, Subje
 use crate::id::{SessionId, UserId};
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, StorageError};
-use crate::rate::Throttled;
 use crate::sign_in::browser_memory::BrowserMemory;
-use crate::sign_in::password::{HashingError, Password, PasswordHasher};
-use crate::sign_in::ports::{
-    AccountStore, ChangePasswordError, InstallationStore, PasswordChange, SessionStore, SignInThrottle,
-};
+use crate::sign_in::password::{Password, PasswordHasher};
+use crate::sign_in::ports::{AccountStore, InstallationStore, PasswordChange, SessionStore, SignInThrottle};
 use crate::sign_in::refusals::{Refusal, RefusalNotes};
 use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::session::{Session, SignedIn};
 use crate::sign_in::throttle::{EventLimit, ThrottleBucket};
 use crate::sources::Sources;
+
+pub use crate::sign_in::ports::ChangeOwnPasswordError;
 
 /// As many refused attempts as a person looks through.
 const REFUSED_ATTEMPTS_SHOWN: usize = 10;
@@ -57,23 +56,6 @@ pub struct NewPassword {
     pub new: Password,
     /// Who signed in in the same browser before.
     pub browser: Option<BrowserToken>,
-}
-
-/// Why a user's own password was not changed.
-#[derive(Debug, thiserror::Error)]
-pub enum ChangeOwnPasswordError {
-    /// That is not their current password.
-    #[error("that is not the current password")]
-    WrongPassword,
-    /// Too many guesses.
-    #[error(transparent)]
-    Throttled(#[from] Throttled),
-    /// A password could not be checked or hashed.
-    #[error(transparent)]
-    Hashing(#[from] HashingError),
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
 }
 
 /// Why a session was not ended.
@@ -208,11 +190,8 @@ impl OwnAccount {
             keep: signed_in.session.id,
         };
         let event = act.event(Action::ChangePassword, Subject::User(user));
-        match self.ports.accounts.change_password(user, change, event).await {
-            Ok(()) => Ok(cookies.remember(user, &password_hash, passwords.browser.as_ref(), act.at)),
-            Err(ChangePasswordError::PasswordReplaced) => Err(ChangeOwnPasswordError::WrongPassword),
-            Err(ChangePasswordError::Storage(error)) => Err(error.into()),
-        }
+        self.ports.accounts.change_password(user, change, event).await?;
+        Ok(cookies.remember(user, &password_hash, passwords.browser.as_ref(), act.at))
     }
 
     fn note_refusal(&self, act: Act, action: Action, user: UserId, limit: EventLimit) {

@@ -1,5 +1,8 @@
 //! What a store must promise for signing in. As in [`crate::ports`], each method is one atomic fact: the change and
 //! its audit events commit together or not at all, even if the caller stops waiting.
+//!
+//! Each operation has one error, which a use case and the port below it share: a store refuses only with what its
+//! method names, or fails.
 
 mod open_invitations;
 
@@ -13,7 +16,7 @@ use crate::organization::{Organization, Slug};
 use crate::ports::StorageError;
 use crate::rate::Throttled;
 use crate::sign_in::account::Account;
-use crate::sign_in::password::PasswordHash;
+use crate::sign_in::password::{HashingError, PasswordHash};
 use crate::sign_in::remembered_browser::BrowserKey;
 use crate::sign_in::session::{Session, SessionDigest, SignedIn};
 use crate::sign_in::setup_link::SetupDigest;
@@ -47,27 +50,29 @@ pub trait AccountStore: Send + Sync {
         events: Vec<AuditEvent>,
     ) -> Result<Slug, StorageError>;
 
-    /// Adds a user with a membership. Of two concurrent additions of one username exactly one MUST succeed.
-    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError>;
+    /// Adds a user with a membership. Of two concurrent additions of one username exactly one MUST succeed; the other is
+    /// refused with [`CreateAccountError::UsernameTaken`].
+    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), CreateAccountError>;
 
-    /// Replaces a user's password. MUST end all the user's sessions in the same transaction.
+    /// Replaces a user's password; else [`ResetPasswordError::UserUnknown`]. MUST end all the user's sessions in the same
+    /// transaction.
     async fn replace_password(
         &self,
         user: UserId,
         password_hash: PasswordHash,
         event: AuditEvent,
-    ) -> Result<(), ReplacePasswordError>;
+    ) -> Result<(), ResetPasswordError>;
 
     /// Changes a user's password for themselves. MUST end all their other sessions in the same transaction.
     ///
     /// In that transaction, and so that no concurrent replacement comes between, it MUST check that the password hash
-    /// still is [`PasswordChange::verified_against`]; else [`ChangePasswordError::PasswordReplaced`].
+    /// still is [`PasswordChange::verified_against`]; else [`ChangeOwnPasswordError::WrongPassword`].
     async fn change_password(
         &self,
         user: UserId,
         change: PasswordChange,
         event: AuditEvent,
-    ) -> Result<(), ChangePasswordError>;
+    ) -> Result<(), ChangeOwnPasswordError>;
 }
 
 /// A user's new password.
@@ -83,10 +88,16 @@ pub struct PasswordChange {
 
 /// Why a user's own password was not changed.
 #[derive(Debug, thiserror::Error)]
-pub enum ChangePasswordError {
-    /// The password that was verified is not the user's any more.
-    #[error("the password was replaced")]
-    PasswordReplaced,
+pub enum ChangeOwnPasswordError {
+    /// That is not their current password.
+    #[error("that is not the current password")]
+    WrongPassword,
+    /// Too many guesses.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
+    /// A password could not be checked or hashed.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -110,12 +121,18 @@ pub struct NewAccount {
     pub membership: Membership,
 }
 
-/// Why an account was not added.
+/// Why no account was created.
 #[derive(Debug, thiserror::Error)]
-pub enum AddAccountError {
+pub enum CreateAccountError {
     /// Another user has the username.
     #[error("the username is taken")]
     UsernameTaken,
+    /// There is no such organization.
+    #[error("there is no such organization")]
+    OrganizationUnknown,
+    /// The password could not be hashed.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -123,10 +140,13 @@ pub enum AddAccountError {
 
 /// Why a password was not replaced.
 #[derive(Debug, thiserror::Error)]
-pub enum ReplacePasswordError {
+pub enum ResetPasswordError {
     /// There is no such user.
     #[error("there is no such user")]
     UserUnknown,
+    /// The password could not be hashed.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -145,10 +165,10 @@ pub trait SessionStore: Send + Sync {
     ///
     /// In the same transaction, and so that no concurrent [`AccountStore::replace_password`] comes between, it MUST
     /// check that the user's password hash still is [`NewSession::verified_against`]; else
-    /// [`StartSessionError::PasswordReplaced`].
+    /// [`SignInError::WrongCredentials`].
     ///
     /// [`Action::EndSession`]: crate::audit::Action::EndSession
-    async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), StartSessionError>;
+    async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), SignInError>;
 
     /// The session whose token has this digest and its user, unless it was ended. Whether it has expired is for the
     /// caller to say.
@@ -189,12 +209,18 @@ pub struct NewSession {
     pub act: Act,
 }
 
-/// Why no session was started.
+/// Why nobody was signed in.
 #[derive(Debug, thiserror::Error)]
-pub enum StartSessionError {
-    /// The password that was verified is not the user's any more.
-    #[error("the password was replaced")]
-    PasswordReplaced,
+pub enum SignInError {
+    /// The username or the password is wrong; nobody is told which.
+    #[error("the username or the password is wrong")]
+    WrongCredentials,
+    /// Too many attempts, for this account or from this address.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
+    /// The password could not be checked.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -276,13 +302,13 @@ pub trait InstallationStore: Send + Sync {
     async fn setup_link_works(&self, digest: &SetupDigest, now: DateTime<Utc>) -> Result<bool, StorageError>;
 
     /// Creates the first organization with its owner, and removes the link. Of any number of concurrent calls exactly
-    /// one MUST succeed. MUST check [`SetUpError::AlreadySetUp`] before [`SetUpError::LinkInvalid`].
+    /// one MUST succeed. MUST check [`CompleteSetupError::AlreadySetUp`] before [`CompleteSetupError::LinkInvalid`].
     async fn set_up(
         &self,
         proof: SetupProof,
         first_owner: FirstOwner,
         events: Vec<AuditEvent>,
-    ) -> Result<(), SetUpError>;
+    ) -> Result<(), CompleteSetupError>;
 }
 
 /// What entitles somebody to complete the first run.
@@ -325,13 +351,16 @@ pub enum ReplaceSetupLinkError {
 
 /// Why the first run was not completed.
 #[derive(Debug, thiserror::Error)]
-pub enum SetUpError {
-    /// It is completed already.
+pub enum CompleteSetupError {
+    /// There is no such link: unknown, replaced by a newer one, or over 24 hours old.
+    #[error("the setup link does not work any more")]
+    LinkInvalid,
+    /// Somebody has completed the setup before.
     #[error("Keyward is set up already")]
     AlreadySetUp,
-    /// The link is unknown or has expired.
-    #[error("the setup link does not work")]
-    LinkInvalid,
+    /// The password could not be hashed.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

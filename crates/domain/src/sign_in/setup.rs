@@ -9,11 +9,12 @@ use crate::membership::Role;
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
 use crate::sign_in::newcomer::{Names, Newcomer};
-use crate::sign_in::password::{HashingError, Password, PasswordHasher};
-use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof};
+use crate::sign_in::password::{Password, PasswordHasher};
+use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetupProof};
 use crate::sources::Sources;
 use crate::user::{DisplayName, Username};
 
+pub use crate::sign_in::ports::CompleteSetupError;
 pub use crate::sign_in::setup_link::{LINK_LIFETIME, SetupDigest, SetupToken};
 
 /// What somebody chooses at the first run.
@@ -27,23 +28,6 @@ pub struct SetupChoices {
     pub display_name: DisplayName,
     /// The first owner's password.
     pub password: Password,
-}
-
-/// Why the first run was not completed.
-#[derive(Debug, thiserror::Error)]
-pub enum CompleteSetupError {
-    /// There is no such link: unknown, replaced by a newer one, or over 24 hours old.
-    #[error("the setup link does not work any more")]
-    LinkInvalid,
-    /// Somebody has completed the setup before.
-    #[error("Keyward is set up already")]
-    AlreadySetUp,
-    /// The password could not be hashed.
-    #[error(transparent)]
-    Hashing(#[from] HashingError),
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
 }
 
 /// The use cases of the first run.
@@ -163,12 +147,8 @@ impl Setup {
             membership,
             password_hash,
         };
-        match self.installation.set_up(proof, first_owner, events).await {
-            Ok(()) => Ok(organization),
-            Err(SetUpError::LinkInvalid) => Err(CompleteSetupError::LinkInvalid),
-            Err(SetUpError::AlreadySetUp) => Err(CompleteSetupError::AlreadySetUp),
-            Err(SetUpError::Storage(error)) => Err(error.into()),
-        }
+        self.installation.set_up(proof, first_owner, events).await?;
+        Ok(organization)
     }
 
     fn organization(&self, name: OrganizationName, created_at: DateTime<Utc>) -> Organization {

@@ -6,13 +6,12 @@ use chrono::{DateTime, Utc};
 
 use crate::audit::{Action, Actor, RequestSource, Subject};
 use crate::ports::{Memberships, StorageError};
-use crate::rate::Throttled;
 use crate::sign_in::UserAgent;
 use crate::sign_in::account::Account;
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingError, HashingQueue, Password, PasswordHasher};
 use crate::sign_in::ports::{
-    AccountStore, FullBucket, InstallationStore, NewSession, SessionStore, SignInThrottle, StartSessionError,
+    AccountStore, FullBucket, InstallationStore, NewSession, SessionStore, SignInThrottle,
 };
 use crate::sign_in::refusals::{Refusal, RefusalNotes, organizations_of};
 use crate::sign_in::remembered_browser::BrowserToken;
@@ -20,6 +19,8 @@ use crate::sign_in::session::{Session, SessionToken, SignedIn};
 use crate::sign_in::throttle::{CountedAccount, EventLimit, ThrottleBucket};
 use crate::sources::Sources;
 use crate::user::Username;
+
+pub use crate::sign_in::ports::SignInError;
 
 /// What somebody sends to sign in.
 pub struct SignInAttempt<'a> {
@@ -44,23 +45,6 @@ pub struct NewCookies {
     pub session: SessionToken,
     /// Says next time that they signed in there before. Nothing if that cannot be said.
     pub browser: Option<BrowserToken>,
-}
-
-/// Why nobody was signed in.
-#[derive(Debug, thiserror::Error)]
-pub enum SignInError {
-    /// The username or the password is wrong; nobody is told which.
-    #[error("the username or the password is wrong")]
-    WrongCredentials,
-    /// Too many attempts, for this account or from this address.
-    #[error(transparent)]
-    Throttled(#[from] Throttled),
-    /// The password could not be checked.
-    #[error(transparent)]
-    Hashing(#[from] HashingError),
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
 }
 
 /// Signs people in and out.
@@ -168,8 +152,8 @@ impl SignIn {
             self.throttle.give_back(counted.buckets).await?;
             match self.start_session(account, now, attempt).await {
                 Ok(cookies) => return Ok(cookies),
-                Err(StartSessionError::PasswordReplaced) => {}
-                Err(StartSessionError::Storage(error)) => return Err(error.into()),
+                Err(SignInError::WrongCredentials) => {}
+                Err(error) => return Err(error),
             }
         }
         // What was typed is not written down: people type passwords into the wrong field.
@@ -231,7 +215,7 @@ impl SignIn {
         account: Account,
         now: DateTime<Utc>,
         attempt: SignInAttempt<'_>,
-    ) -> Result<NewCookies, StartSessionError> {
+    ) -> Result<NewCookies, SignInError> {
         let SignInAttempt {
             user_agent,
             previous,

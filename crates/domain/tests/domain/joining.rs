@@ -10,9 +10,9 @@ use keyward_domain::invitation::{Invitation, InvitationToken, Invitee};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::Memberships;
 use keyward_domain::sign_in::Joining;
-use keyward_domain::sign_in::joining::{JoinAsNewcomerError, JoiningPorts, NewcomerChoices};
+use keyward_domain::sign_in::joining::{JoiningPorts, NewcomerChoices};
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
-use keyward_domain::sign_in::ports::AcceptAsUserError;
+use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
 use keyward_domain::sign_in::signing_in::SignInAttempt;
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::user::{DisplayName, Username};
@@ -66,7 +66,7 @@ async fn join(
     installation: &TestInstallation,
     token: &InvitationToken,
     username: &str,
-) -> Result<Member, JoinAsNewcomerError> {
+) -> Result<Member, AcceptAsNewcomerError> {
     installation
         .joining()
         .join_as_newcomer(token, choices(username), from_somewhere())
@@ -151,7 +151,7 @@ async fn a_link_works_once() {
     assert_eq!(open.expect("the store answers"), None);
     let refused = join(&installation, &issued.token, "cleo").await;
     assert!(
-        matches!(refused, Err(JoinAsNewcomerError::InvitationInvalid)),
+        matches!(refused, Err(AcceptAsNewcomerError::NotOpen)),
         "{refused:?}"
     );
 }
@@ -169,7 +169,7 @@ async fn a_link_works_until_it_expires() {
     assert_eq!(open.expect("the store answers"), None);
     let refused = join(&installation, &issued.token, "bob").await;
     assert!(
-        matches!(refused, Err(JoinAsNewcomerError::InvitationInvalid)),
+        matches!(refused, Err(AcceptAsNewcomerError::NotOpen)),
         "{refused:?}"
     );
 }
@@ -197,7 +197,7 @@ async fn few_usernames_are_told_as_taken_for_one_invitation() {
             .join_as_newcomer(&issued.token, choices("ada"), from_somewhere())
             .await;
         assert!(
-            matches!(refused, Err(JoinAsNewcomerError::UsernameTaken)),
+            matches!(refused, Err(AcceptAsNewcomerError::UsernameTaken)),
             "{refused:?}"
         );
     }
@@ -205,7 +205,7 @@ async fn few_usernames_are_told_as_taken_for_one_invitation() {
         .join_as_newcomer(&issued.token, choices("ada"), from_somewhere())
         .await;
     assert!(
-        matches!(refused, Err(JoinAsNewcomerError::Throttled(_))),
+        matches!(refused, Err(AcceptAsNewcomerError::Throttled(_))),
         "{refused:?}"
     );
 
@@ -250,7 +250,7 @@ async fn a_dead_link_costs_no_hashing() {
             .join_as_newcomer(token, choices("bob"), from_somewhere())
             .await;
         assert!(
-            matches!(refused, Err(JoinAsNewcomerError::InvitationInvalid)),
+            matches!(refused, Err(AcceptAsNewcomerError::NotOpen)),
             "{refused:?}"
         );
     }
@@ -263,7 +263,7 @@ async fn a_username_that_is_taken_leaves_the_invitation_open() {
     let refused = join(&installation, &issued.token, "ada").await;
 
     assert!(
-        matches!(refused, Err(JoinAsNewcomerError::UsernameTaken)),
+        matches!(refused, Err(AcceptAsNewcomerError::UsernameTaken)),
         "{refused:?}"
     );
     assert_eq!(installation.store.events(), before);

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::{Action, Actor, AuditEvent, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::ports::StorageError;
-use keyward_domain::retention::ports::{MockRetentionStore, RemoveAuditEventsError};
+use keyward_domain::retention::ports::MockRetentionStore;
 use keyward_domain::retention::{
     ClockDoubt, InvalidRetentionPeriod, Outlived, RemoveOutlivedError, Retention, RetentionPeriods,
     RetentionRun,
@@ -144,7 +144,7 @@ async fn who_may_not_remove_events_is_told_so() {
     let mut store = MockRetentionStore::new();
     store
         .expect_remove_audit_events()
-        .return_once(|_, _, _| Err(RemoveAuditEventsError::NotAllowed));
+        .return_once(|_, _, _| Err(RemoveOutlivedError::NotAllowed));
     store
         .expect_remove_dead_keys()
         .return_once(|_, _| Err(StorageError::Unavailable("away".into())));

@@ -11,7 +11,7 @@ use keyward_domain::ports::Memberships;
 use keyward_domain::sign_in::Setup;
 use keyward_domain::sign_in::password::{HashingError, MockPasswordHasher, Password, PasswordHasher};
 use keyward_domain::sign_in::ports::{
-    AccountStore, InstallationStore, MockInstallationStore, ReplaceSetupLinkError, SetUpError,
+    AccountStore, InstallationStore, MockInstallationStore, ReplaceSetupLinkError,
 };
 use keyward_domain::sign_in::setup::{CompleteSetupError, LINK_LIFETIME, SetupChoices, SetupToken};
 use keyward_domain::sign_in::signing_in::SignInAttempt;
@@ -192,7 +192,7 @@ async fn whoever_loses_the_race_is_told_what_the_store_says() {
     let mut store = MockInstallationStore::new();
     store.expect_is_set_up().returning(|| Ok(false));
     store.expect_setup_link_works().returning(|_, _| Ok(true));
-    let mut answers = vec![SetUpError::LinkInvalid, SetUpError::AlreadySetUp];
+    let mut answers = vec![CompleteSetupError::LinkInvalid, CompleteSetupError::AlreadySetUp];
     store
         .expect_set_up()
         .times(2)

@@ -10,8 +10,8 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::Account;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::sign_in::ports::{
-    AccountStore, AddAccountError, ChangePasswordError, NewAccount, NewOrganization, PasswordChange,
-    ReplacePasswordError,
+    AccountStore, ChangeOwnPasswordError, CreateAccountError, NewAccount, NewOrganization, PasswordChange,
+    ResetPasswordError,
 };
 use keyward_domain::user::Username;
 
@@ -102,7 +102,7 @@ impl AccountStore for Store {
         })
     }
 
-    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError> {
+    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), CreateAccountError> {
         change!(self, |connection| {
             let NewAccount { account, membership } = new;
             // Of two that want the same name, the unique index lets the second wait for the first, and then refuses it.
@@ -112,7 +112,7 @@ impl AccountStore for Store {
                 .await
                 .map_err(|error| {
                     if username_is_taken(&error) {
-                        Abort::Refused(AddAccountError::UsernameTaken)
+                        Abort::Refused(CreateAccountError::UsernameTaken)
                     } else {
                         Abort::Query(error)
                     }
@@ -131,14 +131,14 @@ impl AccountStore for Store {
         user: UserId,
         password_hash: PasswordHash,
         event: AuditEvent,
-    ) -> Result<(), ReplacePasswordError> {
+    ) -> Result<(), ResetPasswordError> {
         change!(self, Claim::Revoking, |connection| {
             let replaced = diesel::update(users::table.filter(users::id.eq(StoredId(user.as_uuid()))))
                 .set(users::password_hash.eq(password_hash.as_str()))
                 .execute(connection)
                 .await?;
             if replaced == 0 {
-                return Err(Abort::Refused(ReplacePasswordError::UserUnknown));
+                return Err(Abort::Refused(ResetPasswordError::UserUnknown));
             }
             diesel::delete(sessions::table.filter(sessions::user_id.eq(StoredId(user.as_uuid()))))
                 .execute(connection)
@@ -153,7 +153,7 @@ impl AccountStore for Store {
         user: UserId,
         change: PasswordChange,
         event: AuditEvent,
-    ) -> Result<(), ChangePasswordError> {
+    ) -> Result<(), ChangeOwnPasswordError> {
         change!(self, Claim::SigningIn, |connection| {
             let PasswordChange {
                 password_hash,
@@ -166,7 +166,7 @@ impl AccountStore for Store {
                 .execute(connection)
                 .await?;
             if changed == 0 {
-                return Err(Abort::Refused(ChangePasswordError::PasswordReplaced));
+                return Err(Abort::Refused(ChangeOwnPasswordError::WrongPassword));
             }
             diesel::delete(
                 sessions::table

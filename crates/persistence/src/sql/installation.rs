@@ -8,7 +8,7 @@ use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable, Selectable, Select
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::ports::{
-    FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof,
+    CompleteSetupError, FirstOwner, InstallationStore, ReplaceSetupLinkError, SetupProof,
 };
 use keyward_domain::sign_in::remembered_browser::BrowserKey;
 use keyward_domain::sign_in::setup::SetupDigest;
@@ -80,15 +80,15 @@ impl InstallationStore for Store {
         proof: SetupProof,
         first_owner: FirstOwner,
         events: Vec<AuditEvent>,
-    ) -> Result<(), SetUpError> {
+    ) -> Result<(), CompleteSetupError> {
         change!(self, |connection| {
             let before = lock(connection).await?;
             if before.set_up_at.is_some() {
-                return Err(Abort::Refused(SetUpError::AlreadySetUp));
+                return Err(Abort::Refused(CompleteSetupError::AlreadySetUp));
             }
             match proof {
                 SetupProof::Link { digest, at } if !before.has_link(&digest, at) => {
-                    return Err(Abort::Refused(SetUpError::LinkInvalid));
+                    return Err(Abort::Refused(CompleteSetupError::LinkInvalid));
                 }
                 SetupProof::Link { .. } | SetupProof::CommandLine => {}
             }

@@ -12,7 +12,7 @@ use diesel::dsl::sql;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
-use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
+use keyward_domain::retention::ports::{RemoveOutlivedError, RetentionStore};
 use keyward_domain::retention::{ClockDoubt, ClockWitnesses};
 use keyward_domain::sign_in::session::Session;
 
@@ -145,10 +145,10 @@ impl RetentionStore for Store {
         before: DateTime<Utc>,
         at_most: u32,
         event: Option<AuditEvent>,
-    ) -> Result<u32, RemoveAuditEventsError> {
+    ) -> Result<u32, RemoveOutlivedError> {
         change!(self, |connection| {
             if !retention::may_remove_events(connection).await? {
-                return Err(Abort::Refused(RemoveAuditEventsError::NotAllowed));
+                return Err(Abort::Refused(RemoveOutlivedError::NotAllowed));
             }
             let Some(first_kept) = least_id_at(before) else {
                 return Ok(0);

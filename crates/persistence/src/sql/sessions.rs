@@ -10,7 +10,7 @@ use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::UserAgent;
-use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
+use keyward_domain::sign_in::ports::{NewSession, SessionStore, SignInError};
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 
 use super::dialect::{Connection, Database, RunQueryDsl, Store, kept, locked, write_events};
@@ -25,7 +25,7 @@ use crate::stored_row::StoredRow;
 
 #[async_trait]
 impl SessionStore for Store {
-    async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), StartSessionError> {
+    async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), SignInError> {
         change!(self, Claim::SigningIn, |connection| {
             let NewSession {
                 session,
@@ -46,7 +46,7 @@ impl SessionStore for Store {
             .await
             .optional()?;
             if current.as_deref() != Some(verified_against.as_str()) {
-                return Err(Abort::Refused(StartSessionError::PasswordReplaced));
+                return Err(Abort::Refused(SignInError::WrongCredentials));
             }
             if let Some(replaced) = replaces {
                 end_replaced(connection, replaced, &act).await?;
@@ -177,11 +177,7 @@ impl SessionStore for Store {
 }
 
 /// Makes room for one more session of the user.
-async fn end_oldest(
-    connection: &mut Connection,
-    user: UserId,
-    act: &Act,
-) -> Result<(), Abort<StartSessionError>> {
+async fn end_oldest(connection: &mut Connection, user: UserId, act: &Act) -> Result<(), Abort<SignInError>> {
     let of_user = sessions::table.filter(sessions::user_id.eq(StoredId(user.as_uuid())));
     let too_many = ended_by_one_more(of_user.count().get_result(connection).await?);
     if too_many == 0 {
@@ -205,7 +201,7 @@ async fn end_replaced(
     connection: &mut Connection,
     digest: SessionDigest,
     act: &Act,
-) -> Result<(), Abort<StartSessionError>> {
+) -> Result<(), Abort<SignInError>> {
     let ended: Option<SessionRow> =
         diesel::delete(sessions::table.filter(sessions::digest.eq(digest.as_bytes().as_slice())))
             .returning(SessionRow::as_returning())

@@ -9,9 +9,8 @@ use keyward_domain::administration::ports::{
 use keyward_domain::keys::{AddKeyError, EditKeyError, RevokeKeyError};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::CreateOrganizationError;
-use keyward_domain::sign_in::joining::JoinAsNewcomerError;
 use keyward_domain::sign_in::own_account::ChangeOwnPasswordError;
-use keyward_domain::sign_in::ports::AcceptAsUserError;
+use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
 use keyward_domain::sign_in::setup::CompleteSetupError;
 use keyward_domain::sign_in::signing_in::SignInError;
 use keyward_domain::text::TextError;
@@ -27,7 +26,7 @@ pub(crate) enum FillError {
     #[error(transparent)]
     Invite(#[from] AddInvitationError),
     #[error(transparent)]
-    JoinAsNewcomer(#[from] JoinAsNewcomerError),
+    JoinAsNewcomer(#[from] AcceptAsNewcomerError),
     #[error(transparent)]
     JoinAsUser(#[from] AcceptAsUserError),
     #[error(transparent)]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::AuditEvent;
-use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
+use keyward_domain::retention::ports::{RemoveOutlivedError, RetentionStore};
 use keyward_domain::retention::{ClockDoubt, RetentionPeriods};
 use keyward_domain::sources::Sources;
 use tokio::time::{Instant, sleep};
@@ -89,13 +89,13 @@ impl RetentionStore for Cellar {
         _: DateTime<Utc>,
         _: u32,
         _: Option<AuditEvent>,
-    ) -> Result<u32, RemoveAuditEventsError> {
+    ) -> Result<u32, RemoveOutlivedError> {
         let mut contents = self.0.lock().unwrap();
         contents.removals_of_events += 1;
         if contents.events_may_go {
             Ok(0)
         } else {
-            Err(RemoveAuditEventsError::NotAllowed)
+            Err(RemoveOutlivedError::NotAllowed)
         }
     }
 }

@@ -8,7 +8,9 @@ use crate::invitation::{Invitation, InvitationDigest};
 use crate::membership::Membership;
 use crate::organization::Organization;
 use crate::ports::StorageError;
+use crate::rate::Throttled;
 use crate::sign_in::account::Account;
+use crate::sign_in::password::HashingError;
 
 /// Keeps what links lead to, and lets people join. The owners' side of it is
 /// [`InvitationStore`](crate::administration::ports::InvitationStore).
@@ -65,12 +67,18 @@ pub struct OpenInvitation {
 /// Why nobody new joined.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptAsNewcomerError {
-    /// The invitation was used or taken back, or has expired.
+    /// There is no such invitation: unknown, used, taken back, or expired.
     #[error("the invitation does not work any more")]
     NotOpen,
     /// Another user has the username.
     #[error("the username is taken")]
     UsernameTaken,
+    /// Too many attempts with this invitation or from this address.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
+    /// The password could not be hashed.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

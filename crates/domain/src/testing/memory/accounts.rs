@@ -8,8 +8,8 @@ use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::{
-    AccountStore, AddAccountError, ChangePasswordError, NewAccount, NewOrganization, PasswordChange,
-    ReplacePasswordError,
+    AccountStore, ChangeOwnPasswordError, CreateAccountError, NewAccount, NewOrganization, PasswordChange,
+    ResetPasswordError,
 };
 use crate::user::Username;
 
@@ -57,14 +57,14 @@ impl AccountStore for MemoryStore {
         Ok(slug)
     }
 
-    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError> {
+    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), CreateAccountError> {
         let mut state = self.state()?;
         if state
             .accounts
             .iter()
             .any(|account| account.user.username == new.account.user.username)
         {
-            return Err(AddAccountError::UsernameTaken);
+            return Err(CreateAccountError::UsernameTaken);
         }
         state.write(events)?;
         state.accounts.push(new.account);
@@ -77,9 +77,9 @@ impl AccountStore for MemoryStore {
         user: UserId,
         password_hash: PasswordHash,
         event: AuditEvent,
-    ) -> Result<(), ReplacePasswordError> {
+    ) -> Result<(), ResetPasswordError> {
         let mut state = self.state()?;
-        state.user(user).ok_or(ReplacePasswordError::UserUnknown)?;
+        state.user(user).ok_or(ResetPasswordError::UserUnknown)?;
         state.write(vec![event])?;
         for account in state
             .accounts
@@ -97,12 +97,12 @@ impl AccountStore for MemoryStore {
         user: UserId,
         change: PasswordChange,
         event: AuditEvent,
-    ) -> Result<(), ChangePasswordError> {
+    ) -> Result<(), ChangeOwnPasswordError> {
         let mut state = self.state()?;
         let is_current =
             |account: &Account| account.user.id == user && account.password_hash == change.verified_against;
         if !state.accounts.iter().any(is_current) {
-            return Err(ChangePasswordError::PasswordReplaced);
+            return Err(ChangeOwnPasswordError::WrongPassword);
         }
         state.write(vec![event])?;
         for account in state

@@ -5,7 +5,9 @@ use super::{MemoryStore, State};
 use crate::audit::AuditEvent;
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
-use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof};
+use crate::sign_in::ports::{
+    CompleteSetupError, FirstOwner, InstallationStore, ReplaceSetupLinkError, SetupProof,
+};
 use crate::sign_in::remembered_browser::BrowserKey;
 use crate::sign_in::setup::SetupDigest;
 
@@ -43,14 +45,14 @@ impl InstallationStore for MemoryStore {
         proof: SetupProof,
         first_owner: FirstOwner,
         events: Vec<AuditEvent>,
-    ) -> Result<(), SetUpError> {
+    ) -> Result<(), CompleteSetupError> {
         let mut state = self.state()?;
         if state.is_set_up() {
-            return Err(SetUpError::AlreadySetUp);
+            return Err(CompleteSetupError::AlreadySetUp);
         }
         match proof {
             SetupProof::Link { digest, at } if !state.link_works(&digest, at) => {
-                return Err(SetUpError::LinkInvalid);
+                return Err(CompleteSetupError::LinkInvalid);
             }
             SetupProof::Link { .. } | SetupProof::CommandLine => {}
         }

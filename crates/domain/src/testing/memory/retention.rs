@@ -7,7 +7,7 @@ use super::{MemoryStore, State};
 use crate::audit::AuditEvent;
 use crate::id::{ApiKeyId, AuditEventId};
 use crate::ports::StorageError;
-use crate::retention::ports::{RemoveAuditEventsError, RetentionStore};
+use crate::retention::ports::{RemoveOutlivedError, RetentionStore};
 use crate::retention::{ClockDoubt, ClockWitnesses};
 
 #[async_trait]
@@ -89,7 +89,7 @@ impl RetentionStore for MemoryStore {
         before: DateTime<Utc>,
         at_most: u32,
         event: Option<AuditEvent>,
-    ) -> Result<u32, RemoveAuditEventsError> {
+    ) -> Result<u32, RemoveOutlivedError> {
         let mut state = self.state()?;
         let old = state.events.iter().filter(|event| event.at < before);
         let mut removed: Vec<AuditEventId> = old.map(|event| event.id).collect();

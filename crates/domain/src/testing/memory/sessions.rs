@@ -8,18 +8,18 @@ use crate::audit::{Act, Action, AuditEvent, Subject};
 use crate::id::{SessionId, UserId};
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
-use crate::sign_in::ports::{NewSession, SessionStore, StartSessionError};
+use crate::sign_in::ports::{NewSession, SessionStore, SignInError};
 use crate::sign_in::session::{Session, SessionDigest, SignedIn};
 
 #[async_trait]
 impl SessionStore for MemoryStore {
-    async fn start(&self, new: NewSession, mut events: Vec<AuditEvent>) -> Result<(), StartSessionError> {
+    async fn start(&self, new: NewSession, mut events: Vec<AuditEvent>) -> Result<(), SignInError> {
         let mut state = self.state()?;
         let is_current = |account: &Account| {
             account.user.id == new.session.user_id && account.password_hash == new.verified_against
         };
         if !state.accounts.iter().any(is_current) {
-            return Err(StartSessionError::PasswordReplaced);
+            return Err(SignInError::WrongCredentials);
         }
         let NewSession {
             session,

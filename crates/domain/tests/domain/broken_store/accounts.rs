@@ -6,8 +6,8 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::Account;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::sign_in::ports::{
-    AccountStore, AddAccountError, ChangePasswordError, NewAccount, NewOrganization, PasswordChange,
-    ReplacePasswordError,
+    AccountStore, ChangeOwnPasswordError, CreateAccountError, NewAccount, NewOrganization, PasswordChange,
+    ResetPasswordError,
 };
 use keyward_domain::user::Username;
 
@@ -44,7 +44,7 @@ impl AccountStore for BrokenStore {
         self.sound.add_organization(new, events).await
     }
 
-    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), AddAccountError> {
+    async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), CreateAccountError> {
         AccountStore::add(&self.sound, new, events).await
     }
 
@@ -53,7 +53,7 @@ impl AccountStore for BrokenStore {
         user: UserId,
         password_hash: PasswordHash,
         event: AuditEvent,
-    ) -> Result<(), ReplacePasswordError> {
+    ) -> Result<(), ResetPasswordError> {
         self.sound.replace_password(user, password_hash, event).await
     }
 
@@ -62,7 +62,7 @@ impl AccountStore for BrokenStore {
         user: UserId,
         change: PasswordChange,
         event: AuditEvent,
-    ) -> Result<(), ChangePasswordError> {
+    ) -> Result<(), ChangeOwnPasswordError> {
         self.sound.change_password(user, change, event).await
     }
 }

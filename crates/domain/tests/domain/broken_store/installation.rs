@@ -3,7 +3,7 @@ use chrono::{DateTime, Utc};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::ports::{
-    FirstOwner, InstallationStore, ReplaceSetupLinkError, SetUpError, SetupProof,
+    CompleteSetupError, FirstOwner, InstallationStore, ReplaceSetupLinkError, SetupProof,
 };
 use keyward_domain::sign_in::remembered_browser::BrowserKey;
 use keyward_domain::sign_in::setup::SetupDigest;
@@ -41,7 +41,7 @@ impl InstallationStore for BrokenStore {
         proof: SetupProof,
         first_owner: FirstOwner,
         events: Vec<AuditEvent>,
-    ) -> Result<(), SetUpError> {
+    ) -> Result<(), CompleteSetupError> {
         let proof = match proof {
             SetupProof::Link { digest, at } => SetupProof::Link {
                 digest: self.setup_link_taken_for(&digest),

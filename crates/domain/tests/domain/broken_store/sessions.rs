@@ -3,14 +3,14 @@ use chrono::{DateTime, Utc};
 use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::ports::{NewSession, SessionStore, StartSessionError};
+use keyward_domain::sign_in::ports::{NewSession, SessionStore, SignInError};
 use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 
 use super::{BrokenStore, Secret};
 
 #[async_trait]
 impl SessionStore for BrokenStore {
-    async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), StartSessionError> {
+    async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), SignInError> {
         self.keep_digest(Secret::Session, new.digest.as_bytes());
         self.sound.start(new, events).await
     }

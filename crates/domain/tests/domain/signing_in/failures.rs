@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use keyward_domain::audit::{Action, Actor, Outcome, Subject};
 use keyward_domain::sign_in::password::{HashingError, MockPasswordHasher, Password};
-use keyward_domain::sign_in::ports::{MockSessionStore, StartSessionError};
+use keyward_domain::sign_in::ports::MockSessionStore;
 use keyward_domain::sign_in::signing_in::{SignInError, SignInPorts};
 use keyward_domain::testing::{PlainHasher, TestInstallation};
 
@@ -20,7 +20,7 @@ async fn a_password_that_is_replaced_while_it_is_checked_is_a_wrong_one() {
         .withf(|new, _| {
             new.verified_against == PlainHasher::hash_of(&Password::attempt(TestInstallation::PASSWORD))
         })
-        .returning(|_, _| Err(StartSessionError::PasswordReplaced));
+        .returning(|_, _| Err(SignInError::WrongCredentials));
     let ports = SignInPorts {
         sessions: Arc::new(sessions),
         ..ports(&installation)

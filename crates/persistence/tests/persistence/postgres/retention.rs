@@ -3,14 +3,14 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
-use keyward_domain::retention::ports::{RemoveAuditEventsError, RetentionStore};
+use keyward_domain::retention::ports::{RemoveOutlivedError, RetentionStore};
 use keyward_persistence::postgres::PostgresStore;
 
 use crate::postgres::fixture::{Fixture, connect, count, patient, store};
 
 const ALL: u32 = 500;
 
-async fn remove_events(fixture: &Fixture, before: DateTime<Utc>) -> Result<u32, RemoveAuditEventsError> {
+async fn remove_events(fixture: &Fixture, before: DateTime<Utc>) -> Result<u32, RemoveOutlivedError> {
     remove_events_by(&fixture.store, fixture, before).await
 }
 
@@ -18,7 +18,7 @@ async fn remove_events_by(
     store: &PostgresStore,
     fixture: &Fixture,
     before: DateTime<Utc>,
-) -> Result<u32, RemoveAuditEventsError> {
+) -> Result<u32, RemoveOutlivedError> {
     let act = fixture.make.act(Actor::Retention);
     let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
     store.remove_audit_events(before, ALL, Some(event)).await
@@ -104,7 +104,7 @@ async fn who_may_only_add_events_removes_none_and_who_may_not_change_them_can() 
 
     let refused = remove_events_by(&of_role, &fixture, now).await;
     assert!(
-        matches!(refused, Err(RemoveAuditEventsError::NotAllowed)),
+        matches!(refused, Err(RemoveOutlivedError::NotAllowed)),
         "{refused:?}"
     );
     assert_eq!(count(&fixture.client, "audit_events").await, before);

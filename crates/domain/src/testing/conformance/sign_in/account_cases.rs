@@ -10,7 +10,7 @@ use super::sessions::start_session;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
 use crate::sign_in::accounts::Account;
-use crate::sign_in::ports::{AddAccountError, NewAccount, ReplacePasswordError};
+use crate::sign_in::ports::{CreateAccountError, NewAccount, ResetPasswordError};
 use crate::user::Username;
 
 pub async fn an_account_reads_back_as_it_was_added(stores: Stores) {
@@ -58,7 +58,7 @@ pub async fn a_username_is_given_once(stores: Stores) {
         .await;
 
     assert!(
-        matches!(refused, Err(AddAccountError::UsernameTaken)),
+        matches!(refused, Err(CreateAccountError::UsernameTaken)),
         "{refused:?}"
     );
     assert_eq!(find(&scene, "ada").await, before);
@@ -89,7 +89,10 @@ pub async fn of_many_concurrent_accounts_with_one_username_one_is_added(stores: 
 
     assert_eq!(added.len(), 1, "a username is given once");
     for error in refused {
-        assert!(matches!(error, Err(AddAccountError::UsernameTaken)), "{error:?}");
+        assert!(
+            matches!(error, Err(CreateAccountError::UsernameTaken)),
+            "{error:?}"
+        );
     }
     for new in added.into_iter().flatten() {
         assert_eq!(find(&scene, "bob").await, Some(new.account));
@@ -107,7 +110,10 @@ pub async fn an_account_whose_event_cannot_be_written_is_not_added(stores: Store
     }
     let failed = scene.stores.accounts.add(new, events).await;
 
-    assert!(matches!(failed, Err(AddAccountError::Storage(_))), "{failed:?}");
+    assert!(
+        matches!(failed, Err(CreateAccountError::Storage(_))),
+        "{failed:?}"
+    );
     assert_eq!(find(&scene, "bob").await, None);
 }
 
@@ -184,7 +190,7 @@ pub async fn the_password_of_an_unknown_user_is_not_replaced(stores: Stores) {
         .await;
 
     assert!(
-        matches!(refused, Err(ReplacePasswordError::UserUnknown)),
+        matches!(refused, Err(ResetPasswordError::UserUnknown)),
         "{refused:?}"
     );
     assert_eq!(scene.events(None).await, before);
@@ -202,7 +208,7 @@ pub async fn a_password_whose_event_cannot_be_written_is_not_replaced(stores: St
         .await;
 
     assert!(
-        matches!(failed, Err(ReplacePasswordError::Storage(_))),
+        matches!(failed, Err(ResetPasswordError::Storage(_))),
         "{failed:?}"
     );
     assert_eq!(find(&scene, "ada").await, before);

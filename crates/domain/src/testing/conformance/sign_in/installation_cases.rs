@@ -10,7 +10,7 @@ use super::scene::{SignInScene, member_of};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
 use crate::membership::Member;
-use crate::sign_in::ports::{FirstOwner, ReplaceSetupLinkError, SetUpError, SetupProof};
+use crate::sign_in::ports::{CompleteSetupError, FirstOwner, ReplaceSetupLinkError, SetupProof};
 use crate::sign_in::remembered_browser::BrowserKey;
 use crate::sign_in::setup::{SetupDigest, SetupToken};
 
@@ -62,7 +62,10 @@ pub async fn a_link_works_by_every_byte_of_its_digest(stores: Stores) {
         let digest = SetupDigest::from_bytes(similar);
         assert!(!works(&scene, &digest, now).await, "byte {byte} is another one");
         let refused = set_up(&scene, SetupProof::Link { digest, at: now }, owner.clone()).await;
-        assert!(matches!(refused, Err(SetUpError::LinkInvalid)), "{refused:?}");
+        assert!(
+            matches!(refused, Err(CompleteSetupError::LinkInvalid)),
+            "{refused:?}"
+        );
     }
 
     assert!(works(&scene, &link, now).await);
@@ -152,7 +155,10 @@ pub async fn a_link_that_does_not_work_sets_nothing_up(stores: Stores) {
     for (digest, at) in [(new_link(&scene), now), (replaced, now), (link, expires_at)] {
         let owner = scene.first_owner("Analytical Engines", "ada");
         let refused = set_up(&scene, SetupProof::Link { digest, at }, owner.clone()).await;
-        assert!(matches!(refused, Err(SetUpError::LinkInvalid)), "{refused:?}");
+        assert!(
+            matches!(refused, Err(CompleteSetupError::LinkInvalid)),
+            "{refused:?}"
+        );
         assert_nothing_of(&scene, &owner).await;
     }
 
@@ -170,7 +176,10 @@ pub async fn nothing_is_set_up_twice(stores: Stores) {
     for proof in [SetupProof::CommandLine, unknown] {
         let second = scene.first_owner("Difference Engines", "charles");
         let refused = set_up(&scene, proof, second.clone()).await;
-        assert!(matches!(refused, Err(SetUpError::AlreadySetUp)), "{refused:?}");
+        assert!(
+            matches!(refused, Err(CompleteSetupError::AlreadySetUp)),
+            "{refused:?}"
+        );
         assert_nothing_of(&scene, &second).await;
     }
 
@@ -206,7 +215,10 @@ pub async fn a_setup_whose_events_cannot_be_written_does_not_happen(stores: Stor
         .set_up(SetupProof::CommandLine, owner.clone(), events)
         .await;
 
-    assert!(matches!(failed, Err(SetUpError::Storage(_))), "{failed:?}");
+    assert!(
+        matches!(failed, Err(CompleteSetupError::Storage(_))),
+        "{failed:?}"
+    );
     assert!(!is_set_up(&scene).await);
     assert_nothing_of(&scene, &owner).await;
 }
@@ -260,7 +272,10 @@ pub async fn of_many_concurrent_setups_one_succeeds(stores: Stores) {
 
     assert_eq!(done.len(), 1, "one setup succeeds");
     for error in refused {
-        assert!(matches!(error, Err(SetUpError::AlreadySetUp)), "{error:?}");
+        assert!(
+            matches!(error, Err(CompleteSetupError::AlreadySetUp)),
+            "{error:?}"
+        );
     }
     for owner in done.into_iter().flatten() {
         let found = found(&scene, &owner).await.map(|member| member.membership.id);
@@ -373,7 +388,7 @@ async fn replace_link(
         .await
 }
 
-async fn set_up(scene: &SignInScene, proof: SetupProof, owner: FirstOwner) -> Result<(), SetUpError> {
+async fn set_up(scene: &SignInScene, proof: SetupProof, owner: FirstOwner) -> Result<(), CompleteSetupError> {
     let events = creation(scene, &owner);
     scene.stores.installation.set_up(proof, owner, events).await
 }

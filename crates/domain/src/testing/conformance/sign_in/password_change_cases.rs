@@ -8,7 +8,7 @@ use super::sessions::start_session;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
 use crate::sign_in::password::PasswordHash;
-use crate::sign_in::ports::{ChangePasswordError, NewSession, PasswordChange};
+use crate::sign_in::ports::{ChangeOwnPasswordError, NewSession, PasswordChange};
 
 pub async fn a_changed_password_ends_the_users_other_sessions(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
@@ -40,7 +40,7 @@ pub async fn a_password_that_was_replaced_meanwhile_is_not_changed(stores: Store
     let refused = change(&scene, &ada, change_to("new", "the one before", &here), event).await;
 
     assert!(
-        matches!(refused, Err(ChangePasswordError::PasswordReplaced)),
+        matches!(refused, Err(ChangeOwnPasswordError::WrongPassword)),
         "{refused:?}"
     );
     assert_eq!(hash_of(&scene, &ada).await, password_hash("ada"));
@@ -56,7 +56,7 @@ pub async fn a_password_change_whose_event_cannot_be_written_does_not_happen(sto
     let failed = change(&scene, &ada, change_to("new", "ada", &here), event).await;
 
     assert!(
-        matches!(failed, Err(ChangePasswordError::Storage(_))),
+        matches!(failed, Err(ChangeOwnPasswordError::Storage(_))),
         "{failed:?}"
     );
     assert_eq!(hash_of(&scene, &ada).await, password_hash("ada"));
@@ -83,7 +83,7 @@ async fn change(
     member: &Member,
     change: PasswordChange,
     event: AuditEvent,
-) -> Result<(), ChangePasswordError> {
+) -> Result<(), ChangeOwnPasswordError> {
     scene
         .stores
         .accounts

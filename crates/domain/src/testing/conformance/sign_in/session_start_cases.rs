@@ -8,7 +8,7 @@ use super::super::parallel::{abandon, eventually};
 use super::scene::{SignInScene, password_hash};
 use super::sessions::{find, new_session, sign_in, sign_out, start_session};
 use crate::audit::{Action, Actor, Subject};
-use crate::sign_in::ports::{NewSession, StartSessionError};
+use crate::sign_in::ports::{NewSession, SignInError};
 use crate::sign_in::session::{Session, SignedIn};
 use crate::user::User;
 
@@ -177,7 +177,7 @@ pub async fn no_session_starts_with_a_password_that_was_replaced(stores: Stores)
     let refused = start(&scene, &late).await;
 
     assert!(
-        matches!(refused, Err(StartSessionError::PasswordReplaced)),
+        matches!(refused, Err(SignInError::WrongCredentials)),
         "{refused:?}"
     );
     assert_eq!(find(&scene, &late.digest).await, None);
@@ -205,7 +205,7 @@ pub async fn no_session_outlives_a_password_that_is_replaced_meanwhile(stores: S
                 ..new_session(&scene, &ada.user, None)
             })
             .collect();
-        let mut tasks: Vec<BoxFuture<'static, Result<(), StartSessionError>>> = Vec::new();
+        let mut tasks: Vec<BoxFuture<'static, Result<(), SignInError>>> = Vec::new();
         for new in sessions.clone() {
             let scene = scene.clone();
             tasks.push(Box::pin(async move { start(&scene, &new).await }));
@@ -219,7 +219,7 @@ pub async fn no_session_outlives_a_password_that_is_replaced_meanwhile(stores: S
         tasks.insert(sessions.len() / 2, replacement);
         for outcome in scene.in_parallel(tasks).await {
             assert!(
-                matches!(outcome, Ok(()) | Err(StartSessionError::PasswordReplaced)),
+                matches!(outcome, Ok(()) | Err(SignInError::WrongCredentials)),
                 "{outcome:?}"
             );
         }
@@ -300,7 +300,7 @@ async fn ends(scene: &SignInScene, ended: &NewSession) -> usize {
     scene.events_about(None, Action::EndSession, subject).await.len()
 }
 
-async fn start(scene: &SignInScene, new: &NewSession) -> Result<(), StartSessionError> {
+async fn start(scene: &SignInScene, new: &NewSession) -> Result<(), SignInError> {
     let event = sign_in(scene, new);
     scene.stores.sessions.start(new.clone(), vec![event]).await
 }
