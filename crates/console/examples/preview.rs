@@ -290,9 +290,8 @@ impl Preview {
     async fn key(&self, holder: &Holder, ago: TimeDelta, name: &str, description: &str) -> IssuedKey {
         self.wait_until(ago);
         let draft = KeyDraft {
-            name: KeyName::parse(name).expect("a key name"),
             description: KeyDescription::parse(description).expect("a description"),
-            can_manage_keys: None,
+            ..KeyDraft::named(KeyName::parse(name).expect("a key name"))
         };
         let keys = self.installation.keys();
         keys.issue(holder, draft, None, RequestSource::default())

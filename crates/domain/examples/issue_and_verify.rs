@@ -13,7 +13,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use keyward_domain::access::{Authenticate, AuthenticateError};
-use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition};
+use keyward_domain::api_key::{KeyName, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::keys::{KeyDraft, PersonalKeys};
 use keyward_domain::ports::{DescendantKeys, KeyLimits};
@@ -79,9 +79,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn draft(name: &str) -> Result<KeyDraft, Box<dyn Error>> {
-    Ok(KeyDraft {
-        name: KeyName::parse(name)?,
-        description: KeyDescription::parse("")?,
-        can_manage_keys: None,
-    })
+    Ok(KeyDraft::named(KeyName::parse(name)?))
 }

@@ -47,6 +47,31 @@ impl ApiKey {
     /// revoked by now.
     pub const MAX_LINE: u32 = 32;
 
+    /// A new key, as its holder wants it. Where the holder says nothing of its rights, it has all.
+    #[must_use]
+    pub fn new(
+        id: ApiKeyId,
+        consumer_id: ConsumerId,
+        origin: Origin,
+        draft: KeyDraft,
+        hint: TokenHint,
+        created_at: DateTime<Utc>,
+    ) -> Self {
+        Self {
+            id,
+            consumer_id,
+            hint,
+            name: draft.name,
+            description: draft.description,
+            origin,
+            adopted_by: None,
+            can_manage_keys: draft.can_manage_keys.unwrap_or(true),
+            created_at,
+            revocation: None,
+            last_use: None,
+        }
+    }
+
     /// Valid until revoked. Whether it gives access also depends on its consumer: see
     /// [`Credential::is_accepted`](crate::access::Credential::is_accepted).
     #[must_use]
@@ -103,6 +128,11 @@ impl ApiKey {
         ))
     }
 
+    /// What people may change, as texts: what a [version](Self::version) stands for.
+    fn changeable(&self) -> [&str; 2] {
+        [self.name.as_str(), self.description.as_str()]
+    }
+
     /// Applies an edit; says whether anything changed, which is if the [version](Self::version) did.
     pub fn apply(&mut self, edit: &KeyEdit) -> bool {
         let before = self.version();
@@ -137,6 +167,36 @@ text_type! {
 text_type! {
     /// A key's description: up to 500 code points, line feeds allowed; empty if none was given.
     KeyDescription, max 500, Lines
+}
+
+impl Default for KeyDescription {
+    /// Nothing was said.
+    fn default() -> Self {
+        Self(String::new())
+    }
+}
+
+/// What a holder says about the key they want.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyDraft {
+    /// Its name.
+    pub name: KeyName,
+    /// What it is for.
+    pub description: KeyDescription,
+    /// Whether it may manage keys; if absent, as the organization has chosen for new keys.
+    pub can_manage_keys: Option<bool>,
+}
+
+impl KeyDraft {
+    /// A key of which nothing is said but its name.
+    #[must_use]
+    pub fn named(name: KeyName) -> Self {
+        Self {
+            name,
+            description: KeyDescription::default(),
+            can_manage_keys: None,
+        }
+    }
 }
 
 /// What to change on a key. What is absent stays.

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use crate::ports::{ApiKeys, KeyLimits};
 use crate::sources::Sources;
 
+pub use crate::api_key::KeyDraft;
 pub use crate::form_nonce::{FormNonce, InvalidNonce};
 pub use crate::ports::{AddKeyError, EditKeyError, RevokeKeyError};
-pub use issue::{IssuedKey, KeyDraft};
+pub use issue::IssuedKey;
 pub use read::ReadKeyError;
 
 /// The use cases of personal keys. Each takes a [`Holder`](crate::holder::Holder), so nobody can reach another

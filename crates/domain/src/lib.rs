@@ -27,7 +27,7 @@
 //!
 #![cfg_attr(feature = "testing", doc = "```")]
 #![cfg_attr(not(feature = "testing"), doc = "```ignore")]
-//! use keyward_domain::api_key::{KeyDescription, KeyName};
+//! use keyward_domain::api_key::KeyName;
 //! use keyward_domain::audit::RequestSource;
 //! use keyward_domain::keys::KeyDraft;
 //! use keyward_domain::membership::Role;
@@ -39,11 +39,7 @@
 //! let acme = installation.organization("Acme");
 //! let ada = installation.member(&acme, "ada", Role::Member);
 //!
-//! let draft = KeyDraft {
-//!     name: KeyName::parse("deploy bot")?,
-//!     description: KeyDescription::parse("")?,
-//!     can_manage_keys: None,
-//! };
+//! let draft = KeyDraft::named(KeyName::parse("deploy bot")?);
 //! let issued = installation
 //!     .keys()
 //!     .issue(&ada.as_holder(), draft, None, RequestSource::default())

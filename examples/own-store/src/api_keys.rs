@@ -16,9 +16,9 @@ use keyward_domain::rate::Rate;
 
 use crate::audit_log;
 use crate::directory::chosen_for_new_keys;
-use crate::key_table::{count_change, descendants, find, holder_reach, newest_first, put, valid_in_line};
+use crate::key_table::{KEYS, count_change, descendants, find, holder_reach, newest_first, put, valid_in_line};
 use crate::store::{FileStore, failed};
-use crate::tables::{KEYS, KEYS_BY_DIGEST, USED_FORMS};
+use crate::tables::{KEYS_BY_DIGEST, USED_FORMS};
 
 #[async_trait]
 impl ApiKeys for FileStore {

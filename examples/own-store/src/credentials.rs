@@ -8,9 +8,9 @@ use keyward_domain::ports::{Credentials, StorageError};
 use keyward_domain::token::TokenDigest;
 
 use crate::directory;
-use crate::key_table;
+use crate::key_table::{self, KEYS};
 use crate::store::{FileStore, failed};
-use crate::tables::{KEYS, KEYS_BY_DIGEST};
+use crate::tables::KEYS_BY_DIGEST;
 
 #[async_trait]
 impl Credentials for FileStore {

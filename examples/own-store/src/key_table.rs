@@ -10,14 +10,30 @@ use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::rate::{Rate, Throttled};
 use keyward_domain::token::TokenHint;
-use redb::{ReadableTable, Table, WriteTransaction};
+use redb::{ReadableTable, WriteTransaction};
 use uuid::Uuid;
 
 use crate::columns::{Row, actor_reference};
 use crate::store::failed;
-use crate::tables::{CHANGES, KeyRow, MEMBERSHIPS};
+use crate::tables::{CHANGES, MEMBERSHIPS, Reference, Table};
 
+/// Hint, name, description, whether it manages keys, origin, creation, revocation.
+pub(crate) type KeyRow<'a> = (
+    &'a str,
+    &'a str,
+    &'a str,
+    bool,
+    Reference<'a>,
+    i64,
+    Option<RevocationRow<'a>>,
+);
+/// Moment, actor, reason, note.
+type RevocationRow<'a> = (i64, Reference<'a>, &'a str, Option<&'a str>);
+
+/// The consumer and the key: the keys of one consumer are one range.
 type Path = (Uuid, Uuid);
+
+pub(crate) const KEYS: Table<Path, KeyRow<'_>> = Table::new("api_keys");
 
 /// The table of keys, open for reading or for writing.
 pub(crate) trait Keys: ReadableTable<Path, KeyRow<'static>> {}
@@ -133,7 +149,7 @@ pub(crate) fn count_change(
 }
 
 /// Writes a key, in the place of what it was before.
-pub(crate) fn put(keys: &mut Table<'_, Path, KeyRow<'static>>, key: &ApiKey) -> Result<(), StorageError> {
+pub(crate) fn put(keys: &mut redb::Table<'_, Path, KeyRow<'static>>, key: &ApiKey) -> Result<(), StorageError> {
     let origin = match key.origin {
         Origin::Console(user) => Actor::User(user),
         Origin::Key(parent) => Actor::ApiKey(parent),

@@ -7,8 +7,9 @@ use keyward_domain::ports::StorageError;
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 use tokio::task::spawn_blocking;
 
+use crate::key_table::KEYS;
 use crate::tables::{
-    EVENT_IDS, EVENTS, KEYS, KEYS_BY_DIGEST, MEMBERSHIPS, MEMBERSHIPS_OF_PEOPLE, ORGANIZATIONS,
+    EVENT_IDS, EVENTS, KEYS_BY_DIGEST, MEMBERSHIPS, MEMBERSHIPS_OF_PEOPLE, ORGANIZATIONS,
     ORGANIZATIONS_BY_SLUG, PEOPLE, USED_FORMS,
 };
 

@@ -3,7 +3,7 @@
 use redb::TableDefinition;
 use uuid::Uuid;
 
-type Table<K, V> = TableDefinition<'static, K, V>;
+pub(crate) type Table<K, V> = TableDefinition<'static, K, V>;
 
 /// What kind of thing, and which one, where there are several.
 pub(crate) type Reference<'a> = (&'a str, Option<Uuid>);
@@ -23,20 +23,6 @@ pub(crate) const MEMBERSHIPS_OF_PEOPLE: Table<(Uuid, Uuid), ()> = Table::new("me
 /// When the bucket of a membership's changes will have run empty.
 pub(crate) const CHANGES: Table<Uuid, i64> = Table::new("changes");
 
-/// Hint, name, description, whether it manages keys, origin, creation, revocation.
-pub(crate) type KeyRow<'a> = (
-    &'a str,
-    &'a str,
-    &'a str,
-    bool,
-    Reference<'a>,
-    i64,
-    Option<RevocationRow<'a>>,
-);
-/// Moment, actor, reason, note.
-pub(crate) type RevocationRow<'a> = (i64, Reference<'a>, &'a str, Option<&'a str>);
-/// By consumer and key: the keys of one consumer are one range.
-pub(crate) const KEYS: Table<(Uuid, Uuid), KeyRow<'_>> = Table::new("api_keys");
 /// The consumer and the key that a token's digest stands for.
 pub(crate) const KEYS_BY_DIGEST: Table<[u8; 32], (Uuid, Uuid)> = Table::new("api_keys_by_digest");
 /// The key that a consumer's form created. A form stays used.

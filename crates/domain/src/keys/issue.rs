@@ -1,23 +1,12 @@
 //! Issuing a key.
 
-use crate::api_key::{ApiKey, KeyDescription, KeyName};
+use crate::api_key::{ApiKey, KeyDraft};
 use crate::audit::RequestSource;
 use crate::form_nonce::FormNonce;
 use crate::holder::{Holder, KeyReach};
 use crate::keys::PersonalKeys;
 use crate::ports::{AddKeyError, NewApiKey};
 use crate::token::Token;
-
-/// What a holder says about the key they want.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyDraft {
-    /// Its name.
-    pub name: KeyName,
-    /// What it is for.
-    pub description: KeyDescription,
-    /// Whether it may manage keys; if absent, as the organization has chosen for new keys.
-    pub can_manage_keys: Option<bool>,
-}
 
 /// A new key and, this once, its token.
 #[derive(Debug)]
@@ -46,22 +35,18 @@ impl PersonalKeys {
         }
         let act = holder.act(&self.sources, source);
         let token = Token::generate(&self.sources);
-        let key = ApiKey {
-            id: self.sources.next_id(),
-            consumer_id: holder.consumer().id,
-            hint: token.hint(),
-            name: draft.name,
-            description: draft.description,
-            origin: holder.acts_through(),
-            adopted_by: None,
-            can_manage_keys: draft.can_manage_keys.unwrap_or(true),
-            created_at: act.at,
-            revocation: None,
-            last_use: None,
-        };
+        let organization_decides = draft.can_manage_keys.is_none();
+        let key = ApiKey::new(
+            self.sources.next_id(),
+            holder.consumer().id,
+            holder.acts_through(),
+            draft,
+            token.hint(),
+            act.at,
+        );
         let new = NewApiKey {
             key,
-            organization_decides: draft.can_manage_keys.is_none(),
+            organization_decides,
             digest: token.digest(),
             nonce,
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::api_key::{ApiKey, KeyDescription, KeyName};
+use crate::api_key::{ApiKey, KeyDraft, KeyName};
 use crate::audit::{Act, Actor, RequestSource};
 use crate::clock::Clock;
 use crate::holder::Holder;
@@ -93,19 +93,14 @@ impl Builder {
     #[must_use]
     pub fn new_key(&self, holder: &Holder, name: &str) -> (NewApiKey, Token) {
         let token = Token::generate(&*self.random);
-        let key = ApiKey {
-            id: self.ids.next(),
-            consumer_id: holder.consumer().id,
-            hint: token.hint(),
-            name: KeyName::parse(name).expect("a key name"),
-            description: KeyDescription::parse("").expect("a description"),
-            origin: holder.acts_through(),
-            adopted_by: None,
-            can_manage_keys: true,
-            created_at: self.clock.now(),
-            revocation: None,
-            last_use: None,
-        };
+        let key = ApiKey::new(
+            self.ids.next(),
+            holder.consumer().id,
+            holder.acts_through(),
+            KeyDraft::named(KeyName::parse(name).expect("a key name")),
+            token.hint(),
+            self.clock.now(),
+        );
         (
             NewApiKey {
                 key,

@@ -6,7 +6,7 @@ use crate::access::{Authenticate, Caller};
 use crate::administration::AuditTrail;
 use crate::administration::OrganizationKeys;
 use crate::administration::{Invitations, Members, Organizations, Projects};
-use crate::api_key::{KeyDescription, KeyName};
+use crate::api_key::KeyName;
 use crate::audit::RequestSource;
 use crate::holder::Holder;
 use crate::keys::{IssuedKey, KeyDraft, PersonalKeys};
@@ -80,9 +80,8 @@ impl TestInstallation {
 
     async fn issue_with(&self, holder: &Holder, name: &str, can_manage_keys: Option<bool>) -> IssuedKey {
         let draft = KeyDraft {
-            name: KeyName::parse(name).expect("a key name"),
-            description: KeyDescription::parse("").expect("a description"),
             can_manage_keys,
+            ..KeyDraft::named(KeyName::parse(name).expect("a key name"))
         };
         self.keys()
             .issue(holder, draft, None, RequestSource::default())

@@ -29,9 +29,8 @@ fn installation_with_ada() -> (TestInstallation, Member) {
 
 fn draft(name: &str) -> KeyDraft {
     KeyDraft {
-        name: KeyName::parse(name).expect("a name"),
         description: KeyDescription::parse("what for").expect("a description"),
-        can_manage_keys: None,
+        ..KeyDraft::named(KeyName::parse(name).expect("a name"))
     }
 }
 

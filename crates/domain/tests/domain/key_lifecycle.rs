@@ -186,11 +186,7 @@ impl World {
 
     async fn issue(&mut self, person: usize, parent: Option<usize>, holder: Holder) {
         let name = format!("key {}", self.keys.len());
-        let draft = KeyDraft {
-            name: KeyName::parse(&name).expect("a name"),
-            description: keyward_domain::api_key::KeyDescription::parse("").expect("a description"),
-            can_manage_keys: None,
-        };
+        let draft = KeyDraft::named(KeyName::parse(&name).expect("a name"));
         let keys = self.installation.keys();
         match keys.issue(&holder, draft, None, RequestSource::default()).await {
             Ok(issued) => {
@@ -258,7 +254,7 @@ impl World {
     async fn edit(&mut self, key: usize, name: &str) {
         let edit = KeyEdit {
             name: Some(KeyName::parse(name).expect("a name")),
-            description: None,
+            ..KeyEdit::default()
         };
         let person = self.keys[key].person;
         let holder = self.people[person].as_holder();

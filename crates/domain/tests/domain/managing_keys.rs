@@ -28,7 +28,7 @@ fn nowhere() -> RequestSource {
 fn rename(name: &str) -> KeyEdit {
     KeyEdit {
         name: Some(KeyName::parse(name).expect("a name")),
-        description: None,
+        ..KeyEdit::default()
     }
 }
 
@@ -85,8 +85,8 @@ async fn an_edit_changes_what_it_names_and_is_told_once() {
     let keys = installation.keys();
     let issued = installation.issue(&ada, "before").await;
     let edit = KeyEdit {
-        name: Some(KeyName::parse("after").expect("a name")),
         description: Some(KeyDescription::parse("why").expect("a description")),
+        ..rename("after")
     };
     for _ in 0..2 {
         let edited = keys

@@ -1,7 +1,7 @@
 //! What a key does that may not manage keys.
 
 use keyward_domain::access::AuthenticateError;
-use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName, KeyPrecondition};
+use keyward_domain::api_key::{KeyEdit, KeyName, KeyPrecondition};
 use keyward_domain::audit::{Action, RequestSource};
 use keyward_domain::holder::{Holder, KeyReach};
 use keyward_domain::id::ApiKeyId;
@@ -47,9 +47,8 @@ impl Scene {
 
 fn draft(can_manage_keys: Option<bool>) -> KeyDraft {
     KeyDraft {
-        name: KeyName::parse("child").expect("a name"),
-        description: KeyDescription::parse("").expect("a description"),
         can_manage_keys,
+        ..KeyDraft::named(KeyName::parse("child").expect("a name"))
     }
 }
 
@@ -214,6 +213,6 @@ async fn an_organizations_choice_holds_where_nothing_is_asked_for() {
 fn rename(name: &str) -> KeyEdit {
     KeyEdit {
         name: Some(KeyName::parse(name).expect("a name")),
-        description: None,
+        ..KeyEdit::default()
     }
 }

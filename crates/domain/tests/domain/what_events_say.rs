@@ -5,7 +5,7 @@ use std::cell::Cell;
 use chrono::TimeDelta;
 use keyward_domain::administration::ports::KeySelection;
 use keyward_domain::administration::{Authority, InvitationDraft};
-use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName, KeyPrecondition};
+use keyward_domain::api_key::{KeyEdit, KeyName, KeyPrecondition};
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::id::OrganizationId;
@@ -379,14 +379,10 @@ async fn what_holders_do_with_their_keys_is_told_of_the_person_or_of_the_key() {
     let first = scene.installation.issue(&scene.bob.as_holder(), "first").await;
     let caller = scene.installation.caller(&first).await;
     scene.news();
-    let draft = || KeyDraft {
-        name: KeyName::parse("second").expect("a name"),
-        description: KeyDescription::parse("").expect("a description"),
-        can_manage_keys: None,
-    };
+    let draft = || KeyDraft::named(KeyName::parse("second").expect("a name"));
     let edit = || KeyEdit {
         name: Some(KeyName::parse("renamed").expect("a name")),
-        description: None,
+        ..KeyEdit::default()
     };
     for holder in [scene.bob.as_holder(), caller.as_holder()] {
         let told = |fact| scene.assert_told(holder.as_actor(), scene.acme(), &[fact]);

@@ -75,9 +75,8 @@ impl Scene {
     /// A key that ada creates in the console.
     pub(crate) async fn create_in_console(&self, name: &str, description: &str) -> String {
         let draft = KeyDraft {
-            name: KeyName::parse(name).unwrap(),
             description: KeyDescription::parse(description).unwrap(),
-            can_manage_keys: None,
+            ..KeyDraft::named(KeyName::parse(name).unwrap())
         };
         let holder = self.ada.member.as_holder();
         let keys = self.installation.keys();

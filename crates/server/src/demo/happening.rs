@@ -126,6 +126,14 @@ pub(super) const fn restricted_key(name: &'static str, description: &'static str
     }
 }
 
+impl Moment {
+    /// The moment so many days before the day of `now`, in whole minutes of UTC.
+    pub(super) fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let today = now.duration_trunc(TimeDelta::days(1)).unwrap_or(now);
+        today - TimeDelta::days(self.days_ago) + TimeDelta::hours(self.hour) + TimeDelta::minutes(self.minute)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -172,13 +180,5 @@ mod tests {
                 }
             }
         }
-    }
-}
-
-impl Moment {
-    /// The moment so many days before the day of `now`, in whole minutes of UTC.
-    pub(super) fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
-        let today = now.duration_trunc(TimeDelta::days(1)).unwrap_or(now);
-        today - TimeDelta::days(self.days_ago) + TimeDelta::hours(self.hour) + TimeDelta::minutes(self.minute)
     }
 }

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 
 use super::KeyStores;
 use super::pages::{all_pages, size_of};
-use crate::api_key::{ApiKey, KeyPrecondition, Origin, RevocationReason};
+use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName, KeyPrecondition, Origin, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::holder::{Holder, KeyReach};
@@ -45,6 +45,15 @@ pub(super) fn similar_to(digest: &[u8; 32]) -> [[u8; 32]; 32] {
         similar[byte] ^= 1;
         similar
     })
+}
+
+/// An edit of all that people may change, to what no key has at first.
+pub(super) fn everything() -> KeyEdit {
+    let description = "first line\nsecond line\n\n「四行目」";
+    KeyEdit {
+        name: Some(KeyName::parse("déploiement 🚀 ключ מפתח '\"%_\\").expect("a name")),
+        description: Some(KeyDescription::parse(description).expect("a description")),
+    }
 }
 
 /// A store, and what makes its content.

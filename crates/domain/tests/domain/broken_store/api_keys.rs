@@ -118,10 +118,12 @@ impl ApiKeys for BrokenStore {
         let edit = match &before {
             Some(before) if self.fault == Fault::WritesBackTheWholeKey => {
                 pause().await;
-                KeyEdit {
-                    name: Some(edit.name.unwrap_or_else(|| before.name.clone())),
-                    description: Some(edit.description.unwrap_or_else(|| before.description.clone())),
-                }
+                let mut whole = edit;
+                whole.name.get_or_insert_with(|| before.name.clone());
+                whole
+                    .description
+                    .get_or_insert_with(|| before.description.clone());
+                whole
             }
             Some(_) | None => edit,
         };

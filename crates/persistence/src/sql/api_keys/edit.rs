@@ -13,7 +13,7 @@ use super::super::events::write_event;
 use super::super::schema::api_keys;
 use super::holder::{Changer, changer, lock_changer};
 use super::read::find_row;
-use super::row::KeyRow;
+use super::row::{KeyRow, WordsRow};
 use crate::abort::Abort;
 use crate::columns::StoredId;
 
@@ -90,11 +90,7 @@ async fn write_back(mut connection: Pipelined<'_>, key: &ApiKey) -> QueryResult<
             .filter(api_keys::consumer_id.eq(StoredId(key.consumer_id.as_uuid())))
             .filter(api_keys::id.eq(StoredId(key.id.as_uuid()))),
     )
-    .set((
-        api_keys::name.eq(key.name.as_str()),
-        api_keys::description.eq(key.description.as_str()),
-        api_keys::search_text.eq(key.search_text()),
-    ));
+    .set(WordsRow::from(key));
     prepared_once(update).execute(&mut connection).await?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use diesel::prelude::{Insertable, Queryable, Selectable};
+use diesel::prelude::{AsChangeset, Insertable, Queryable, Selectable};
 use keyward_domain::api_key::{
     ApiKey, KeyDescription, KeyName, LastUse, Origin, Revocation, RevocationNote, RevocationReason,
 };
@@ -112,6 +112,25 @@ fn last_use(stored: &StoredRow, row: &KeyRow) -> Result<Option<LastUse>, Storage
     }))
 }
 
+/// What people say about a key, and may change.
+#[derive(AsChangeset, Insertable)]
+#[diesel(table_name = api_keys, treat_none_as_null = true, treat_none_as_default_value = false)]
+pub(super) struct WordsRow<'a> {
+    name: &'a str,
+    description: &'a str,
+    search_text: String,
+}
+
+impl<'a> From<&'a ApiKey> for WordsRow<'a> {
+    fn from(key: &'a ApiKey) -> Self {
+        Self {
+            name: key.name.as_str(),
+            description: key.description.as_str(),
+            search_text: key.search_text(),
+        }
+    }
+}
+
 /// A valid key to be stored.
 // What is absent is told so: a statement with `DEFAULT` in its place would be prepared each time.
 #[derive(Insertable)]
@@ -121,9 +140,8 @@ pub(super) struct NewKeyRow<'a> {
     consumer_id: StoredId,
     digest: &'a [u8],
     hint: &'a str,
-    name: &'a str,
-    description: &'a str,
-    search_text: String,
+    #[diesel(embed)]
+    words: WordsRow<'a>,
     created_by_user_id: Option<StoredId>,
     created_by_key_id: Option<StoredId>,
     creation_nonce: Option<Vec<u8>>,
@@ -149,9 +167,7 @@ impl<'a> NewKeyRow<'a> {
             consumer_id: StoredId(key.consumer_id.as_uuid()),
             digest: digest.as_bytes(),
             hint: key.hint.as_str(),
-            name: key.name.as_str(),
-            description: key.description.as_str(),
-            search_text: key.search_text(),
+            words: key.into(),
             created_by_user_id,
             created_by_key_id,
             creation_nonce: nonce.map(|nonce| nonce.to_bytes().to_vec()),

@@ -300,7 +300,7 @@ impl Scene {
             Change::EditKey => {
                 let edit = KeyEdit {
                     name: Some(KeyName::parse("renamed").expect("a name")),
-                    description: None,
+                    ..KeyEdit::default()
                 };
                 keys.edit(&holder, self.key, edit, KeyPrecondition::AnyVersion, source)
                     .await?;

@@ -84,7 +84,7 @@ async fn a_key_with_a_name_refused_today_can_be_renamed(database: Database) {
     scene.database.execute(&older).await;
     let edit = KeyEdit {
         name: Some(KeyName::parse("newer").expect("a name")),
-        description: None,
+        ..KeyEdit::default()
     };
     let edited = scene
         .use_cases

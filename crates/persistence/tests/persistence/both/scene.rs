@@ -8,7 +8,7 @@ use keyward_domain::administration::{
     AuditTrail, Authority, InvitationDraft, Invitations, IssuedInvitation, Members, OrganizationKeys,
     Organizations, Projects,
 };
-use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition, Origin};
+use keyward_domain::api_key::{KeyName, KeyPrecondition, Origin};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
@@ -322,9 +322,5 @@ pub(crate) async fn add_project(use_cases: &UseCases, authority: &Authority, nam
 
 /// What somebody says about a new key.
 pub(crate) fn key_draft(name: &str) -> KeyDraft {
-    KeyDraft {
-        can_manage_keys: None,
-        name: KeyName::parse(name).expect("a name"),
-        description: KeyDescription::parse("").expect("a description"),
-    }
+    KeyDraft::named(KeyName::parse(name).expect("a name"))
 }

@@ -23,9 +23,9 @@ impl Telling<'_> {
     pub(in crate::demo) async fn issue(&self, by: By, key: &Key) -> Result<IssuedKey, FillError> {
         let holder = self.holder(by).await?;
         let draft = KeyDraft {
-            name: KeyName::parse(key.name)?,
             description: KeyDescription::parse(key.description)?,
             can_manage_keys: Some(key.can_manage_keys),
+            ..KeyDraft::named(KeyName::parse(key.name)?)
         };
         self.issue_to(&holder, by, draft).await
     }
@@ -46,9 +46,8 @@ impl Telling<'_> {
         for number in 1..=count {
             let name = numbered(word, number);
             let draft = KeyDraft {
-                name: KeyName::parse(&name)?,
-                description: KeyDescription::parse("")?,
                 can_manage_keys: Some(false),
+                ..KeyDraft::named(KeyName::parse(&name)?)
             };
             let issued = self.issue_to(&holder, by, draft).await?;
             self.keys.insert(name, issued);
@@ -58,8 +57,8 @@ impl Telling<'_> {
 
     pub(super) async fn describe(&self, by: By, name: &str, description: &str) -> Result<(), FillError> {
         let edit = KeyEdit {
-            name: None,
             description: Some(KeyDescription::parse(description)?),
+            ..KeyEdit::default()
         };
         let (holder, id) = (self.holder(by).await?, self.key(name)?.key.id);
         let keys = self.past.use_cases.keys(KeyLimits::default());

@@ -46,7 +46,7 @@ pub async fn a_key_changes_nothing_once_its_concurrent_revocation_is_answered(st
                 let event = act.event(Action::EditApiKey, Subject::ApiKey(key));
                 let edit = KeyEdit {
                     name: Some(KeyName::parse(&format!("name {number}")).expect("a name")),
-                    description: None,
+                    ..KeyEdit::default()
                 };
                 let any = KeyPrecondition::AnyVersion;
                 let store = &scene.stores.api_keys;

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::KeyStores;
 use super::super::parallel::{abandon, eventually};
-use super::super::scene::{MANY_CHANGES, Scene};
+use super::super::scene::{MANY_CHANGES, Scene, everything};
 use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName, KeyPrecondition};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::ApiKeyId;
@@ -34,6 +34,12 @@ pub async fn an_edit_changes_only_what_it_names(stores: KeyStores) {
 
     let emptied = edit(&scene, &ada, key.id, description("")).await.expect("edited");
     assert_eq!(emptied, renamed);
+
+    let edited = edit(&scene, &ada, key.id, everything()).await.expect("edited");
+    let mut expected = key.clone();
+    expected.apply(&everything());
+    assert_eq!(edited, expected);
+    assert_eq!(scene.stored(&key).await, expected);
 }
 
 pub async fn an_edit_writes_its_event(stores: KeyStores) {
@@ -208,14 +214,14 @@ pub async fn concurrent_edits_keep_each_others_fields(stores: KeyStores) {
 fn name(text: &str) -> KeyEdit {
     KeyEdit {
         name: Some(KeyName::parse(text).expect("a name")),
-        description: None,
+        ..KeyEdit::default()
     }
 }
 
 fn description(text: &str) -> KeyEdit {
     KeyEdit {
-        name: None,
         description: Some(KeyDescription::parse(text).expect("a description")),
+        ..KeyEdit::default()
     }
 }
 

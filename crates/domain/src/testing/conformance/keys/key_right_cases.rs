@@ -180,7 +180,7 @@ async fn edit(
     let event = act.event(Action::EditApiKey, Subject::ApiKey(id));
     let edit = KeyEdit {
         name: Some(KeyName::parse(name).expect("a name")),
-        description: None,
+        ..KeyEdit::default()
     };
     scene
         .stores

@@ -217,7 +217,7 @@ pub async fn who_acts_and_the_keys_state_are_told_before_its_version(stores: Key
 fn name(text: &str) -> KeyEdit {
     KeyEdit {
         name: Some(KeyName::parse(text).expect("a name")),
-        description: None,
+        ..KeyEdit::default()
     }
 }
 
