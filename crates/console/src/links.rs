@@ -1,10 +1,15 @@
-//! The addresses of the console's pages.
+//! The addresses of the console's pages, each written once: the table of routes is made of the same functions as links, with
+//! [`Parameter`]s in the places of what differs.
+
+use std::fmt::{self, Display};
 
 use keyward_domain::id::{ApiKeyId, ConsumerId, InvitationId, MembershipId, ProjectId, SessionId};
 use keyward_domain::invitation::InvitationToken;
-use keyward_domain::organization::Slug;
+use keyward_domain::organization::{Organization, Slug};
+use keyward_domain::sign_in::setup::SetupToken;
 use keyward_domain::user::Username;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use poem::Request;
 
 use crate::local_path::LocalPath;
 
@@ -15,6 +20,38 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
+/// What stands in an address for a `T`.
+pub(crate) trait Segment<T>: Display {}
+
+/// What stands in the table of routes for any `T`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parameter(&'static str);
+
+impl Parameter {
+    pub(crate) const SLUG: Self = Self("slug");
+    pub(crate) const ID: Self = Self("id");
+    pub(crate) const NAME: Self = Self("name");
+
+    /// What the request has in its place.
+    pub(crate) fn of(self, request: &Request) -> Option<&str> {
+        request.raw_path_param(self.0)
+    }
+}
+
+impl Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ":{}", self.0)
+    }
+}
+
+impl<T> Segment<T> for Parameter {}
+impl Segment<Slug> for &Slug {}
+impl Segment<Self> for ApiKeyId {}
+impl Segment<Self> for InvitationId {}
+impl Segment<Self> for MembershipId {}
+impl Segment<Self> for ProjectId {}
+impl Segment<Self> for SessionId {}
+
 pub(crate) const HOME: &str = "/";
 pub(crate) const SETUP: &str = "/setup";
 pub(crate) const SIGN_IN: &str = "/sign-in";
@@ -23,135 +60,161 @@ pub(crate) const JOIN: &str = "/join";
 pub(crate) const ACCOUNT: &str = "/account";
 pub(crate) const CHANGE_PASSWORD: &str = "/account/password";
 pub(crate) const END_OTHER_SESSIONS: &str = "/account/sessions/end-others";
-/// Not the console's page, but at the same address for everyone.
-pub(crate) const API_REFERENCE: &str = "/docs";
 
 /// The page of an invitation.
 pub(crate) fn join(token: &InvitationToken) -> String {
     with_query(JOIN, [("token", Some(token.expose()))])
 }
 
-pub(crate) fn general(organization: &Slug) -> String {
-    format!("/organizations/{organization}/settings/general")
+pub(crate) fn asset(name: impl Display) -> String {
+    format!("/assets/{name}")
 }
 
-pub(crate) fn leave(organization: &Slug) -> String {
+/// The page of the first run.
+pub(crate) fn setup(token: &SetupToken) -> String {
+    with_query(SETUP, [("token", Some(token.expose()))])
+}
+
+/// Below it is all that belongs to some organization.
+pub(crate) const ORGANIZATIONS: &str = "/organizations";
+
+/// What somebody types who shortens an address, as the next.
+pub(crate) fn organization(organization: impl Segment<Slug>) -> String {
+    format!("{ORGANIZATIONS}/{organization}")
+}
+
+pub(crate) fn settings(organization: impl Segment<Slug>) -> String {
+    format!("{ORGANIZATIONS}/{organization}/settings")
+}
+
+pub(crate) fn general(organization: impl Segment<Slug>) -> String {
+    format!("{}/general", settings(organization))
+}
+
+pub(crate) fn leave(organization: impl Segment<Slug>) -> String {
     format!("{}/leave", general(organization))
 }
 
-pub(crate) fn choose_for_new_keys(organization: &Slug) -> String {
+pub(crate) fn choose_for_new_keys(organization: impl Segment<Slug>) -> String {
     format!("{}/new-keys", general(organization))
 }
 
-pub(crate) fn members(organization: &Slug) -> String {
-    format!("/organizations/{organization}/settings/members")
+pub(crate) fn members(organization: impl Segment<Slug>) -> String {
+    format!("{}/members", settings(organization))
 }
 
-pub(crate) fn member(organization: &Slug, member: MembershipId) -> String {
+pub(crate) fn member(organization: impl Segment<Slug>, member: impl Segment<MembershipId>) -> String {
     format!("{}/{member}", members(organization))
 }
 
 /// Leads to the page of the member who signs in with this name.
-pub(crate) fn member_named(organization: &Slug, username: &Username) -> String {
+pub(crate) fn member_named(organization: impl Segment<Slug>, username: &Username) -> String {
     format!("{}/@{username}", members(organization))
 }
 
-pub(crate) fn change_role(organization: &Slug, member: MembershipId) -> String {
+pub(crate) fn change_role(organization: impl Segment<Slug>, member: impl Segment<MembershipId>) -> String {
     format!("{}/{member}/role", members(organization))
 }
 
-pub(crate) fn remove_member(organization: &Slug, member: MembershipId) -> String {
+pub(crate) fn remove_member(organization: impl Segment<Slug>, member: impl Segment<MembershipId>) -> String {
     format!("{}/{member}/remove", members(organization))
 }
 
-pub(crate) fn invite(organization: &Slug) -> String {
+pub(crate) fn invite(organization: impl Segment<Slug>) -> String {
     format!("{}/invite", members(organization))
 }
 
-pub(crate) fn invitations(organization: &Slug) -> String {
+pub(crate) fn invitations(organization: impl Segment<Slug>) -> String {
     format!("{}/invitations", members(organization))
 }
 
-pub(crate) fn take_back_invitation(organization: &Slug, invitation: InvitationId) -> String {
+pub(crate) fn take_back_invitation(
+    organization: impl Segment<Slug>,
+    invitation: impl Segment<InvitationId>,
+) -> String {
     format!("{}/{invitation}/take-back", invitations(organization))
 }
 
-pub(crate) fn projects(organization: &Slug) -> String {
-    format!("/organizations/{organization}/settings/projects")
+pub(crate) fn projects(organization: impl Segment<Slug>) -> String {
+    format!("{}/projects", settings(organization))
 }
 
-pub(crate) fn new_project(organization: &Slug) -> String {
+pub(crate) fn new_project(organization: impl Segment<Slug>) -> String {
     format!("{}/new", projects(organization))
 }
 
-pub(crate) fn project(organization: &Slug, project: ProjectId) -> String {
+pub(crate) fn project(organization: impl Segment<Slug>, project: impl Segment<ProjectId>) -> String {
     format!("{}/{project}", projects(organization))
 }
 
-pub(crate) fn archive_project(organization: &Slug, id: ProjectId) -> String {
+pub(crate) fn archive_project(organization: impl Segment<Slug>, id: impl Segment<ProjectId>) -> String {
     format!("{}/archive", project(organization, id))
 }
 
-pub(crate) fn restore_project(organization: &Slug, id: ProjectId) -> String {
+pub(crate) fn restore_project(organization: impl Segment<Slug>, id: impl Segment<ProjectId>) -> String {
     format!("{}/restore", project(organization, id))
 }
 
-pub(crate) fn add_project_members(organization: &Slug, id: ProjectId) -> String {
+pub(crate) fn add_project_members(organization: impl Segment<Slug>, id: impl Segment<ProjectId>) -> String {
     format!("{}/add-members", project(organization, id))
 }
 
-pub(crate) fn remove_project_member(organization: &Slug, id: ProjectId) -> String {
+pub(crate) fn remove_project_member(organization: impl Segment<Slug>, id: impl Segment<ProjectId>) -> String {
     format!("{}/remove-member", project(organization, id))
 }
 
-pub(crate) fn api_keys(organization: &Slug) -> String {
-    format!("/organizations/{organization}/settings/api-keys")
+pub(crate) fn api_keys(organization: impl Segment<Slug>) -> String {
+    format!("{}/api-keys", settings(organization))
 }
 
-pub(crate) fn audit_log(organization: &Slug) -> String {
-    format!("/organizations/{organization}/settings/audit-log")
+pub(crate) fn audit_log(organization: impl Segment<Slug>) -> String {
+    format!("{}/audit-log", settings(organization))
 }
 
-pub(crate) fn audit_log_csv(organization: &Slug) -> String {
+pub(crate) fn audit_log_csv(organization: impl Segment<Slug>) -> String {
     format!("{}/export.csv", audit_log(organization))
 }
 
-pub(crate) fn audit_log_json_lines(organization: &Slug) -> String {
+pub(crate) fn audit_log_json_lines(organization: impl Segment<Slug>) -> String {
     format!("{}/export.jsonl", audit_log(organization))
 }
 
-pub(crate) fn new_api_key(organization: &Slug) -> String {
+pub(crate) fn new_api_key(organization: impl Segment<Slug>) -> String {
     format!("{}/new", api_keys(organization))
 }
 
-pub(crate) fn edit_api_key(organization: &Slug, key: ApiKeyId) -> String {
+pub(crate) fn edit_api_key(organization: impl Segment<Slug>, key: impl Segment<ApiKeyId>) -> String {
     format!("{}/{key}/edit", api_keys(organization))
 }
 
-pub(crate) fn revoke_api_key(organization: &Slug, key: ApiKeyId) -> String {
+pub(crate) fn revoke_api_key(organization: impl Segment<Slug>, key: impl Segment<ApiKeyId>) -> String {
     format!("{}/{key}/revoke", api_keys(organization))
 }
 
-pub(crate) fn end_session(session: SessionId) -> String {
-    format!("/account/sessions/{session}/end")
+pub(crate) fn end_session(session: impl Segment<SessionId>) -> String {
+    format!("{ACCOUNT}/sessions/{session}/end")
 }
 
-pub(crate) fn organization_keys(organization: &Slug) -> String {
+pub(crate) fn organization_keys(organization: impl Segment<Slug>) -> String {
     format!("{}/all", api_keys(organization))
 }
 
-pub(crate) fn keys_of(organization: &Slug, consumer: ConsumerId, status: Option<&str>) -> String {
+pub(crate) fn keys_of(
+    organization: impl Segment<Slug>,
+    consumer: ConsumerId,
+    status: Option<&str>,
+) -> String {
     with_query(
         &organization_keys(organization),
         [("status", status), ("holder", Some(&*consumer.to_string()))],
     )
 }
 
-pub(crate) fn organization_key(organization: &Slug, key: ApiKeyId) -> String {
+pub(crate) fn organization_key(organization: impl Segment<Slug>, key: impl Segment<ApiKeyId>) -> String {
     format!("{}/{key}", organization_keys(organization))
 }
 
-pub(crate) fn revoke_organization_keys(organization: &Slug) -> String {
+pub(crate) fn revoke_organization_keys(organization: impl Segment<Slug>) -> String {
     format!("{}/revoke", organization_keys(organization))
 }
 
@@ -206,6 +269,22 @@ pub(crate) fn sign_in(next: Option<&LocalPath>, notice: Option<SignInNotice>) ->
             ("notice", notice.map(SignInNotice::as_str)),
         ],
     )
+}
+
+/// A page to go to.
+pub(crate) struct Link {
+    pub(crate) label: String,
+    pub(crate) address: String,
+}
+
+impl Link {
+    /// To the keys of whoever looks in an organization of theirs.
+    pub(crate) fn to_keys_in(organization: &Organization) -> Self {
+        Self {
+            label: organization.name.to_string(),
+            address: api_keys(&organization.slug),
+        }
+    }
 }
 
 /// A path with those fields that have a value.

@@ -7,7 +7,6 @@ pub(crate) mod audit_log;
 mod browser_name;
 pub(crate) mod change_role;
 pub(crate) mod edit_api_key;
-pub(crate) mod error;
 mod field;
 pub(crate) mod general;
 mod held_key;
@@ -19,6 +18,7 @@ pub(crate) mod join;
 mod key_right;
 mod key_standing;
 mod key_status;
+mod key_words;
 mod last_used;
 pub(crate) mod leave;
 mod listing;
@@ -49,9 +49,12 @@ mod what_stops;
 
 use askama::Template;
 use poem::Response;
-use poem::http::{StatusCode, header};
+use poem::http::StatusCode;
 
+use crate::answer::rendered;
 use crate::refusal::Refusal;
+
+pub(crate) use crate::answer::redirect;
 
 /// A page with a status.
 fn html(status: StatusCode, template: &impl Template) -> Result<Response, Refusal> {
@@ -59,19 +62,4 @@ fn html(status: StatusCode, template: &impl Template) -> Result<Response, Refusa
         .status(status)
         .content_type("text/html; charset=utf-8")
         .body(rendered(template)?))
-}
-
-/// A page, with the line feed at its end that templates lose.
-fn rendered(template: &impl Template) -> askama::Result<String> {
-    let mut page = template.render()?;
-    page.push('\n');
-    Ok(page)
-}
-
-/// Leads on with GET, also after POST (RFC 9110 §15.4.4).
-pub(crate) fn redirect(to: &str) -> Response {
-    Response::builder()
-        .status(StatusCode::SEE_OTHER)
-        .header(header::LOCATION, to)
-        .finish()
 }

@@ -118,7 +118,7 @@ impl PublicUrl {
     /// The one-time link that completes the first run. Whoever has it becomes the first owner.
     #[must_use]
     pub fn setup_link(&self, token: &SetupToken) -> String {
-        format!("{self}/setup?token={}", token.expose())
+        format!("{self}{}", links::setup(token))
     }
 
     /// The one-time link of an invitation. Whoever opens it first may join.

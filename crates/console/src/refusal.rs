@@ -10,10 +10,10 @@ use poem::Response;
 use poem::error::ResponseError;
 use poem::http::{StatusCode, header};
 
+use crate::answer::redirect;
+use crate::error_page::{ErrorPage, error_page};
 use crate::links::{self, SignInNotice};
 use crate::local_path::LocalPath;
-use crate::pages::error::{ErrorPage, error_page};
-use crate::pages::redirect;
 
 /// Why a request gets no page of its own.
 #[derive(Debug, thiserror::Error)]

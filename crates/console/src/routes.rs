@@ -9,7 +9,8 @@ use poem::error::MethodNotAllowedError;
 use poem::http::StatusCode;
 use poem::{Endpoint, EndpointExt, Request, Response, Route, RouteMethod};
 
-use crate::pages::error::{ErrorPage, error_page};
+use crate::error_page::{ErrorPage, error_page};
+use crate::links::Parameter;
 use crate::pages::{
     account, api_keys, archive_project, audit_log, change_role, edit_api_key, general, home, invitations,
     invite, join, leave, member, members, new_api_key, new_project, organization_key, organization_keys,
@@ -20,6 +21,9 @@ use crate::refusal::Refusal;
 use crate::request_source::request_id;
 use crate::session_cookie::SessionCookie;
 use crate::{Console, assets, headers, links, same_origin};
+
+const SLUG: Parameter = Parameter::SLUG;
+const ID: Parameter = Parameter::ID;
 
 /// The whole console.
 pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
@@ -40,27 +44,24 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
         )
         .at(links::SIGN_OUT, action(RouteMethod::new().post(sign_out::submit)))
         .at(
-            "/organizations/:slug",
+            links::organization(SLUG),
             page(RouteMethod::new().get(home::lead_to_keys)),
         )
         .at(
-            "/organizations/:slug/settings",
+            links::settings(SLUG),
             page(RouteMethod::new().get(home::lead_to_keys)),
         )
+        .at(links::general(SLUG), page(RouteMethod::new().get(general::show)))
         .at(
-            "/organizations/:slug/settings/general",
-            page(RouteMethod::new().get(general::show)),
-        )
-        .at(
-            "/organizations/:slug/settings/general/new-keys",
+            links::choose_for_new_keys(SLUG),
             action(RouteMethod::new().post(general::choose_for_new_keys)),
         )
         .at(
-            "/organizations/:slug/settings/api-keys",
+            links::api_keys(SLUG),
             page(RouteMethod::new().get(api_keys::show)),
         )
         .at(
-            "/organizations/:slug/settings/api-keys/new",
+            links::new_api_key(SLUG),
             form(
                 RouteMethod::new()
                     .get(new_api_key::show)
@@ -68,7 +69,7 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             ),
         )
         .at(
-            "/organizations/:slug/settings/api-keys/:id/edit",
+            links::edit_api_key(SLUG, ID),
             form(
                 RouteMethod::new()
                     .get(edit_api_key::show)
@@ -76,7 +77,7 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             ),
         )
         .at(
-            "/organizations/:slug/settings/api-keys/:id/revoke",
+            links::revoke_api_key(SLUG, ID),
             form(
                 RouteMethod::new()
                     .get(revoke_api_key::show)
@@ -84,23 +85,20 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             ),
         )
         .at(
-            "/organizations/:slug/settings/general/leave",
+            links::leave(SLUG),
             form(RouteMethod::new().get(leave::show).post(leave::submit)),
         )
+        .at(links::members(SLUG), page(RouteMethod::new().get(members::show)))
         .at(
-            "/organizations/:slug/settings/members",
-            page(RouteMethod::new().get(members::show)),
-        )
-        .at(
-            "/organizations/:slug/settings/members/invite",
+            links::invite(SLUG),
             form(RouteMethod::new().get(invite::show).post(invite::submit)),
         )
         .at(
-            "/organizations/:slug/settings/members/invitations",
+            links::invitations(SLUG),
             page(RouteMethod::new().get(invitations::show)),
         )
         .at(
-            "/organizations/:slug/settings/members/invitations/:id/take-back",
+            links::take_back_invitation(SLUG, ID),
             form(
                 RouteMethod::new()
                     .get(take_back_invitation::show)
@@ -108,11 +106,11 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             ),
         )
         .at(
-            "/organizations/:slug/settings/members/:id",
+            links::member(SLUG, ID),
             page(RouteMethod::new().get(member::show)),
         )
         .at(
-            "/organizations/:slug/settings/members/:id/role",
+            links::change_role(SLUG, ID),
             form(
                 RouteMethod::new()
                     .get(change_role::show)
@@ -120,7 +118,7 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             ),
         )
         .at(
-            "/organizations/:slug/settings/members/:id/remove",
+            links::remove_member(SLUG, ID),
             form(
                 RouteMethod::new()
                     .get(remove_member::show)
@@ -128,11 +126,11 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             ),
         )
         .at(
-            "/organizations/:slug/settings/projects",
+            links::projects(SLUG),
             page(RouteMethod::new().get(projects::show)),
         )
         .at(
-            "/organizations/:slug/settings/projects/new",
+            links::new_project(SLUG),
             form(
                 RouteMethod::new()
                     .get(new_project::show)
@@ -140,11 +138,11 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             ),
         )
         .at(
-            "/organizations/:slug/settings/projects/:id",
+            links::project(SLUG, ID),
             form(RouteMethod::new().get(project::show).post(project::rename)),
         )
         .at(
-            "/organizations/:slug/settings/projects/:id/archive",
+            links::archive_project(SLUG, ID),
             form(
                 RouteMethod::new()
                     .get(archive_project::show)
@@ -152,11 +150,11 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             ),
         )
         .at(
-            "/organizations/:slug/settings/projects/:id/restore",
+            links::restore_project(SLUG, ID),
             action(RouteMethod::new().post(archive_project::restore)),
         )
         .at(
-            "/organizations/:slug/settings/projects/:id/add-members",
+            links::add_project_members(SLUG, ID),
             form(
                 RouteMethod::new()
                     .get(project_members::show)
@@ -164,19 +162,19 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             ),
         )
         .at(
-            "/organizations/:slug/settings/projects/:id/remove-member",
+            links::remove_project_member(SLUG, ID),
             action(RouteMethod::new().post(project_members::remove)),
         )
         .at(
-            "/organizations/:slug/settings/audit-log",
+            links::audit_log(SLUG),
             page(RouteMethod::new().get(audit_log::show)),
         )
         .at(
-            "/organizations/:slug/settings/audit-log/export.csv",
+            links::audit_log_csv(SLUG),
             page(RouteMethod::new().get(audit_log::export::as_csv)),
         )
         .at(
-            "/organizations/:slug/settings/audit-log/export.jsonl",
+            links::audit_log_json_lines(SLUG),
             page(RouteMethod::new().get(audit_log::export::as_json_lines)),
         )
         .at(links::ACCOUNT, page(RouteMethod::new().get(account::show)))
@@ -193,26 +191,29 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
             action(RouteMethod::new().post(account::end_other_sessions)),
         )
         .at(
-            "/account/sessions/:id/end",
+            links::end_session(ID),
             action(RouteMethod::new().post(account::end_session)),
         )
         .at(
-            "/organizations/:slug/settings/api-keys/all",
+            links::organization_keys(SLUG),
             page(RouteMethod::new().get(organization_keys::show)),
         )
         .at(
-            "/organizations/:slug/settings/api-keys/all/:id",
+            links::organization_key(SLUG, ID),
             page(RouteMethod::new().get(organization_key::show)),
         )
         .at(
-            "/organizations/:slug/settings/api-keys/all/revoke",
+            links::revoke_organization_keys(SLUG),
             form(
                 RouteMethod::new()
                     .get(revoke_keys::show)
                     .post(revoke_keys::submit),
             ),
         )
-        .at("/assets/:name", page(RouteMethod::new().get(assets::serve)))
+        .at(
+            links::asset(Parameter::NAME),
+            page(RouteMethod::new().get(assets::serve)),
+        )
         .data(Arc::clone(&console))
         .around(move |endpoint, request| {
             let console = Arc::clone(&guarding);
@@ -224,9 +225,11 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
 async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -> Response {
     let id = request_id(&request).to_owned();
     let session = SessionCookie::of(&console.public_url).read(request.headers());
-    let is_in_organization = request.uri().path().starts_with("/organizations/");
-    let has_secret =
-        [links::JOIN, links::SETUP].contains(&request.uri().path()) && request.uri().query().is_some();
+    let path = request.uri().path();
+    let is_in_organization = path
+        .strip_prefix(links::ORGANIZATIONS)
+        .is_some_and(|rest| rest.starts_with('/'));
+    let has_secret = [links::JOIN, links::SETUP].contains(&path) && request.uri().query().is_some();
     let answered = if same_origin::is_allowed(&request, &console.public_url) {
         endpoint
             .call(request)

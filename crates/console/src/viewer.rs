@@ -14,7 +14,7 @@ use poem::{FromRequest, Request, RequestBody};
 use tokio::time::timeout;
 
 use crate::Console;
-use crate::links::SignInNotice;
+use crate::links::{Parameter, SignInNotice};
 use crate::local_path::LocalPath;
 use crate::refusal::Refusal;
 use crate::session_cookie::SessionCookie;
@@ -95,8 +95,8 @@ impl<'a> FromRequest<'a> for Insider {
     async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
         let console = console(request)?;
         let Viewer(viewer) = Viewer::from_request(request, body).await?;
-        let slug = request
-            .raw_path_param("slug")
+        let slug = Parameter::SLUG
+            .of(request)
             .and_then(|slug| Slug::parse(slug).ok())
             .ok_or(Refusal::NotFound)?;
         // All at once, for the menu needs the others, too.

@@ -144,6 +144,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn pages_name_the_paths_that_the_http_api_has() {
+        use keyward_console::api_paths;
+        assert_eq!(api_paths::USER, paths::USER);
+        assert_eq!(api_paths::PROJECTS, paths::PROJECTS);
+        assert_eq!(api_paths::REFERENCE, paths::REFERENCE);
+    }
+
+    #[test]
     fn programs_are_answered_by_the_http_api_and_people_by_the_console() {
         for path in [paths::API_KEYS, paths::REFERENCE, "/problems/not_found"] {
             assert_eq!(Interface::of(path), Interface::HttpApi, "{path}");

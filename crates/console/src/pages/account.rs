@@ -11,7 +11,7 @@ use keyward_domain::sign_in::password::{Password, WeakPassword};
 use keyward_domain::sign_in::session::{Session, SignedIn};
 use poem::http::{StatusCode, header};
 use poem::web::Data;
-use poem::{FromRequest, Request, RequestBody, Response, handler};
+use poem::{Request, Response, handler};
 
 use crate::browser_cookie::BrowserCookie;
 use crate::forms::{Form, Query};
@@ -22,6 +22,7 @@ use crate::pages::sign_in::remember_browser;
 use crate::pages::user_menu::UserMenu;
 use crate::pages::waiting::patience;
 use crate::pages::{html, redirect};
+use crate::path_id::PathId;
 use crate::refusal::Refusal;
 use crate::request_source::Source;
 use crate::viewer::Viewer;
@@ -163,21 +164,11 @@ async fn choose_password(
     Ok(Password::choose(typed, &user.username, &names))
 }
 
-/// The session in the path, if it can be one.
-pub(crate) struct SessionInPath(SessionId);
-
-impl<'a> FromRequest<'a> for SessionInPath {
-    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let id = request.raw_path_param("id").and_then(|id| id.parse().ok());
-        Ok(Self(id.ok_or(Refusal::NotFound)?))
-    }
-}
-
 #[handler]
 pub(crate) async fn end_session(
     Data(console): Data<&Arc<Console>>,
     Viewer(viewer): Viewer,
-    SessionInPath(id): SessionInPath,
+    PathId(id): PathId<SessionId>,
     Source(source): Source,
 ) -> Result<Response, Refusal> {
     match console.own_account.end_session(&viewer, id, source).await {

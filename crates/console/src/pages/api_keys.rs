@@ -19,8 +19,7 @@ use poem::{Response, handler};
 
 use crate::forms::{Fields, Query};
 use crate::pages::html;
-use crate::pages::key_status::{called, title};
-use crate::pages::listing::StatusListing;
+use crate::pages::key_status::{KeyListing, called, title};
 use crate::pages::organization_keys::views;
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::pages::tokenless_address::TokenlessAddress;
@@ -90,9 +89,6 @@ impl Notice {
 pub(super) fn after_joining(organization: &Slug) -> String {
     links::with_query(&links::api_keys(organization), [("joined", Some("yes"))])
 }
-
-/// Which keys the list shows, and how that stands in the addresses of what is done to one of them.
-pub(super) type KeyListing<'a> = StatusListing<'a, ApiKeyId, StatusFilter>;
 
 /// The list as it was before a key was revoked, saying so.
 pub(super) fn after_revocation(

@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::api_key::{
-    ApiKey, InvalidKeyVersion, KeyDescription, KeyEdit, KeyName, KeyPrecondition, KeyVersion,
-};
+use keyward_domain::api_key::{ApiKey, InvalidKeyVersion, KeyPrecondition, KeyVersion};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::ReadKeyError;
 use keyward_domain::ports::EditKeyError;
@@ -16,7 +14,7 @@ use poem::{Response, handler};
 
 use crate::forms::{Fields, Form};
 use crate::pages::api_keys::after_edit;
-use crate::pages::field::{Field, focus_first_error};
+use crate::pages::key_words::KeyWordsForm;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::waiting::{Wait, too_many};
@@ -41,19 +39,12 @@ struct EditApiKeyPage {
     revoked: Option<Moment>,
     /// The version of the key that whoever fills in the form has seen.
     version: KeyVersion,
-    /// What the key is now, if it was changed since the form was opened.
-    changed: Option<Changed>,
-    name: Field,
-    description: Field,
+    /// What is said of the key now, if somebody else changed it since the form was opened, or the same person in another tab.
+    changed: Option<KeyWordsForm>,
+    words: KeyWordsForm,
     /// How long to wait, if the holder and their keys changed keys too often.
     too_often: Option<Wait>,
     has_errors: bool,
-}
-
-/// The words of a key that somebody else has put there meanwhile, or the same person in another tab.
-struct Changed {
-    name: String,
-    description: String,
 }
 
 #[handler]
@@ -64,7 +55,7 @@ pub(crate) async fn show(
 ) -> Result<Response, Refusal> {
     let key = read(console, &insider, id).await?;
     let mut page = EditApiKeyPage::new(&insider, &key);
-    page.name.focused = true;
+    page.words.name.focused = true;
     html(StatusCode::OK, &page)
 }
 
@@ -82,7 +73,7 @@ pub(crate) async fn submit(
     if !key.is_valid() {
         return html(StatusCode::CONFLICT, &page);
     }
-    let Some(edit) = page.edit() else {
+    let Some(edit) = page.words.edit() else {
         page.has_errors = true;
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
     };
@@ -136,8 +127,7 @@ impl EditApiKeyPage {
             revoked: key.revocation.as_ref().map(|revocation| Moment(revocation.at)),
             version: key.version(),
             changed: None,
-            name: Field::with_value(key.name.as_str()),
-            description: Field::with_value(key.description.as_str()),
+            words: KeyWordsForm::of(key),
             too_often: None,
             has_errors: false,
         }
@@ -148,8 +138,7 @@ impl EditApiKeyPage {
             .map_err(|InvalidKeyVersion| Refusal::BadForm("The form's own mark is damaged."))?;
         Ok(Self {
             version,
-            name: Field::with_value(form.required("name")?),
-            description: Field::with_value(form.required("description")?),
+            words: KeyWordsForm::filled_in(form)?,
             ..self
         })
     }
@@ -157,26 +146,9 @@ impl EditApiKeyPage {
     /// The key as it is now, with what was typed before it was known: sent again, the form overwrites what it now shows.
     fn instead_of(self, typed: Self) -> Self {
         Self {
-            changed: Some(Changed {
-                name: self.name.value,
-                description: self.description.value,
-            }),
-            name: typed.name,
-            description: typed.description,
+            changed: Some(self.words),
+            words: typed.words,
             ..self
         }
-    }
-
-    /// What is asked for; if something is wrong with it, the fields say so.
-    fn edit(&mut self) -> Option<KeyEdit> {
-        let name = KeyName::parse(&self.name.value);
-        let name = self.name.check("Name", name);
-        let description = KeyDescription::parse(&self.description.value);
-        let description = self.description.check("Description", description);
-        focus_first_error(&mut [&mut self.name, &mut self.description]);
-        Some(KeyEdit {
-            name: Some(name?),
-            description: Some(description?),
-        })
     }
 }

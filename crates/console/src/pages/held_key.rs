@@ -9,6 +9,7 @@ use keyward_domain::organization::Slug;
 
 use crate::links;
 use crate::pages::key_standing::Standing;
+use crate::pages::key_words::KeyWords;
 use crate::pages::last_used::LastUsed;
 use crate::pages::listing::ListedStatus;
 use crate::pages::moment::Moment;
@@ -17,7 +18,7 @@ use crate::pages::moment::Moment;
 pub(super) struct KeyRow {
     pub(super) id: String,
     pub(super) name: String,
-    pub(super) description: String,
+    pub(super) words: KeyWords,
     pub(super) hint: String,
     pub(super) can_manage_keys: bool,
     pub(super) holder: HolderName,
@@ -56,11 +57,6 @@ pub(super) struct RevokedBySomebody {
 }
 
 impl KeyRow {
-    /// Whether the table shows the description's beginning and the rest on demand.
-    pub(super) fn has_long_description(&self) -> bool {
-        is_long(&self.description)
-    }
-
     /// The row, with what is known of the [others in it](others_in).
     pub(super) fn new(key: &HeldKey, slug: &Slug, names: &HashMap<Subject, String>) -> Self {
         let holder = &key.holder;
@@ -69,7 +65,7 @@ impl KeyRow {
         Self {
             id: key.id.to_string(),
             name: key.name.to_string(),
-            description: key.description.to_string(),
+            words: key.into(),
             hint: key.hint.to_string(),
             can_manage_keys: key.can_manage_keys,
             holder: HolderName {
@@ -91,13 +87,6 @@ impl KeyRow {
             address: links::organization_key(slug, key.id),
         }
     }
-}
-
-/// Whether a table shows the beginning of a description and the rest on demand.
-pub(super) fn is_long(description: &str) -> bool {
-    const LONG: usize = 120;
-    const LINES: usize = 3;
-    description.chars().count() > LONG || description.lines().count() > LINES
 }
 
 /// Who else appears in the rows of these keys: the keys that created them, and whoever revoked them.

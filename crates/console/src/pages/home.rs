@@ -9,7 +9,7 @@ use poem::web::Data;
 use poem::{Response, handler};
 
 use crate::forms::Query;
-use crate::pages::user_menu::Link;
+use crate::links::Link;
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::viewer::{Insider, Visitor};
@@ -56,12 +56,8 @@ pub(crate) async fn show(
     // It is looked up, so that no link can claim it of an organization they belong to.
     let left = query.optional("left").and_then(|slug| Slug::parse(slug).ok());
     if left.is_some_and(|left| organizations.iter().all(|organization| organization.slug != left)) {
-        let organizations = organizations.iter().map(|organization| Link {
-            label: organization.name.to_string(),
-            address: links::api_keys(&organization.slug),
-        });
         let page = Left {
-            organizations: organizations.collect(),
+            organizations: organizations.iter().map(Link::to_keys_in).collect(),
         };
         return html(StatusCode::OK, &page);
     }

@@ -14,6 +14,7 @@ use poem::web::Data;
 use poem::{FromRequest, Request, RequestBody, Response, handler};
 
 use crate::forms::Query;
+use crate::links::Parameter;
 use crate::pages::key_standing::Standing;
 use crate::pages::listing::ListedStatus;
 use crate::pages::moment::Moment;
@@ -99,7 +100,7 @@ pub(crate) enum NamedMember {
 
 impl<'a> FromRequest<'a> for NamedMember {
     async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let text = request.raw_path_param("id").unwrap_or_default();
+        let text = Parameter::ID.of(request).unwrap_or_default();
         let named = match text.strip_prefix('@') {
             Some(username) => Username::parse(username).ok().map(Self::Username),
             None => text.parse().ok().map(Self::Id),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::api_key::{KeyDescription, KeyName};
 use keyward_domain::keys::{AddKeyError, FormNonce, KeyDraft};
 use keyward_domain::ports::KeyLimit;
 use poem::http::StatusCode;
@@ -12,9 +11,9 @@ use poem::{Response, handler};
 
 use crate::forms::{Fields, Form};
 use crate::pages::api_keys::after_repeated_form;
-use crate::pages::field::{Field, focus_first_error};
 use crate::pages::issued_api_key::IssuedApiKeyPage;
 use crate::pages::key_right;
+use crate::pages::key_words::KeyWordsForm;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::waiting::{Wait, too_many};
 use crate::pages::{html, redirect};
@@ -29,8 +28,7 @@ struct NewApiKeyPage {
     settings: Settings,
     list: String,
     nonce: FormNonce,
-    name: Field,
-    description: Field,
+    words: KeyWordsForm,
     /// What is chosen; at first, what the organization has chosen for new keys.
     can_manage_keys: bool,
     /// The holder has as many valid keys as they may.
@@ -43,7 +41,7 @@ struct NewApiKeyPage {
 #[handler]
 pub(crate) async fn show(Data(console): Data<&Arc<Console>>, insider: Insider) -> Result<Response, Refusal> {
     let mut page = NewApiKeyPage::new(&insider, console.keys.form_nonce());
-    page.name.focused = true;
+    page.words.name.focused = true;
     html(StatusCode::OK, &page)
 }
 
@@ -58,9 +56,14 @@ pub(crate) async fn submit(
     let nonce = FormNonce::parse(form.required("nonce")?)
         .map_err(|_| Refusal::BadForm("The form's own mark is damaged."))?;
     let mut page = NewApiKeyPage::filled_in(&insider, nonce, &form)?;
-    let Some(draft) = page.draft(key_right::chosen_in(&form)?) else {
+    let can_manage_keys = key_right::chosen_in(&form)?;
+    let Some(draft) = page.words.draft() else {
         page.has_errors = true;
         return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    };
+    let draft = KeyDraft {
+        can_manage_keys,
+        ..draft
     };
     let holder = insider.member.as_holder();
     match console.keys.issue(&holder, draft, Some(nonce), source).await {
@@ -96,8 +99,7 @@ impl NewApiKeyPage {
             settings: Settings::new(insider, Section::ApiKeys),
             list: links::api_keys(&insider.member.organization.slug),
             nonce,
-            name: Field::default(),
-            description: Field::default(),
+            words: KeyWordsForm::default(),
             can_manage_keys: insider.member.organization.new_keys_manage_keys,
             limit_reached: None,
             too_often: None,
@@ -109,23 +111,8 @@ impl NewApiKeyPage {
         let page = Self::new(insider, nonce);
         Ok(Self {
             can_manage_keys: key_right::chosen_in(form)?.unwrap_or(page.can_manage_keys),
-            name: Field::with_value(form.required("name")?),
-            description: Field::with_value(form.required("description")?),
+            words: KeyWordsForm::filled_in(form)?,
             ..page
-        })
-    }
-
-    /// What is asked for; if something is wrong with it, the fields say so.
-    fn draft(&mut self, can_manage_keys: Option<bool>) -> Option<KeyDraft> {
-        let name = KeyName::parse(&self.name.value);
-        let name = self.name.check("Name", name);
-        let description = KeyDescription::parse(&self.description.value);
-        let description = self.description.check("Description", description);
-        focus_first_error(&mut [&mut self.name, &mut self.description]);
-        Some(KeyDraft {
-            name: name?,
-            description: description?,
-            can_manage_keys,
         })
     }
 }

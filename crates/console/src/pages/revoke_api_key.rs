@@ -12,7 +12,8 @@ use poem::web::Data;
 use poem::{Response, handler};
 
 use crate::forms::{Form, Query};
-use crate::pages::api_keys::{KeyListing, after_revocation};
+use crate::pages::api_keys::after_revocation;
+use crate::pages::key_status::KeyListing;
 use crate::pages::last_used::LastUsed;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};

@@ -3,7 +3,7 @@
 use keyward_domain::organization::Organization;
 use keyward_domain::user::User;
 
-use crate::links;
+use crate::links::Link;
 
 /// Who is signed in, and where they can go.
 pub(super) struct UserMenu {
@@ -13,23 +13,12 @@ pub(super) struct UserMenu {
     pub(super) other_organizations: Vec<Link>,
 }
 
-/// A page to go to.
-pub(super) struct Link {
-    pub(super) label: String,
-    pub(super) address: String,
-}
-
 impl UserMenu {
     pub(super) fn new<'a>(user: &User, others: impl Iterator<Item = &'a Organization>) -> Self {
         Self {
             username: user.username.to_string(),
             display_name: user.display_name.to_string(),
-            other_organizations: others
-                .map(|organization| Link {
-                    label: organization.name.to_string(),
-                    address: links::api_keys(&organization.slug),
-                })
-                .collect(),
+            other_organizations: others.map(Link::to_keys_in).collect(),
         }
     }
 }

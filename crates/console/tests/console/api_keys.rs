@@ -239,8 +239,8 @@ async fn script_in_any_text_stays_text() {
     let holder = member.as_holder();
     let issued = installation.issue(&holder, script).await;
     let edit = KeyEdit {
-        name: None,
         description: Some(KeyDescription::parse(script).unwrap()),
+        ..KeyEdit::default()
     };
     let keys = installation.keys();
     keys.edit(

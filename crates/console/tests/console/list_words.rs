@@ -131,8 +131,8 @@ async fn a_long_description_is_whole_and_opens_without_script() {
     ] {
         let issued = installation.issue(&holder, name).await;
         let edit = KeyEdit {
-            name: None,
             description: Some(KeyDescription::parse(&description).unwrap()),
+            ..KeyEdit::default()
         };
         let keys = installation.keys();
         keys.edit(

@@ -9,8 +9,8 @@ use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
 use keyward_domain::page::Page;
 
-use super::KeyListing;
-use crate::pages::held_key::is_long;
+use crate::pages::key_status::KeyListing;
+use crate::pages::key_words::KeyWords;
 use crate::pages::last_used::LastUsed;
 use crate::pages::moment::Moment;
 use crate::refusal::Refusal;
@@ -19,7 +19,7 @@ use crate::{Console, links};
 /// A key in the table.
 pub(super) struct Row {
     pub(super) name: String,
-    pub(super) description: String,
+    pub(super) words: KeyWords,
     pub(super) hint: String,
     pub(super) can_manage_keys: bool,
     pub(super) created: Moment,
@@ -30,16 +30,9 @@ pub(super) struct Row {
     pub(super) revoke: String,
 }
 
-impl Row {
-    /// Whether the table shows the description's beginning and the rest on demand.
-    pub(super) fn has_long_description(&self) -> bool {
-        is_long(&self.description)
-    }
-}
-
 /// A key as another row names it.
 #[derive(Clone)]
-pub(super) struct KeyWords {
+pub(super) struct NamedKey {
     pub(super) name: String,
     pub(super) hint: String,
 }
@@ -48,7 +41,7 @@ pub(super) struct KeyWords {
 pub(super) enum Creator {
     /// In the console.
     Holder,
-    Key(KeyWords),
+    Key(NamedKey),
     /// A key that is not kept any more.
     ForgottenKey,
 }
@@ -66,7 +59,7 @@ pub(super) enum Revoker {
     /// An owner of the organization.
     Owner(OwnerWords),
     /// Another key of the same holder, through the API.
-    Key(KeyWords),
+    Key(NamedKey),
 }
 
 /// What an owner is called.
@@ -85,10 +78,10 @@ pub(super) async fn rows(
     listing: &KeyListing<'_>,
     page: Page<ApiKey, ApiKeyId>,
 ) -> Result<Vec<Row>, Refusal> {
-    let mut known: HashMap<ApiKeyId, KeyWords> = page
+    let mut known: HashMap<ApiKeyId, NamedKey> = page
         .items
         .iter()
-        .map(|key| (key.id, KeyWords::from(key)))
+        .map(|key| (key.id, NamedKey::from(key)))
         .collect();
     let parents = page.items.iter().filter_map(ApiKey::parent);
     let named: HashSet<ApiKeyId> = parents
@@ -98,7 +91,7 @@ pub(super) async fn rows(
     // Most are on the same page.
     if !elsewhere.is_empty() {
         let found = console.keys.read_many(holder, &elsewhere).await?;
-        known.extend(found.iter().map(|key| (key.id, KeyWords::from(key))));
+        known.extend(found.iter().map(|key| (key.id, NamedKey::from(key))));
     }
     let owners = revoking_owners(console, holder, &page.items).await?;
     let rows = page
@@ -150,12 +143,12 @@ fn row(
     key: &ApiKey,
     slug: &Slug,
     listing: &KeyListing<'_>,
-    known: &HashMap<ApiKeyId, KeyWords>,
+    known: &HashMap<ApiKeyId, NamedKey>,
     owners: &HashMap<Subject, OwnerWords>,
 ) -> Row {
     Row {
         name: key.name.to_string(),
-        description: key.description.to_string(),
+        words: key.into(),
         hint: key.hint.to_string(),
         can_manage_keys: key.can_manage_keys,
         created: Moment(key.created_at),
@@ -191,7 +184,7 @@ fn row(
     }
 }
 
-impl From<&ApiKey> for KeyWords {
+impl From<&ApiKey> for NamedKey {
     fn from(key: &ApiKey) -> Self {
         Self {
             name: key.name.to_string(),

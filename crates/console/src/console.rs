@@ -1,0 +1,51 @@
+//! The console and what it works with.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use keyward_domain::administration::ports::Names;
+use keyward_domain::administration::{
+    AuditTrail, Invitations, Members, OrganizationKeys, Organizations, Projects,
+};
+use keyward_domain::keys::PersonalKeys;
+use keyward_domain::ports::{Memberships, ReachableProjects};
+use keyward_domain::sign_in::{Joining, OwnAccount, Setup, SignIn};
+
+use crate::public_url::PublicUrl;
+
+/// The console and what it works with.
+#[derive(Clone)]
+pub struct Console {
+    /// The first run.
+    pub setup: Setup,
+    /// Signing in and out, and who is signed in.
+    pub sign_in: SignIn,
+    /// Who belongs to which organization.
+    pub memberships: Arc<dyn Memberships>,
+    /// Personal keys.
+    pub keys: PersonalKeys,
+    /// What people in an organization are called, to tell holders who revoked their keys.
+    pub names: Arc<dyn Names>,
+    /// What a member works on.
+    pub reachable_projects: Arc<dyn ReachableProjects>,
+    /// What owners choose for their organization.
+    pub organizations: Organizations,
+    /// Members, as owners manage them, and leaving.
+    pub members: Members,
+    /// Invitations, as owners make them.
+    pub invitations: Invitations,
+    /// Projects, as owners run them.
+    pub projects: Projects,
+    /// Joining with an invitation.
+    pub joining: Joining,
+    /// The keys of whole organizations, for their owners.
+    pub organization_keys: OrganizationKeys,
+    /// What happened in an organization.
+    pub audit_trail: AuditTrail,
+    /// For how long its events are kept; for ever if none.
+    pub audit_events_kept_for: Option<TimeDelta>,
+    /// A user's own sessions and password.
+    pub own_account: OwnAccount,
+    /// Where people reach this installation.
+    pub public_url: PublicUrl,
+}

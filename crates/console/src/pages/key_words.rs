@@ -1,0 +1,85 @@
+//! What people say about a key: how forms ask for it, and how pages show it.
+
+use keyward_domain::administration::ports::HeldKey;
+use keyward_domain::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
+use keyward_domain::keys::KeyDraft;
+
+use crate::forms::Fields;
+use crate::pages::field::{Field, focus_first_error};
+use crate::refusal::Refusal;
+
+/// The fields of a form.
+#[derive(Default)]
+pub(super) struct KeyWordsForm {
+    pub(super) name: Field,
+    pub(super) description: Field,
+}
+
+impl KeyWordsForm {
+    pub(super) fn of(key: &ApiKey) -> Self {
+        Self {
+            name: Field::with_value(key.name.as_str()),
+            description: Field::with_value(key.description.as_str()),
+        }
+    }
+
+    pub(super) fn filled_in(form: &Fields) -> Result<Self, Refusal> {
+        let field = |name| Ok::<_, Refusal>(Field::with_value(form.required(name)?));
+        Ok(Self {
+            name: field("name")?,
+            description: field("description")?,
+        })
+    }
+
+    /// What is asked for; if something is wrong with it, the fields say so.
+    pub(super) fn draft(&mut self) -> Option<KeyDraft> {
+        let name = KeyName::parse(&self.name.value);
+        let name = self.name.check("Name", name);
+        let description = KeyDescription::parse(&self.description.value);
+        let description = self.description.check("Description", description);
+        focus_first_error(&mut [&mut self.name, &mut self.description]);
+        Some(KeyDraft {
+            description: description?,
+            ..KeyDraft::named(name?)
+        })
+    }
+
+    /// Likewise, for a key that there is: a form has all of its words.
+    pub(super) fn edit(&mut self) -> Option<KeyEdit> {
+        let draft = self.draft()?;
+        Some(KeyEdit {
+            name: Some(draft.name),
+            description: Some(draft.description),
+        })
+    }
+}
+
+/// What pages show of a key below its name.
+pub(super) struct KeyWords {
+    pub(super) description: String,
+}
+
+impl KeyWords {
+    /// Whether a table shows the description's beginning and the rest on demand.
+    pub(super) fn has_long_description(&self) -> bool {
+        const LONG: usize = 120;
+        const LINES: usize = 3;
+        self.description.chars().count() > LONG || self.description.lines().count() > LINES
+    }
+}
+
+impl From<&ApiKey> for KeyWords {
+    fn from(key: &ApiKey) -> Self {
+        Self {
+            description: key.description.to_string(),
+        }
+    }
+}
+
+impl From<&HeldKey> for KeyWords {
+    fn from(key: &HeldKey) -> Self {
+        Self {
+            description: key.description.to_string(),
+        }
+    }
+}
