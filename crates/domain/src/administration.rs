@@ -8,11 +8,14 @@ mod audit_follower;
 mod audit_trail;
 mod events;
 mod invitations;
+mod member_overview;
 mod members;
 mod organization_keys;
 mod organizations;
 pub mod ports;
+mod project_overview;
 mod projects;
+mod settled_moment;
 
 pub use crate::authority::Authority;
 pub use audit_export::AuditExport;

@@ -1,5 +1,8 @@
 //! The audit trail: who did what to what, when, from where, with which outcome. It holds no secrets.
 
+pub(crate) mod feed;
+pub(crate) mod filter;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 

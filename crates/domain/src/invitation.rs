@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::audit::Actor;
+use crate::form_nonce::FormNonce;
 use crate::id::{InvitationId, MembershipId, OrganizationId};
 use crate::membership::{Membership, Role};
 use crate::secret::secret_type;
@@ -101,4 +102,15 @@ text_type! {
     /// Whom an invitation is for, in the owner's words: one line of 1 to 100 code points. It says nothing about what the
     /// account will be called.
     Invitee, max 100, OneLine
+}
+
+/// An invitation to be stored.
+#[derive(Debug, Clone)]
+pub struct NewInvitation {
+    /// The invitation.
+    pub invitation: Invitation,
+    /// Its secret's digest.
+    pub digest: InvitationDigest,
+    /// The form that made it, if one did.
+    pub nonce: Option<FormNonce>,
 }

@@ -12,12 +12,16 @@ mod memberships;
 mod reachable_projects;
 mod storage_error;
 
+// What the ports take and give, each beside what it describes.
+pub use crate::audit::feed::{AuditLogId, FeedPage, FeedPosition, InvalidFeedPosition};
+pub use crate::audit::filter::{AuditFilter, AuditPosition};
+
 pub use api_keys::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, KeyLimits, NewApiKey,
     RevokeKeyError, StatusFilter, search_term,
 };
-pub use audit_feed::{AuditFeed, AuditLogId, FeedPage, FeedPosition, InvalidFeedPosition, ReadFeedError};
-pub use audit_log::{AuditFilter, AuditLog, AuditPosition};
+pub use audit_feed::{AuditFeed, ReadFeedError};
+pub use audit_log::AuditLog;
 pub use credentials::Credentials;
 pub use last_uses::{KeyUse, LastUses};
 pub use memberships::Memberships;

@@ -15,25 +15,24 @@ mod names;
 mod organization_keys;
 mod organizations;
 mod projects;
-mod settled_moment;
 
-pub use invitations::{AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError};
-pub use members::{
-    ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter, MemberOverview, MemberStore,
-    WhichMember,
+// What the ports take and give, each beside what it describes.
+pub use crate::administration::member_overview::{LeavingPreview, MemberFilter, MemberOverview, WhichMember};
+pub use crate::administration::project_overview::{
+    ProjectFilter, ProjectMember, ProjectOverview, ProjectStatus,
 };
+pub use crate::administration::settled_moment::{MomentNotSettled, SettledMoment};
+pub use crate::invitation::NewInvitation;
+
+pub use invitations::{AddInvitationError, InvitationStore, RevokeInvitationError};
+pub use members::{ChangeRoleError, EndMembershipError, MemberStore};
 pub use names::Names;
 pub use organization_keys::{
     AtStake, FamilySize, HeldKey, HeldKeyUse, HolderFilter, KeyFamily, KeyHolder, KeySelection, KeysAtStake,
     OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
 };
 pub use organizations::{ChangeOrganizationError, OrganizationStore};
-pub use projects::{
-    AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
-    ProjectOverview, ProjectStatus, ProjectStore,
-};
-
-pub use settled_moment::{MomentNotSettled, SettledMoment};
+pub use projects::{AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectStore};
 
 #[cfg(feature = "testing")]
 pub use {

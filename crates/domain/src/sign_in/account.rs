@@ -1,5 +1,8 @@
 //! What is stored of a user who signs in.
 
+use crate::id::SessionId;
+use crate::membership::Membership;
+use crate::organization::Organization;
 use crate::sign_in::password::PasswordHash;
 use crate::user::User;
 
@@ -10,4 +13,46 @@ pub struct Account {
     pub user: User,
     /// The hash of their password.
     pub password_hash: PasswordHash,
+}
+
+/// A user to be stored.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    /// The account.
+    pub account: Account,
+    /// The membership they begin with, in an organization that exists.
+    pub membership: Membership,
+}
+
+/// An organization to be stored.
+#[derive(Debug, Clone)]
+pub struct NewOrganization {
+    /// The organization, with the slug it would like to have.
+    pub organization: Organization,
+    /// What makes an existing user its owner.
+    pub owner: Membership,
+}
+
+/// The first organization and its owner.
+#[derive(Debug, Clone)]
+pub struct FirstOwner {
+    /// The organization.
+    pub organization: Organization,
+    /// The owner.
+    pub user: User,
+    /// What makes them owner.
+    pub membership: Membership,
+    /// The hash of their password.
+    pub password_hash: PasswordHash,
+}
+
+/// A user's new password.
+#[derive(Debug, Clone)]
+pub struct PasswordChange {
+    /// Its hash.
+    pub password_hash: PasswordHash,
+    /// The hash that the current password was verified against.
+    pub verified_against: PasswordHash,
+    /// The session in which they change it, which goes on.
+    pub keep: SessionId,
 }

@@ -11,7 +11,6 @@ use chrono::{DateTime, Utc};
 
 use crate::audit::{Act, AuditEvent};
 use crate::id::{SessionId, UserId};
-use crate::membership::Membership;
 use crate::organization::{Organization, Slug};
 use crate::ports::StorageError;
 use crate::rate::Throttled;
@@ -21,12 +20,17 @@ use crate::sign_in::remembered_browser::BrowserKey;
 use crate::sign_in::session::{Session, SessionDigest, SignedIn};
 use crate::sign_in::setup_link::SetupDigest;
 use crate::sign_in::throttle::ThrottleBucket;
-use crate::user::{User, Username};
+use crate::user::Username;
 
-pub use open_invitations::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations};
+// What the ports take and give, each beside what it describes.
+pub use crate::sign_in::account::{FirstOwner, NewAccount, NewOrganization, PasswordChange};
+pub use crate::sign_in::session::NewSession;
+pub use crate::sign_in::setup_link::SetupProof;
+pub use crate::sign_in::throttle::FullBucket;
 
 #[cfg(feature = "testing")]
 pub use open_invitations::MockOpenInvitations;
+pub use open_invitations::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations};
 
 /// Keeps organizations, users and the hashes of their passwords.
 #[cfg_attr(feature = "testing", mockall::automock)]
@@ -75,17 +79,6 @@ pub trait AccountStore: Send + Sync {
     ) -> Result<(), ChangeOwnPasswordError>;
 }
 
-/// A user's new password.
-#[derive(Debug, Clone)]
-pub struct PasswordChange {
-    /// Its hash.
-    pub password_hash: PasswordHash,
-    /// The hash that the current password was verified against.
-    pub verified_against: PasswordHash,
-    /// The session in which they change it, which goes on.
-    pub keep: SessionId,
-}
-
 /// Why a user's own password was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeOwnPasswordError {
@@ -101,24 +94,6 @@ pub enum ChangeOwnPasswordError {
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
-}
-
-/// An organization to be stored.
-#[derive(Debug, Clone)]
-pub struct NewOrganization {
-    /// The organization, with the slug it would like to have.
-    pub organization: Organization,
-    /// What makes an existing user its owner.
-    pub owner: Membership,
-}
-
-/// A user to be stored.
-#[derive(Debug, Clone)]
-pub struct NewAccount {
-    /// The account.
-    pub account: Account,
-    /// The membership they begin with, in an organization that exists.
-    pub membership: Membership,
 }
 
 /// Why no account was created.
@@ -192,23 +167,6 @@ pub trait SessionStore: Send + Sync {
     async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError>;
 }
 
-/// A session to be stored.
-#[derive(Debug, Clone)]
-pub struct NewSession {
-    /// The session.
-    pub session: Session,
-    /// Its token's digest.
-    pub digest: SessionDigest,
-    /// The hash that the user's password was verified against. Verifying takes its time, and a password that is
-    /// replaced meanwhile ends the sessions that exist then: this one would outlive it.
-    pub verified_against: PasswordHash,
-    /// The token's digest of the session of the same browser, which ends with its start. Only its cookie is known, so
-    /// whether there is something to tell of, and of which session, is for the store to say.
-    pub replaces: Option<SessionDigest>,
-    /// What the ends of other sessions are part of.
-    pub act: Act,
-}
-
 /// Why nobody was signed in.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
@@ -241,28 +199,6 @@ pub trait SignInThrottle: Send + Sync {
 
     /// Gives one attempt back to each of the buckets, as [`ThrottleBucket::give_back`] says: it was none to count.
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError>;
-}
-
-/// The bucket for which an attempt is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FullBucket {
-    /// The first full one, in the order in which they are counted.
-    pub bucket: ThrottleBucket,
-    /// For how long.
-    pub throttled: Throttled,
-}
-
-impl FullBucket {
-    /// The bucket, if it is full.
-    #[must_use]
-    pub fn check(
-        bucket: ThrottleBucket,
-        empty_at: Option<DateTime<Utc>>,
-        now: DateTime<Utc>,
-    ) -> Option<Self> {
-        let throttled = bucket.take(empty_at, now).err()?;
-        Some(Self { bucket, throttled })
-    }
 }
 
 /// Writes events that tell of no change and that strangers can bring about, so that they are bounded.
@@ -309,33 +245,6 @@ pub trait InstallationStore: Send + Sync {
         first_owner: FirstOwner,
         events: Vec<AuditEvent>,
     ) -> Result<(), CompleteSetupError>;
-}
-
-/// What entitles somebody to complete the first run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SetupProof {
-    /// They have the link.
-    Link {
-        /// The digest of the link's secret.
-        digest: SetupDigest,
-        /// When they used it.
-        at: DateTime<Utc>,
-    },
-    /// They run the command line on the server.
-    CommandLine,
-}
-
-/// The first organization and its owner.
-#[derive(Debug, Clone)]
-pub struct FirstOwner {
-    /// The organization.
-    pub organization: Organization,
-    /// The owner.
-    pub user: User,
-    /// What makes them owner.
-    pub membership: Membership,
-    /// The hash of their password.
-    pub password_hash: PasswordHash,
 }
 
 /// Why there is no new setup link.

@@ -4,9 +4,11 @@ use std::net::IpAddr;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::audit::Act;
 use crate::id::{SessionId, UserId};
 use crate::secret::secret_type;
 use crate::sign_in::UserAgent;
+use crate::sign_in::password::PasswordHash;
 use crate::user::User;
 
 secret_type! {
@@ -63,6 +65,23 @@ pub struct SignedIn {
     pub session: Session,
     /// The user.
     pub user: User,
+}
+
+/// A session to be stored.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// The session.
+    pub session: Session,
+    /// Its token's digest.
+    pub digest: SessionDigest,
+    /// The hash that the user's password was verified against. Verifying takes its time, and a password that is
+    /// replaced meanwhile ends the sessions that exist then: this one would outlive it.
+    pub verified_against: PasswordHash,
+    /// The token's digest of the session of the same browser, which ends with its start. Only its cookie is known, so
+    /// whether there is something to tell of, and of which session, is for the store to say.
+    pub replaces: Option<SessionDigest>,
+    /// What the ends of other sessions are part of.
+    pub act: Act,
 }
 
 #[cfg(test)]

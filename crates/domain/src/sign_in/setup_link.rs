@@ -1,6 +1,6 @@
 //! The one-time link of the first run.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::secret::secret_type;
 
@@ -13,3 +13,17 @@ secret_type! {
 
 /// How long a setup link works.
 pub const LINK_LIFETIME: TimeDelta = TimeDelta::hours(24);
+
+/// What entitles somebody to complete the first run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupProof {
+    /// They have the link.
+    Link {
+        /// The digest of the link's secret.
+        digest: SetupDigest,
+        /// When they used it.
+        at: DateTime<Utc>,
+    },
+    /// They run the command line on the server.
+    CommandLine,
+}

@@ -4,9 +4,8 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use crate::audit::AuditEvent;
-use crate::form_nonce::FormNonce;
 use crate::id::{InvitationId, OrganizationId, UserId};
-use crate::invitation::{Invitation, InvitationDigest};
+use crate::invitation::{Invitation, NewInvitation};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 
@@ -56,17 +55,6 @@ pub trait InvitationStore: Send + Sync {
         user: UserId,
         at: DateTime<Utc>,
     ) -> Result<u64, StorageError>;
-}
-
-/// An invitation to be stored.
-#[derive(Debug, Clone)]
-pub struct NewInvitation {
-    /// The invitation.
-    pub invitation: Invitation,
-    /// Its secret's digest.
-    pub digest: InvitationDigest,
-    /// The form that made it, if one did.
-    pub nonce: Option<FormNonce>,
 }
 
 /// Why an invitation was not added.

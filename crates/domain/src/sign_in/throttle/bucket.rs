@@ -68,3 +68,25 @@ impl fmt::Debug for ThrottleBucket {
             .finish_non_exhaustive()
     }
 }
+
+/// The bucket for which an attempt is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FullBucket {
+    /// The first full one, in the order in which they are counted.
+    pub bucket: ThrottleBucket,
+    /// For how long.
+    pub throttled: Throttled,
+}
+
+impl FullBucket {
+    /// The bucket, if it is full.
+    #[must_use]
+    pub fn check(
+        bucket: ThrottleBucket,
+        empty_at: Option<DateTime<Utc>>,
+        now: DateTime<Utc>,
+    ) -> Option<Self> {
+        let throttled = bucket.take(empty_at, now).err()?;
+        Some(Self { bucket, throttled })
+    }
+}

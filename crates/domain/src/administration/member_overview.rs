@@ -1,0 +1,72 @@
+//! Members as owners look for and see them.
+
+use crate::id::MembershipId;
+use crate::membership::Membership;
+use crate::text::search_term;
+use crate::user::{User, Username};
+
+/// How a live member of an organization is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WhichMember {
+    /// By the membership.
+    Id(MembershipId),
+    /// By the whole name that they sign in with.
+    Username(Username),
+}
+
+/// A live member, as a list of members shows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberOverview {
+    /// Who.
+    pub user: User,
+    /// Their membership.
+    pub membership: Membership,
+    /// How many valid keys they have.
+    pub valid_keys: u32,
+    /// How many projects that are not archived they are in.
+    pub projects: u32,
+}
+
+/// The valid keys of a member, who may leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeavingPreview<Key> {
+    /// How many there are.
+    pub keys: u32,
+    /// How many of them were used after the moment that was asked about.
+    pub recently_used: u32,
+    /// The first [`LeavingPreview::SHOWN`] of them, by falling last use and then by falling identifier. Keys that were
+    /// never used come last.
+    pub first: Vec<Key>,
+}
+
+impl<Key> LeavingPreview<Key> {
+    /// The most keys that are shown.
+    pub const SHOWN: usize = 50;
+}
+
+/// Which members a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemberFilter {
+    term: Option<String>,
+}
+
+impl MemberFilter {
+    /// Members whose folded username or display name contains the folded, trimmed term. An empty term finds all.
+    #[must_use]
+    pub fn new(search: Option<&str>) -> Self {
+        let term = search.and_then(search_term);
+        Self { term }
+    }
+
+    /// What [`User::search_text`] must contain, literally; a store escapes its own wildcards.
+    #[must_use]
+    pub fn term(&self) -> Option<&str> {
+        self.term.as_deref()
+    }
+
+    /// Whether a user passes.
+    #[must_use]
+    pub fn accepts(&self, user: &User) -> bool {
+        self.term().is_none_or(|term| user.search_text().contains(term))
+    }
+}

@@ -1,0 +1,81 @@
+//! Projects as owners look for and see them.
+
+use crate::membership::Membership;
+use crate::project::Project;
+use crate::text::search_term;
+use crate::user::User;
+use crate::words::words;
+
+/// A project, as a list of projects shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectOverview {
+    /// The project.
+    pub project: Project,
+    /// How many live members are in it.
+    pub members: u32,
+}
+
+/// A live member who is in a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectMember {
+    /// Who.
+    pub user: User,
+    /// Their membership of the organization.
+    pub membership: Membership,
+}
+
+words! {
+    /// Projects of which state a list shows.
+    #[derive(Default)]
+    ProjectStatus {
+        /// Those that are not archived.
+        #[default]
+        Active = "active",
+        /// Archived ones.
+        Archived = "archived",
+        /// Both.
+        All = "all",
+    }
+}
+
+/// Which projects a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectFilter {
+    status: ProjectStatus,
+    term: Option<String>,
+}
+
+impl ProjectFilter {
+    /// Projects of a status whose folded name contains the folded, trimmed term. An empty term finds all.
+    #[must_use]
+    pub fn new(status: ProjectStatus, search: Option<&str>) -> Self {
+        let term = search.and_then(search_term);
+        Self { status, term }
+    }
+
+    /// The status.
+    #[must_use]
+    pub const fn status(&self) -> ProjectStatus {
+        self.status
+    }
+
+    /// What [`Project::search_text`] must contain, literally; a store escapes its own wildcards.
+    #[must_use]
+    pub fn term(&self) -> Option<&str> {
+        self.term.as_deref()
+    }
+
+    /// Whether a project passes.
+    #[must_use]
+    pub fn accepts(&self, project: &Project) -> bool {
+        let status = match self.status {
+            ProjectStatus::Active => project.is_active(),
+            ProjectStatus::Archived => !project.is_active(),
+            ProjectStatus::All => true,
+        };
+        status
+            && self
+                .term()
+                .is_none_or(|term| project.search_text().contains(term))
+    }
+}

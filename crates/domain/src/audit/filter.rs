@@ -1,0 +1,52 @@
+//! Which events somebody looks for, and where a list of them stands.
+
+use chrono::{DateTime, Utc};
+
+use super::{Action, Actor, AuditEvent, Subject};
+use crate::id::AuditEventId;
+
+/// Where an event stands in the log: by its moment, and events of one moment by identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AuditPosition {
+    /// The event's moment.
+    pub at: DateTime<Utc>,
+    /// Its identifier.
+    pub id: AuditEventId,
+}
+
+impl From<&AuditEvent> for AuditPosition {
+    fn from(event: &AuditEvent) -> Self {
+        Self {
+            at: event.at,
+            id: event.id,
+        }
+    }
+}
+
+/// Which events a list shows. What is absent does not matter; what is given MUST all hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Who did it.
+    pub actor: Option<Actor>,
+    /// What they did.
+    pub action: Option<Action>,
+    /// To what, be it the event's subject or its object.
+    pub subject: Option<Subject>,
+    /// Not before this moment.
+    pub from: Option<DateTime<Utc>>,
+    /// Before this moment, and not at it.
+    pub until: Option<DateTime<Utc>>,
+}
+
+impl AuditFilter {
+    /// Whether the event passes.
+    #[must_use]
+    pub fn accepts(&self, event: &AuditEvent) -> bool {
+        let concerns = |subject| event.subject == subject || event.object == Some(subject);
+        self.actor.is_none_or(|actor| event.actor == actor)
+            && self.action.is_none_or(|action| event.action == action)
+            && self.subject.is_none_or(concerns)
+            && self.from.is_none_or(|from| event.at >= from)
+            && self.until.is_none_or(|until| event.at < until)
+    }
+}
