@@ -9,7 +9,7 @@ use keyward_domain::membership::Role;
 use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, EndSessionError, NewPassword};
 use keyward_domain::sign_in::password::{Password, WeakPassword};
 use keyward_domain::sign_in::session::{Session, SignedIn};
-use poem::http::{StatusCode, header};
+use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Request, Response, handler};
 
@@ -20,7 +20,7 @@ use crate::pages::field::{Field, focus_first_error};
 use crate::pages::moment::Moment;
 use crate::pages::sign_in::remember_browser;
 use crate::pages::user_menu::UserMenu;
-use crate::pages::waiting::patience;
+use crate::pages::waiting::too_many;
 use crate::pages::{html, redirect};
 use crate::path_id::PathId;
 use crate::refusal::Refusal;
@@ -111,8 +111,7 @@ pub(crate) async fn change_password(
         fields.current.error = Some("Type your current password.".to_owned());
     }
     let new = fields.new.check("New password", new);
-    let mut status = StatusCode::UNPROCESSABLE_ENTITY;
-    let mut retry_after = None;
+    let mut throttled = None;
     if let (Some(new), false) = (new, fields.has_errors()) {
         let passwords = NewPassword {
             current: Password::attempt(current),
@@ -132,21 +131,20 @@ pub(crate) async fn change_password(
             Err(ChangeOwnPasswordError::WrongPassword) => {
                 fields.current.error = Some("That is not your current password.".to_owned());
             }
-            Err(ChangeOwnPasswordError::Throttled(throttled)) => {
-                fields.current.error = Some(patience(throttled));
-                status = StatusCode::TOO_MANY_REQUESTS;
-                retry_after = Some(throttled.whole_seconds());
+            Err(ChangeOwnPasswordError::Throttled(wait)) => {
+                fields.current.say_to_wait(wait);
+                throttled = Some(wait);
             }
             Err(ChangeOwnPasswordError::Hashing(error)) => return Err(error.into()),
             Err(ChangeOwnPasswordError::Storage(error)) => return Err(error.into()),
         }
     }
     focus_first_error(&mut [&mut fields.current, &mut fields.new]);
-    let mut response = html(status, &page(console, &viewer, None, fields).await?)?;
-    if let Some(seconds) = retry_after {
-        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    let page = page(console, &viewer, None, fields).await?;
+    match throttled {
+        Some(throttled) => too_many(&page, throttled),
+        None => html(StatusCode::UNPROCESSABLE_ENTITY, &page),
     }
-    Ok(response)
 }
 
 async fn choose_password(

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use keyward_domain::rate::Throttled;
 use keyward_domain::token::Token;
+
+use crate::pages::waiting::Wait;
 
 /// A text field.
 #[derive(Debug, Default)]
@@ -11,6 +14,8 @@ pub(super) struct Field {
     pub(super) value: String,
     /// What is wrong, as a sentence.
     pub(super) error: Option<String>,
+    /// After which the same may be right.
+    pub(super) wait: Option<Wait>,
     /// Whether the page opens with the cursor here.
     pub(super) focused: bool,
 }
@@ -21,6 +26,12 @@ impl Field {
             value: value.to_owned(),
             ..Self::default()
         }
+    }
+
+    /// It was tried too often.
+    pub(super) fn say_to_wait(&mut self, throttled: Throttled) {
+        self.error = Some("Too many attempts.".to_owned());
+        self.wait = Some(Wait::from(throttled));
     }
 
     /// Notes what is wrong with the field and hands on what is right. `label` begins the sentence.

@@ -7,7 +7,6 @@ use keyward_domain::user::{DisplayName, Username};
 
 use crate::forms::Fields;
 use crate::pages::field::{Field, focus_first_error};
-use crate::pages::waiting::patience;
 use crate::refusal::Refusal;
 
 /// The fields of the form, as they are shown again.
@@ -63,7 +62,7 @@ impl NewcomerFields {
 
     /// Usernames are tried too often from where they are.
     pub(super) fn say_to_wait(&mut self, throttled: Throttled) {
-        self.username.error = Some(patience(throttled));
+        self.username.say_to_wait(throttled);
         self.has_errors = true;
     }
 

@@ -18,11 +18,6 @@ pub(super) fn too_many(page: &impl Template, throttled: Throttled) -> Result<Res
     Ok(response)
 }
 
-/// What to say of attempts.
-pub(super) fn patience(throttled: Throttled) -> String {
-    format!("Too many attempts. Try again {}.", Wait::from(throttled))
-}
-
 /// How long to wait; the page's script counts down the seconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wait {
@@ -62,13 +57,12 @@ mod tests {
     #[test]
     fn the_wait_is_told_in_seconds_minutes_or_hours_rounded_up() {
         let told = |milliseconds| {
-            patience(Throttled {
-                retry_after: TimeDelta::milliseconds(milliseconds),
-            })
+            let retry_after = TimeDelta::milliseconds(milliseconds);
+            Wait::from(Throttled { retry_after }).to_string()
         };
-        assert_eq!(told(1), "Too many attempts. Try again in 1 second.");
-        assert_eq!(told(60_000), "Too many attempts. Try again in 60 seconds.");
-        assert_eq!(told(121_000), "Too many attempts. Try again in 3 minutes.");
-        assert_eq!(told(5_400_001), "Too many attempts. Try again in 2 hours.");
+        assert_eq!(told(1), "in 1 second");
+        assert_eq!(told(60_000), "in 60 seconds");
+        assert_eq!(told(121_000), "in 3 minutes");
+        assert_eq!(told(5_400_001), "in 2 hours");
     }
 }

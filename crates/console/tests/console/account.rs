@@ -263,7 +263,13 @@ async fn guesses_at_the_current_password_are_throttled() {
         answer = here.post(PASSWORD, &fields).await;
     }
     assert_eq!(answer.status, 429);
-    assert!(answer.shows("Too many attempts.") && !answer.header("retry-after").is_empty());
+    assert!(answer.shows("id=\"current_password-error\""));
+    let wait = format!("data-wait=\"{}\"", answer.header("retry-after"));
+    assert!(
+        answer.shows("Too many attempts. Try again <span") && answer.shows(&wait),
+        "{}",
+        answer.body
+    );
 }
 
 #[tokio::test]

@@ -116,8 +116,13 @@ async fn who_tries_many_usernames_is_told_to_wait() {
         page = join_as_newcomer(&browser, &link, "ada").await;
     }
     assert_eq!(page.status, 429);
-    assert!(page.shows("Too many attempts.") && page.field("token") == token(&link));
-    assert!(!page.header("retry-after").is_empty());
+    assert!(page.shows("id=\"username-error\"") && page.field("token") == token(&link));
+    let wait = format!("data-wait=\"{}\"", page.header("retry-after"));
+    assert!(
+        page.shows("Too many attempts. Try again <span") && page.shows(&wait),
+        "{}",
+        page.body
+    );
 }
 
 #[tokio::test]
