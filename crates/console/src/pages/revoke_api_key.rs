@@ -17,6 +17,7 @@ use crate::pages::key_status::KeyListing;
 use crate::pages::last_used::LastUsed;
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
+use crate::pages::what_stops::if_counted;
 use crate::pages::{html, redirect};
 use crate::path_id::PathId;
 use crate::refusal::Refusal;
@@ -32,7 +33,8 @@ struct RevokeApiKeyPage {
     list: String,
     address: String,
     key: KeyInQuestion,
-    descendants: Vec<KeyInQuestion>,
+    /// The valid keys that were made from it, if they could be counted.
+    descendants: Option<Vec<KeyInQuestion>>,
     /// What was chosen before the form came back.
     revoke_descendants: bool,
     confirmation_missing: bool,
@@ -114,17 +116,27 @@ async fn page(
         Err(ReadKeyError::NotFound) => return Err(Refusal::NotFound),
         Err(ReadKeyError::Storage(error)) => return Err(error.into()),
     };
-    let descendants = console.keys.valid_descendants(&holder, id).await?;
+    let descendants = if_counted(console.keys.valid_descendants(&holder, id).await);
     let slug = &insider.member.organization.slug;
     Ok(RevokeApiKeyPage {
         settings: Settings::new(insider, Section::ApiKeys),
         list: listing.address(&links::api_keys(slug), listing.part.after),
         address: listing.address(&links::revoke_api_key(slug, id), listing.part.after),
         key: KeyInQuestion::from(&key),
-        descendants: descendants.iter().map(KeyInQuestion::from).collect(),
+        descendants: descendants.map(|keys| keys.iter().map(KeyInQuestion::from).collect()),
         revoke_descendants: false,
         confirmation_missing: false,
     })
+}
+
+impl RevokeApiKeyPage {
+    fn has_no_descendants(&self) -> bool {
+        self.descendants.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    fn has_one_descendant(&self) -> bool {
+        self.descendants.as_ref().is_some_and(|keys| keys.len() == 1)
+    }
 }
 
 impl From<&ApiKey> for KeyInQuestion {

@@ -13,6 +13,7 @@ use keyward_domain::administration::{Authority, RevocationStopped, RevokedKeys, 
 use keyward_domain::api_key::RevocationNote;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::organization::Slug;
 use keyward_domain::ports::{DescendantKeys, StorageError};
 use poem::http::StatusCode;
 use poem::web::Data;
@@ -24,6 +25,7 @@ use crate::pages::held_key::KeyRow;
 use crate::pages::moment::{Moment, YEARS};
 use crate::pages::organization_keys::{after_no_selection, after_revocation};
 use crate::pages::settings::{Section, Settings};
+use crate::pages::what_stops::if_counted;
 use crate::pages::{html, redirect};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
@@ -46,6 +48,18 @@ struct RevokeKeysPage {
     /// Repeats the selection in the form, as name and value.
     selected: Vec<(String, String)>,
     kind: Kind,
+    /// What it ends, if that could be counted: nobody is kept from revoking by a count.
+    ends: Option<Ends>,
+    /// What was chosen before the form came back.
+    revoke_descendants: bool,
+    note: Field,
+    confirmation_missing: bool,
+    /// What came of it so far, if there was no time for all of it.
+    progress: Option<Progress>,
+}
+
+/// What a revocation ends.
+struct Ends {
     /// What will be revoked in any case.
     count: u32,
     /// How many of these are refused already, because their holders have left.
@@ -57,18 +71,13 @@ struct RevokeKeysPage {
     /// Valid keys that were made from these and were not selected.
     descendants: u32,
     shown_descendants: Vec<KeyRow>,
-    /// What was chosen before the form came back.
-    revoke_descendants: bool,
-    note: Field,
-    confirmation_missing: bool,
-    /// What came of it so far, if there was no time for all of it.
-    progress: Option<Progress>,
 }
 
 /// How far a revocation came.
 struct Progress {
     revoked: u32,
-    left: u32,
+    /// If they could be counted.
+    left: Option<u32>,
 }
 
 /// What was selected, for the page's words.
@@ -138,11 +147,11 @@ pub(crate) async fn submit(
         Err(stopped) => some_of(stopped)?,
     };
     let page = page(console, &insider, &authority, &selected).await?;
-    let left = match descendants {
-        DescendantKeys::Keep => page.count,
-        DescendantKeys::Revoke => page.count.saturating_add(page.descendants),
-    };
-    if left == 0 {
+    let left = page.ends.as_ref().map(|ends| match descendants {
+        DescendantKeys::Keep => ends.count,
+        DescendantKeys::Revoke => ends.count.saturating_add(ends.descendants),
+    });
+    if left == Some(0) {
         return Ok(redirect(&after_revocation(slug, &revoked)));
     }
     let page = RevokeKeysPage {
@@ -252,29 +261,62 @@ async fn page(
 ) -> Result<RevokeKeysPage, Refusal> {
     let slug = &insider.member.organization.slug;
     let selection = selected.selection(console, DescendantKeys::Revoke)?;
-    let AtStake {
-        selected: own,
-        descendants,
-    } = console.organization_keys.at_stake(authority, selection).await?;
-    // These rows tell of nobody but the holder.
-    let nobody = HashMap::new();
-    let rows = |keys: &[HeldKey]| keys.iter().map(|key| KeyRow::new(key, slug, &nobody)).collect();
+    let at_stake = console.organization_keys.at_stake(authority, selection).await;
     Ok(RevokeKeysPage {
         settings: Settings::new(insider, Section::ApiKeys),
         list: links::organization_keys(slug),
         address: links::revoke_organization_keys(slug),
         selected: selected.fields(),
         kind: selected.kind(),
-        count: own.keys,
-        without_access: own.without_access,
-        stopping: own.keys.saturating_sub(own.without_access),
-        holders: own.holders,
-        shown: rows(&own.first),
-        descendants: descendants.keys,
-        shown_descendants: rows(&descendants.first),
+        ends: if_counted(at_stake).map(|at_stake| Ends::new(&at_stake, slug)),
         revoke_descendants: false,
         note: Field::default(),
         confirmation_missing: false,
         progress: None,
     })
+}
+
+impl Ends {
+    fn new(
+        AtStake {
+            selected,
+            descendants,
+        }: &AtStake,
+        slug: &Slug,
+    ) -> Self {
+        // These rows tell of nobody but the holder.
+        let nobody = HashMap::new();
+        let rows = |keys: &[HeldKey]| keys.iter().map(|key| KeyRow::new(key, slug, &nobody)).collect();
+        Self {
+            count: selected.keys,
+            without_access: selected.without_access,
+            stopping: selected.keys.saturating_sub(selected.without_access),
+            holders: selected.holders,
+            shown: rows(&selected.first),
+            descendants: descendants.keys,
+            shown_descendants: rows(&descendants.first),
+        }
+    }
+
+    const fn is_nothing(&self) -> bool {
+        self.count == 0 && self.descendants == 0
+    }
+
+    const fn is_one_key(&self) -> bool {
+        self.count == 1 || self.count + self.descendants == 1
+    }
+}
+
+impl RevokeKeysPage {
+    fn ends_nothing(&self) -> bool {
+        self.ends.as_ref().is_some_and(Ends::is_nothing)
+    }
+
+    fn ends_one_key(&self) -> bool {
+        match (&self.ends, &self.kind) {
+            (Some(ends), _) => ends.is_one_key(),
+            (None, Kind::Keys) => self.selected.len() == 1,
+            (None, Kind::OfHolder | Kind::IssuedBefore(_)) => false,
+        }
+    }
 }

@@ -1,13 +1,16 @@
-//! Ending a membership while what stops cannot be counted.
+//! Ending a membership, and revoking keys, while what stops cannot be counted.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use keyward_console::Console;
-use keyward_domain::administration::Members;
-use keyward_domain::administration::ports::{KeyHolder, MockMemberStore};
-use keyward_domain::id::MembershipId;
+use keyward_domain::administration::ports::{KeyHolder, MockMemberStore, MockOrganizationKeyStore};
+use keyward_domain::administration::{Members, OrganizationKeys};
+use keyward_domain::api_key::ApiKey;
+use keyward_domain::id::{ApiKeyId, MembershipId};
+use keyward_domain::keys::PersonalKeys;
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::StorageError;
+use keyward_domain::ports::{DescendantKeys, KeyLimits, MockApiKeys, StorageError};
 use keyward_domain::testing::TestInstallation;
 
 use crate::running::{LIST, Running};
@@ -95,4 +98,112 @@ async fn member_leaves_while_own_keys_cannot_be_counted() {
     assert!(text.contains("You leave all projects"), "{text}");
     assert!(page.shows(&format!("href=\"{LIST}\">See all keys</a>")));
     assert_eq!(browser.post(LEAVE, &CONFIRM).await.status, 303);
+}
+
+/// A console of ada's in which `change` makes a store of keys that can revoke this one, and count nothing.
+async fn keys_can_only_be_revoked(change: impl FnOnce(&mut Console, &TestInstallation, ApiKey)) -> Running {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Owner);
+    let (new, _) = installation.builder.new_key(&ada.as_holder(), "Laptop");
+    let for_keys = TestInstallation::new();
+    Running::with(installation, None, |console| change(console, &for_keys, new.key)).await
+}
+
+#[tokio::test]
+async fn owner_revokes_keys_while_what_stops_cannot_be_counted() {
+    let id: ApiKeyId = TestInstallation::new().builder.ids.next();
+    let running = keys_can_only_be_revoked(|console, installation, _| {
+        let mut keys = MockOrganizationKeyStore::new();
+        keys.expect_at_stake().returning(|_, _| Err(too_slow()));
+        keys.expect_revoke()
+            .once()
+            .returning(move |_, _, _, _, _, _| Ok(vec![id]));
+        let keys = OrganizationKeys::new(Arc::new(keys), installation.builder.sources.clone());
+        console.organization_keys = keys.in_portions_of(NonZeroU32::new(2).unwrap());
+    })
+    .await;
+    let browser = running.signed_in("ada").await;
+    let path = format!("{LIST}/all/revoke");
+    let key = format!("key-{id}");
+    let shown = browser.get(&format!("{path}?{key}=on")).await;
+    let unticked = browser
+        .post(&path, &[(&key, "on"), ("note", "Found in a log")])
+        .await;
+    for (page, status) in [(shown, 200), (unticked, 422)] {
+        let text = page.text();
+        assert_eq!(page.status, status, "{text}");
+        for words in [
+            "Revoke this key?",
+            "What was made from it cannot be counted now.",
+            "Revoke the valid keys that were made from it, too",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(
+            page.field(&key) == "on" && !text.contains("too long"),
+            "{}",
+            page.body
+        );
+    }
+    for (query, words) in [
+        (
+            format!("holder={}", MembershipId::from_uuid(id.as_uuid())),
+            "Revoke all valid keys of this person?",
+        ),
+        (
+            "before=2020-01-31T13:45".to_owned(),
+            "Revoke all valid keys that were created before 31 January 2020",
+        ),
+    ] {
+        let page = browser.get(&format!("{path}?{query}")).await;
+        let text = page.text();
+        assert!(
+            text.contains(words) && text.contains("They cannot be counted now."),
+            "{text}"
+        );
+        assert!(!text.contains("made from"), "{text}");
+    }
+    let confirmed = [
+        (key.as_str(), "on"),
+        ("note", "Found in a log"),
+        ("confirm", "yes"),
+    ];
+    assert_eq!(browser.post(&path, &confirmed).await.status, 303);
+}
+
+#[tokio::test]
+async fn holder_revokes_key_while_those_made_from_it_cannot_be_counted() {
+    let mut path = String::new();
+    let running = keys_can_only_be_revoked(|console, installation, key| {
+        let id = key.id;
+        path = format!("{LIST}/{id}/revoke");
+        let mut keys = MockApiKeys::new();
+        keys.expect_find().returning(move |_, _| Ok(Some(key.clone())));
+        keys.expect_valid_descendants().returning(|_, _| Err(too_slow()));
+        keys.expect_revoke()
+            .withf(|_, _, _, descendants, _, _| *descendants == DescendantKeys::Revoke)
+            .once()
+            .returning(move |_, _, _, _, _, _| Ok(vec![id]));
+        let sources = installation.builder.sources.clone();
+        console.keys = PersonalKeys::new(Arc::new(keys), sources, KeyLimits::default());
+    })
+    .await;
+    let browser = running.signed_in("ada").await;
+    let shown = browser.get(&path).await;
+    let unticked = browser.post(&path, &[]).await;
+    for (page, status) in [(shown, 200), (unticked, 422)] {
+        let text = page.text();
+        assert_eq!(page.status, status, "{text}");
+        for words in [
+            "Revoke “Laptop”?",
+            "Other keys may have been made from it They cannot be counted now.",
+            "Revoke them too",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(!text.contains("too long"), "{}", page.body);
+    }
+    let confirmed = [("descendants", "revoke"), ("confirm", "yes")];
+    assert_eq!(browser.post(&path, &confirmed).await.status, 303);
 }

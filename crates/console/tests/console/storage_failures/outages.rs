@@ -49,11 +49,7 @@ const OUTAGES: &[Outage<'_>] = &[
     },
     Outage {
         take_down: |console, down| console.organization_keys = down.organization_keys(),
-        owner: &[
-            "api-keys/all",
-            "api-keys/all/{key}",
-            "api-keys/all/revoke?key-{key}=on",
-        ],
+        owner: &["api-keys/all", "api-keys/all/{key}"],
         member: &[],
     },
     Outage {
