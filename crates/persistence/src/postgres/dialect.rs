@@ -102,13 +102,23 @@ macro_rules! newest {
     };
 }
 
+/// That a project is of the organization of a membership, which is given.
+macro_rules! in_organization_of_membership {
+    () => {
+        projects::organization_id.eq(memberships::organization_id)
+    };
+}
+
 /// That a key, whose consumer is given, is of the organization.
 macro_rules! of_organization {
     ($organization:expr) => {
         api_keys::organization_id.eq($organization)
     };
 }
-pub(super) use {awaited, contains, held_by_nobody, kept, locked, newest, of_organization, together};
+pub(super) use {
+    awaited, contains, held_by_nobody, in_organization_of_membership, kept, locked, newest, of_organization,
+    together,
+};
 
 /// The rows of a table as they are moved. What receives audit events numbers them anew in their order.
 macro_rules! moved {

@@ -79,6 +79,16 @@ macro_rules! newest {
     };
 }
 
+/// That a project is of the organization of a membership, which is given. The `+` keeps SQLite from going through all projects
+/// of the organization, and sorting them.
+macro_rules! in_organization_of_membership {
+    () => {
+        diesel::dsl::sql::<diesel::sql_types::Bool>(
+            "+`projects`.`organization_id` = `memberships`.`organization_id`",
+        )
+    };
+}
+
 /// That a key, whose consumer is given, is of the organization. The `+` keeps SQLite from going through all keys of the
 /// organization; and asked of the membership, it would look for that first, and sort the keys.
 macro_rules! of_organization {
@@ -87,7 +97,10 @@ macro_rules! of_organization {
             .bind::<diesel::sql_types::Binary, _>($organization)
     };
 }
-pub(super) use {awaited, contains, held_by_nobody, kept, locked, newest, of_organization, together};
+pub(super) use {
+    awaited, contains, held_by_nobody, in_organization_of_membership, kept, locked, newest, of_organization,
+    together,
+};
 
 /// The rows of a table as they are moved. What receives audit events numbers them anew in their order.
 macro_rules! moved {

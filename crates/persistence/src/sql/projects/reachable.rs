@@ -9,7 +9,7 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{ReachableProjects, StorageError};
 use keyward_domain::project::Project;
 
-use super::super::dialect::{Connection, RunQueryDsl, Store};
+use super::super::dialect::{Connection, RunQueryDsl, Store, in_organization_of_membership};
 use super::super::schema::{memberships, project_members, projects};
 use super::row::ProjectRow;
 use crate::abort::Abort;
@@ -47,7 +47,7 @@ async fn reached(
         .inner_join(memberships::table)
         .filter(project_members::membership_id.eq(StoredId(consumer.as_uuid())))
         .filter(memberships::ended_at.is_null())
-        .filter(projects::organization_id.eq(memberships::organization_id))
+        .filter(in_organization_of_membership!())
         .filter(projects::archived_at.is_null())
         .order(project_members::project_id.desc())
         .limit(limit)

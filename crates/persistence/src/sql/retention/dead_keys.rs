@@ -123,6 +123,9 @@ async fn earliest_dead(
 
 /// Keys next below one of these that are none of these.
 async fn next_below(connection: &mut Connection, dead: &[Below]) -> QueryResult<Vec<(Uuid, Uuid)>> {
+    if dead.is_empty() {
+        return Ok(Vec::new());
+    }
     let ids = || dead.iter().map(|(id, _)| StoredId(*id));
     // As the index has it.
     let next_above = sql::<Nullable<Id>>("coalesce(adopted_by_key_id, created_by_key_id)");
