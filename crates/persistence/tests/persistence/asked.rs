@@ -1,5 +1,6 @@
 //! What a store asks its database, as the database is asked, and how it goes about it.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation};
@@ -53,9 +54,11 @@ impl Asked {
     /// How the database goes about what the store asked since this was called last.
     pub(crate) async fn plans(&self, database: &Database) -> Vec<Plan> {
         let mut asked = self.statements();
+        let mut seen = HashSet::new();
         asked.retain(|asked| {
             let verb = asked.statement.split_whitespace().next().unwrap_or_default();
-            ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"].contains(&verb)
+            let is_explained = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"].contains(&verb);
+            is_explained && seen.insert(asked.statement.clone())
         });
         let mut plans = Vec::new();
         for Prepared { statement, types } in asked {

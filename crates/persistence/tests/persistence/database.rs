@@ -9,7 +9,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
-use diesel::sql_types::Text;
+use diesel::sql_types::{Binary, Text};
 use keyward_domain::administration::ports::{
     InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
 };
@@ -168,15 +168,14 @@ impl Database {
                 let client = client(database).await;
                 let settings = "SET enable_seqscan = off; SET enable_sort = off; SET plan_cache_mode = force_generic_plan";
                 client.batch_execute(settings).await.expect("settings");
-                let types: Vec<String> = types.iter().map(|of| format!("{of}::regtype::text")).collect();
-                let types = match types.as_slice() {
-                    [] => String::new(),
-                    types => {
-                        let names = format!("SELECT concat_ws(', ', {}) AS text", types.join(", "));
-                        let row = client.query_one(&names, &[]).await.expect("types");
-                        format!("({})", row.get::<_, String>("text"))
-                    }
-                };
+                let types: Vec<String> = types.iter().map(u32::to_string).collect();
+                let names = format!(
+                    "SELECT '(' || string_agg(type::oid::regtype::text, ', ' ORDER BY place) || ')'
+                     FROM unnest(ARRAY[{}]::bigint[]) WITH ORDINALITY AS parameters (type, place)",
+                    types.join(", ")
+                );
+                let types: Option<String> = client.query_one(&names, &[]).await.expect("types").get(0);
+                let types = types.unwrap_or_default();
                 let prepare = format!("PREPARE question {types} AS {statement}");
                 client.batch_execute(&prepare).await.expect(statement);
                 let places =
@@ -192,8 +191,10 @@ impl Database {
                 steps.join("\n")
             }
             Place::Directory(directory) => {
+                let mut connection = connect(directory);
+                still_awaited_utils::register_impl(&mut connection, |_: Vec<u8>| true).expect("a function");
                 let steps: Vec<OneStep> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}"))
-                    .load(&mut connect(directory))
+                    .load(&mut connection)
                     .expect(statement);
                 let steps: Vec<String> = steps.into_iter().map(|step| step.detail).collect();
                 steps.join("\n")
@@ -438,6 +439,11 @@ pub(crate) enum Lock {
 struct OneText {
     #[diesel(sql_type = Text)]
     text: String,
+}
+
+diesel::define_sql_function! {
+    /// What the store asks of rows of which there may be very many.
+    fn still_awaited(row: Binary) -> Bool;
 }
 
 #[derive(QueryableByName)]

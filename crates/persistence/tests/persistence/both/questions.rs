@@ -43,6 +43,7 @@ struct Listening {
 impl Listening {
     async fn to(database: Database) -> Self {
         let scene = Scene::new(database).await;
+        add_many(&scene).await;
         let asked = Asked::of(&scene.database).await;
         Self { scene, asked }
     }
@@ -65,6 +66,49 @@ impl Listening {
     }
 }
 
+/// Enough of everything for PostgreSQL to tell indexes apart. It looks at what was added by itself, but when it likes to.
+async fn add_many(scene: &Scene) {
+    const MANY: usize = 2_000;
+    let database = &scene.database;
+    let (id, digest, many) = (database.new_id(), database.new_digest(), database.series(MANY));
+    let (ada, few) = (
+        database.id(scene.ada.membership.id.as_uuid()),
+        database.series(MANY / 10),
+    );
+    let look = if database.is_postgres() { "; ANALYZE" } else { "" };
+    database
+        .execute(&format!(
+            "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_user_id, created_at,
+                 revoked_at, revoked_by_kind, revoked_reason)
+             SELECT {id}, consumer_id, {digest}, hint, name, description, search_text, created_by_user_id, created_at,
+                 created_at, 'administrator', 'leak'
+             FROM api_keys, {many} WHERE created_by_user_id IS NOT NULL;
+             INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_user_id, created_at)
+             SELECT {id}, {ada}, {digest}, hint, name, description, search_text, created_by_user_id, created_at
+             FROM (SELECT * FROM api_keys WHERE created_by_user_id IS NOT NULL LIMIT 1) AS a_key, {many};
+             INSERT INTO sessions (id, user_id, digest, started_at, last_seen_at)
+             SELECT {id}, users.id, {digest}, one.started_at, one.last_seen_at
+             FROM users, (SELECT * FROM sessions LIMIT 1) AS one, {few};
+             INSERT INTO projects (id, organization_id, name, search_text, created_at)
+             SELECT {id}, organization_id, name, search_text, created_at
+             FROM (SELECT * FROM projects LIMIT 1) AS a_project, {few};
+             INSERT INTO project_members (membership_id, project_id, added_at)
+             SELECT memberships.id, projects.id, projects.created_at FROM memberships, projects
+             WHERE memberships.organization_id = projects.organization_id
+             ON CONFLICT DO NOTHING;
+             INSERT INTO invitations (id, organization_id, digest, invitee, role, invited_by_kind, invited_by_id, created_at,
+                 expires_at, revoked_at)
+             SELECT {id}, organization_id, {digest}, invitee, role, invited_by_kind, invited_by_id, created_at, expires_at,
+                 created_at
+             FROM invitations, {many};
+             INSERT INTO audit_events (id, occurred_at, organization_id, actor_kind, actor_id, action, subject_kind, subject_id,
+                 outcome)
+             SELECT {id}, occurred_at, organization_id, 'user', {id}, action, 'user', {id}, outcome
+             FROM (SELECT * FROM audit_events LIMIT 2) AS some_events, {many}{look}"
+        ))
+        .await;
+}
+
 fn told(plan: &Plan) -> String {
     let statement = plan.statement.replace('\n', " ");
     format!("-- {statement}\n{}\n", plan.steps)
@@ -72,13 +116,15 @@ fn told(plan: &Plan) -> String {
 
 /// Whether a step reads a whole table, or sorts what it has found.
 fn goes_through(step: &str) -> bool {
-    const SMALL: [&str; 6] = [
+    // Of the last table, the end is read.
+    const SMALL: [&str; 7] = [
         "installation",
         "organizations",
         "audit_feed",
         "retention_clock",
         "json_each",
         "sessions",
+        "audit_positions",
     ];
     if step.starts_with("-- ") {
         return false;
@@ -88,8 +134,9 @@ fn goes_through(step: &str) -> bool {
         .find_map(|scan| step.split_once(scan));
     let of_small = |rest: &str| SMALL.iter().any(|small| rest.starts_with(small));
     let by_index = |rest: &str| rest.contains(" USING ") || rest == "CONSTANT ROW";
+    let sorts_all = step.trim_start().trim_start_matches("->").trim_start() == "Sort";
     table.is_some_and(|(_, rest)| !of_small(rest) && !by_index(rest))
-        || step.contains("Sort")
+        || sorts_all
         || step.contains("TEMP B-TREE")
 }
 
@@ -305,17 +352,13 @@ async fn what_is_kept_no_longer_is_found_by_an_index(database: Database) {
     scene.revoke_all(scene.child).await;
     let later = scene.make.clock.now() + TimeDelta::days(1);
 
-    assert_eq!(store.remove_dead_keys(later, ALL).await.expect("a removal"), 1);
-    let indexes = ["api_keys_revoked_at_idx", "api_keys_next_above_idx"];
+    while store.remove_dead_keys(later, ALL).await.expect("a removal") > 0 {}
+    let indexes = [
+        "api_keys_revoked_at_idx",
+        "api_keys_next_above_idx",
+        "memberships_ended_at_idx",
+    ];
     listening.expect("dead keys", &indexes, &indexes).await;
-    assert_eq!(store.remove_dead_keys(later, ALL).await.expect("a removal"), 0);
-    listening
-        .expect(
-            "former members",
-            &["memberships_ended_at_idx"],
-            &["memberships_ended_at_idx"],
-        )
-        .await;
     store
         .remove_ended_invitations(later, ALL)
         .await
