@@ -207,18 +207,24 @@ async fn credentials_answered_from_memory_are_caught() {
 
 #[tokio::test]
 async fn a_digest_that_is_compared_in_part_is_caught() {
-    for (secret, by) in [
-        (Secret::Token, "a_credential_is_found_by_every_byte_of_its_digest"),
-        (Secret::Session, "a_session_is_found_by_every_byte_of_its_digest"),
+    let token = "a_credential_is_found_by_every_byte_of_its_digest";
+    for (bytes, secret, by) in [
+        (4, Secret::Token, token),
+        (8, Secret::Token, token),
+        (31, Secret::Token, token),
         (
+            31,
+            Secret::Session,
+            "a_session_is_found_by_every_byte_of_its_digest",
+        ),
+        (
+            31,
             Secret::Invitation,
             "an_invitation_is_found_by_every_byte_of_its_digest",
         ),
-        (Secret::SetupLink, "a_link_works_by_every_byte_of_its_digest"),
+        (31, Secret::SetupLink, "a_link_works_by_every_byte_of_its_digest"),
     ] {
-        for bytes in [4, 8, 31] {
-            assert_caught(Fault::ComparesDigestsByTheirFirst(bytes, secret), &[by]).await;
-        }
+        assert_caught(Fault::ComparesDigestsByTheirFirst(bytes, secret), &[by]).await;
     }
 }
 

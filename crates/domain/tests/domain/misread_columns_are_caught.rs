@@ -4,12 +4,7 @@ use crate::broken_store::{Column, Fault, assert_caught};
 
 #[tokio::test]
 async fn a_column_of_a_key_that_is_misread_is_caught() {
-    let (key, revocation, used) = (
-        "a_key_reads_back_as_it_was_added",
-        "a_revocation_keeps_its_moment_actor_and_reason",
-        "a_last_use_reads_back_as_it_was_recorded",
-    );
-    let credential = "a_credential_holds_every_fact_about_the_caller";
+    let key = "a_key_reads_back_as_it_was_added";
     for (column, by) in [
         (Column::KeyDescription, key),
         (Column::KeyOrigin, key),
@@ -19,6 +14,18 @@ async fn a_column_of_a_key_that_is_misread_is_caught() {
         ),
         (Column::KeyCreatedAt, key),
         (Column::KeyCanManageKeys, "a_key_keeps_whether_it_may_manage_keys"),
+    ] {
+        assert_caught(Fault::Misreads(column), &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_column_of_a_revocation_or_a_last_use_that_is_misread_is_caught() {
+    let (revocation, used) = (
+        "a_revocation_keeps_its_moment_actor_and_reason",
+        "a_last_use_reads_back_as_it_was_recorded",
+    );
+    for (column, by) in [
         (Column::KeyRevokedAt, revocation),
         (Column::KeyRevokedBy, revocation),
         (Column::KeyRevocationReason, revocation),
@@ -28,6 +35,15 @@ async fn a_column_of_a_key_that_is_misread_is_caught() {
         ),
         (Column::KeyLastUsedAt, used),
         (Column::KeyLastUsedFrom, used),
+    ] {
+        assert_caught(Fault::Misreads(column), &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_column_of_a_credential_that_is_misread_is_caught() {
+    let credential = "a_credential_holds_every_fact_about_the_caller";
+    for (column, by) in [
         (Column::CredentialKeyCreatedAt, credential),
         (
             Column::CredentialCanManageKeys,
@@ -131,18 +147,12 @@ async fn a_column_of_a_member_that_is_misread_is_caught() {
 }
 
 #[tokio::test]
-async fn a_column_of_a_project_an_invitation_or_a_session_that_is_misread_is_caught() {
-    let (project, invitation, session) = (
-        "a_project_reads_back_as_it_was_added",
+async fn a_column_of_an_invitation_or_a_session_that_is_misread_is_caught() {
+    let (invitation, session) = (
         "an_invitation_reads_back_as_it_was_added",
         "a_session_reads_back_as_it_was_started",
     );
     for (column, by) in [
-        (Column::ProjectCreatedAt, project),
-        (
-            Column::ProjectArchivedAt,
-            "an_archived_project_keeps_its_moment_until_it_is_restored",
-        ),
         (Column::InvitationInvitee, invitation),
         (Column::InvitationRole, invitation),
         (Column::InvitationInvitedBy, invitation),
@@ -152,6 +162,20 @@ async fn a_column_of_a_project_an_invitation_or_a_session_that_is_misread_is_cau
         (Column::SessionLastSeenAt, session),
         (Column::SessionStartedFrom, session),
         (Column::SessionUserAgent, session),
+    ] {
+        assert_caught(Fault::Misreads(column), &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_column_of_a_project_that_is_misread_is_caught() {
+    let project = "a_project_reads_back_as_it_was_added";
+    for (column, by) in [
+        (Column::ProjectCreatedAt, project),
+        (
+            Column::ProjectArchivedAt,
+            "an_archived_project_keeps_its_moment_until_it_is_restored",
+        ),
     ] {
         assert_caught(Fault::Misreads(column), &[by]).await;
     }
