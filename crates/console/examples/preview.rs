@@ -79,6 +79,7 @@ async fn main() {
         audit_events_kept_for: None,
         own_account: installation.own_account(),
         public_url,
+        clock: Arc::new(installation.builder.sources.clone()),
     };
     let ids = Arc::clone(&installation.builder.ids);
     let config = FrontDoorConfig::new(Arc::new(move || {
@@ -163,7 +164,7 @@ impl Preview {
             invitee: Invitee::parse(invitee).expect("an invitee"),
             role: Role::Member,
         };
-        let authority = owner.as_authority().expect("an owner");
+        let authority = owner.as_authority(owner.membership.joined_at).expect("an owner");
         let invitations = self.installation.invitations();
         let issued = invitations.invite(&authority, draft, None, RequestSource::default());
         issued.await.expect("an invitation").token
@@ -187,7 +188,7 @@ impl Preview {
     }
 
     async fn projects(&self, owner: &Member, member: &Member) {
-        let authority = owner.as_authority().expect("an owner");
+        let authority = owner.as_authority(owner.membership.joined_at).expect("an owner");
         let projects = self.installation.projects();
         for (days, name) in [
             (30, "Fleet controller"),

@@ -7,6 +7,7 @@ use keyward_domain::administration::ports::Names;
 use keyward_domain::administration::{
     AuditTrail, Invitations, Members, OrganizationKeys, Organizations, Projects,
 };
+use keyward_domain::clock::Clock;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{Memberships, ReachableProjects};
 use keyward_domain::sign_in::{Joining, OwnAccount, Setup, SignIn};
@@ -48,4 +49,6 @@ pub struct Console {
     pub own_account: OwnAccount,
     /// Where people reach this installation.
     pub public_url: PublicUrl,
+    /// By what pages tell what is valid.
+    pub clock: Arc<dyn Clock>,
 }

@@ -38,6 +38,7 @@ mod viewer;
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use poem::Endpoint;
 
 pub use console::Console;
@@ -46,6 +47,10 @@ pub use pages::audit_log::json_lines::{audit_json_lines, followed_json_lines};
 pub use public_url::{InvalidPublicUrl, PublicUrl};
 
 impl Console {
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
     /// Serves every path of the console, and a page that says "not found" everywhere else.
     pub fn endpoint(self) -> impl Endpoint {
         routes::endpoint(Arc::new(self))

@@ -278,7 +278,12 @@ async fn organizations_of(
     token: &SessionToken,
 ) -> Result<Vec<Organization>, StorageError> {
     match console.sign_in.signed_in(token).await? {
-        Some(viewer) => console.memberships.organizations_of(viewer.user.id).await,
+        Some(viewer) => {
+            console
+                .memberships
+                .organizations_of(viewer.user.id, console.now())
+                .await
+        }
         None => Ok(Vec::new()),
     }
 }

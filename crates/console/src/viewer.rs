@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::Authority;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::membership::Member;
@@ -89,6 +90,15 @@ pub(crate) struct Insider {
     pub(crate) member: Member,
     /// All organizations they belong to.
     pub(crate) organizations: Vec<Organization>,
+    /// The moment at which that is so.
+    pub(crate) now: DateTime<Utc>,
+}
+
+impl Insider {
+    /// What lets an owner run the organization.
+    pub(crate) fn as_authority(&self) -> Option<Authority> {
+        self.member.as_authority(self.now)
+    }
 }
 
 impl<'a> FromRequest<'a> for Insider {
@@ -99,16 +109,18 @@ impl<'a> FromRequest<'a> for Insider {
             .of(request)
             .and_then(|slug| Slug::parse(slug).ok())
             .ok_or(Refusal::NotFound)?;
+        let now = console.now();
         // All at once, for the menu needs the others, too.
         let members = console
             .memberships
-            .list_live(viewer.user.id)
+            .list_live(viewer.user.id, now)
             .await
             .map_err(Refusal::from)?;
         let member = members.iter().find(|member| member.organization.slug == slug);
         Ok(Self {
             member: member.ok_or(Refusal::NotFound)?.clone(),
             organizations: members.into_iter().map(|member| member.organization).collect(),
+            now,
         })
     }
 }
@@ -124,7 +136,7 @@ pub(crate) struct Owner {
 impl<'a> FromRequest<'a> for Owner {
     async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
         let insider = Insider::from_request(request, body).await?;
-        let authority = insider.member.as_authority().ok_or(Refusal::NotFound)?;
+        let authority = insider.as_authority().ok_or(Refusal::NotFound)?;
         Ok(Self { insider, authority })
     }
 }

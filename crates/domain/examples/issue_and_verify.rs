@@ -32,8 +32,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     store.put_membership(ada.membership.clone());
 
     // The use cases, over that store.
-    let keys = PersonalKeys::new(store.clone(), make.sources, KeyLimits::default());
-    let authenticate = Authenticate::new(store);
+    let keys = PersonalKeys::new(store.clone(), make.sources.clone(), KeyLimits::default());
+    let authenticate = Authenticate::new(store, Arc::new(make.sources));
 
     // Ada, signed in to a console, issues her first key. Its token is shown this once.
     let first = keys

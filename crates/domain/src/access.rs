@@ -16,8 +16,9 @@ pub use crate::credential::{Caller, CallerOrganization, CallingKey, Credential};
 #[derive(Clone)]
 pub struct Authenticate {
     credentials: Arc<dyn Credentials>,
-    uses: Option<(Arc<RecentUses>, Arc<dyn Clock>)>,
-    refused_uses: Option<(Arc<RefusedUses>, Arc<dyn Clock>)>,
+    clock: Arc<dyn Clock>,
+    uses: Option<Arc<RecentUses>>,
+    refused_uses: Option<Arc<RefusedUses>>,
 }
 
 /// Why a token was not accepted.
@@ -32,11 +33,12 @@ pub enum AuthenticateError {
 }
 
 impl Authenticate {
-    /// Decides by the given store.
+    /// Decides by the given store and clock.
     #[must_use]
-    pub fn new(credentials: Arc<dyn Credentials>) -> Self {
+    pub fn new(credentials: Arc<dyn Credentials>, clock: Arc<dyn Clock>) -> Self {
         Self {
             credentials,
+            clock,
             uses: None,
             refused_uses: None,
         }
@@ -45,9 +47,9 @@ impl Authenticate {
     /// Notes from now on when and from where each key is used. Whoever asks for this also writes it down: see
     /// [`RecentUses`].
     #[must_use]
-    pub fn noting_uses_in(self, uses: Arc<RecentUses>, clock: Arc<dyn Clock>) -> Self {
+    pub fn noting_uses_in(self, uses: Arc<RecentUses>) -> Self {
         Self {
-            uses: Some((uses, clock)),
+            uses: Some(uses),
             ..self
         }
     }
@@ -55,9 +57,9 @@ impl Authenticate {
     /// Notes from now on who uses keys that no longer work. Whoever asks for this also reports it: see
     /// [`RefusedUses`].
     #[must_use]
-    pub fn noting_refused_uses_in(self, uses: Arc<RefusedUses>, clock: Arc<dyn Clock>) -> Self {
+    pub fn noting_refused_uses_in(self, uses: Arc<RefusedUses>) -> Self {
         Self {
-            refused_uses: Some((uses, clock)),
+            refused_uses: Some(uses),
             ..self
         }
     }
@@ -71,26 +73,19 @@ impl Authenticate {
             .map_err(|_| AuthenticateError::InvalidToken)?
             .digest();
         let credential = self.credentials.find(&digest).await?;
-        if let Some(refused) = credential.as_ref().filter(|found| !found.is_accepted()) {
-            self.note_refused_use(refused, from);
+        // Asked afterwards: an end that came while the store was asked has come.
+        let now = self.clock.now();
+        if let Some(refused) = credential.as_ref().filter(|found| !found.is_accepted(now))
+            && let Some(uses) = &self.refused_uses
+        {
+            uses.note(RefusedUse::of(refused, now, from));
         }
         let caller = credential
-            .and_then(Credential::into_caller)
+            .and_then(|found| found.into_caller(now))
             .ok_or(AuthenticateError::InvalidToken)?;
-        self.note_use(caller.api_key(), from);
+        if let Some(uses) = &self.uses {
+            uses.note(caller.api_key().id, LastUse { at: now, from });
+        }
         Ok(caller)
-    }
-
-    fn note_refused_use(&self, credential: &Credential, from: Option<IpAddr>) {
-        if let Some((uses, clock)) = &self.refused_uses {
-            uses.note(RefusedUse::of(credential, clock.now(), from));
-        }
-    }
-
-    fn note_use(&self, key: CallingKey, from: Option<IpAddr>) {
-        if let Some((uses, clock)) = &self.uses {
-            let at = clock.now();
-            uses.note(key.id, LastUse { at, from });
-        }
     }
 }

@@ -10,6 +10,7 @@ use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::{ApiKeyId, ConsumerId, UserId};
 use crate::text::{folded, text_type};
 use crate::token::TokenHint;
+use crate::validity::{End, is_over};
 use crate::words::words;
 
 pub use version::{InvalidKeyVersion, KeyPrecondition, KeyVersion};
@@ -36,7 +37,7 @@ pub struct ApiKey {
     pub can_manage_keys: bool,
     /// When it was created.
     pub created_at: DateTime<Utc>,
-    /// Its revocation, which is final.
+    /// Its revocation, which may lie ahead: see [`ApiKey::revoked`].
     pub revocation: Option<Revocation>,
     /// Its last use, if it was ever used. It may be up to a minute behind.
     pub last_use: Option<LastUse>,
@@ -72,24 +73,38 @@ impl ApiKey {
         }
     }
 
-    /// Valid until revoked. Whether it gives access also depends on its consumer: see
+    /// What it is at a moment: valid until revoked. Whether it gives access also depends on its consumer: see
     /// [`Credential::is_accepted`](crate::access::Credential::is_accepted).
     #[must_use]
-    pub const fn state(&self) -> KeyState {
-        match &self.revocation {
+    pub fn state(&self, now: DateTime<Utc>) -> KeyState {
+        match self.revoked(now) {
             None => KeyState::Valid,
             Some(revocation) => KeyState::Revoked {
-                at: revocation.at,
+                at: revocation.end.at(),
                 by: revocation.by,
                 reason: revocation.reason,
             },
         }
     }
 
-    /// Whether the key was not revoked.
+    /// Whether the key is not revoked at this moment.
     #[must_use]
-    pub const fn is_valid(&self) -> bool {
-        self.revocation.is_none()
+    pub fn is_valid(&self, now: DateTime<Utc>) -> bool {
+        !is_over(self.end(), now)
+    }
+
+    /// Its revocation, if that has come by this moment.
+    #[must_use]
+    pub fn revoked(&self, now: DateTime<Utc>) -> Option<&Revocation> {
+        self.revocation
+            .as_ref()
+            .filter(|revocation| revocation.end.has_come(now))
+    }
+
+    /// The end of its validity, if it has one.
+    #[must_use]
+    pub fn end(&self) -> Option<End> {
+        self.revocation.as_ref().map(|revocation| revocation.end)
     }
 
     /// The key that created this one, if a key did.
@@ -107,14 +122,16 @@ impl ApiKey {
         self.adopted_by.or_else(|| self.parent())
     }
 
-    /// Since when the key gives nobody access, and never will again: when it was revoked or, if it never was, when the
-    /// membership that it acts as ended.
+    /// From when on the key gives nobody access: when somebody revoked it; else when the first of these comes that has
+    /// an end, itself and the membership that it acts as.
     #[must_use]
-    pub fn dead_since(&self, membership_ended_at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
-        self.revocation
-            .as_ref()
-            .map(|revocation| revocation.at)
-            .or(membership_ended_at)
+    pub fn dead_since(&self, membership: Option<End>) -> Option<DateTime<Utc>> {
+        let membership = membership.map(End::at);
+        match self.end() {
+            Some(End::Come(at)) => Some(at),
+            Some(End::Planned(at)) => Some(membership.map_or(at, |ended_at| ended_at.min(at))),
+            None => membership,
+        }
     }
 
     /// What a search compares with its term: name, description and the last four characters, folded.
@@ -242,11 +259,11 @@ pub struct LastUse {
     pub from: Option<IpAddr>,
 }
 
-/// The first revocation of a key. Later ones change nothing.
+/// The revocation of a key. Once it has come, later ones change nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revocation {
-    /// When.
-    pub at: DateTime<Utc>,
+    /// When it comes, or came.
+    pub end: End,
     /// Who did it.
     pub by: Actor,
     /// Why.

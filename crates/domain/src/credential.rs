@@ -6,6 +6,7 @@ use crate::api_key::Origin;
 use crate::holder::{Consumer, Holder, KeyReach};
 use crate::id::{ApiKeyId, OrganizationId};
 use crate::organization::{OrganizationName, Slug};
+use crate::validity::{End, is_over};
 
 /// Everything that decides about one token, as storage knew it at one moment. It proves nothing by itself: only
 /// [`Authenticate`](crate::access::Authenticate) makes a [`Caller`] of it.
@@ -17,22 +18,23 @@ pub struct Credential {
     pub consumer: Consumer,
     /// The consumer's organization.
     pub organization: CallerOrganization,
-    /// When the key was revoked, if it was.
-    pub revoked_at: Option<DateTime<Utc>>,
-    /// When the consumer's membership ended, if it did.
-    pub membership_ended_at: Option<DateTime<Utc>>,
+    /// The end of the key, if it has one.
+    pub key_end: Option<End>,
+    /// The end of the consumer's membership, if it has one.
+    pub membership_end: Option<End>,
 }
 
 impl Credential {
     /// A key authenticates only while it is valid and its membership is live.
     #[must_use]
-    pub const fn is_accepted(&self) -> bool {
-        self.revoked_at.is_none() && self.membership_ended_at.is_none()
+    pub fn is_accepted(&self, now: DateTime<Utc>) -> bool {
+        !is_over(self.key_end, now) && !is_over(self.membership_end, now)
     }
 
-    /// Who sends the token, if it is accepted.
-    pub(crate) fn into_caller(self) -> Option<Caller> {
-        self.is_accepted().then_some(Caller {
+    /// Who sends the token, if it is accepted at this moment.
+    pub(crate) fn into_caller(self, now: DateTime<Utc>) -> Option<Caller> {
+        self.is_accepted(now).then_some(Caller {
+            accepted_at: now,
             api_key: self.api_key,
             consumer: self.consumer,
             organization: self.organization,
@@ -43,15 +45,17 @@ impl Credential {
 /// A key that sends a request, and whom it acts as. It was accepted: [`Authenticate::caller`](crate::access::Authenticate::caller) is the only way to one.
 ///
 /// ```compile_fail,E0451
+/// use chrono::{DateTime, Utc};
 /// use keyward_domain::access::{Caller, Credential};
 ///
-/// fn forged(credential: Credential) -> Caller {
+/// fn forged(credential: Credential, accepted_at: DateTime<Utc>) -> Caller {
 ///     let Credential { api_key, consumer, organization, .. } = credential;
-///     Caller { api_key, consumer, organization }
+///     Caller { accepted_at, api_key, consumer, organization }
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
+    accepted_at: DateTime<Utc>,
     api_key: CallingKey,
     consumer: Consumer,
     organization: CallerOrganization,
@@ -80,6 +84,12 @@ pub struct CallerOrganization {
 }
 
 impl Caller {
+    /// When the key was accepted: what its request is told holds at that moment.
+    #[must_use]
+    pub const fn accepted_at(&self) -> DateTime<Utc> {
+        self.accepted_at
+    }
+
     /// The key that the request came with.
     #[must_use]
     pub const fn api_key(&self) -> CallingKey {

@@ -74,10 +74,13 @@ impl Invitation {
     /// precedes the end. One that is made afterwards, by a clock that is behind, may seem to precede it, too: that fails
     /// safely, since the link is dead for the one who would come back, and another does once that clock has passed the
     /// end.
+    ///
+    /// A stay that has not ended by `now` keeps nobody out.
     #[must_use]
-    pub fn precedes_end_of(&self, stay: &Membership) -> bool {
+    pub fn precedes_end_of(&self, stay: &Membership, now: DateTime<Utc>) -> bool {
         self.organization_id == stay.organization_id
-            && stay.ended_at.is_some_and(|ended_at| self.created_at <= ended_at)
+            && !stay.is_live(now)
+            && stay.end.is_some_and(|end| self.created_at <= end.at())
     }
 
     /// When it ended, or will expire unless it ends before.

@@ -7,6 +7,8 @@ mod revoke;
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
 use crate::ports::{ApiKeys, KeyLimits};
 use crate::sources::Sources;
 
@@ -34,6 +36,12 @@ impl PersonalKeys {
             sources,
             limits,
         }
+    }
+
+    /// The present moment, by which keys are valid or not.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.sources.now()
     }
 
     /// A nonce for a form that creates a key.

@@ -89,4 +89,5 @@ pub mod testing;
 pub mod text;
 pub mod token;
 pub mod user;
+pub mod validity;
 mod words;

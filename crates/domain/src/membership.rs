@@ -9,6 +9,7 @@ use crate::holder::{Consumer, Holder, KeyReach};
 use crate::id::{MembershipId, OrganizationId, UserId};
 use crate::organization::Organization;
 use crate::user::User;
+use crate::validity::{End, is_over};
 use crate::words::words;
 
 /// One user's stay in one organization.
@@ -27,8 +28,8 @@ pub struct Membership {
     pub role: Role,
     /// When it began.
     pub joined_at: DateTime<Utc>,
-    /// When it ended, if it did; as late as [`MemberStore::end`](crate::administration::ports::MemberStore::end) says.
-    pub ended_at: Option<DateTime<Utc>>,
+    /// Its end, if it has one; as late as [`MemberStore::end`](crate::administration::ports::MemberStore::end) says.
+    pub end: Option<End>,
 }
 
 impl Membership {
@@ -47,14 +48,14 @@ impl Membership {
             user_id,
             role,
             joined_at,
-            ended_at: None,
+            end: None,
         }
     }
 
-    /// Whether the user still belongs to the organization.
+    /// Whether the user belongs to the organization at this moment.
     #[must_use]
-    pub const fn is_live(&self) -> bool {
-        self.ended_at.is_none()
+    pub fn is_live(&self, now: DateTime<Utc>) -> bool {
+        !is_over(self.end, now)
     }
 }
 
@@ -95,11 +96,12 @@ impl Member {
         }
     }
 
-    /// The member as somebody who runs the organization; nothing unless they are an owner, and the membership is live.
+    /// The member as somebody who runs the organization; nothing unless they are an owner, and the membership is live at
+    /// this moment.
     #[must_use]
-    pub fn as_authority(&self) -> Option<Authority> {
+    pub fn as_authority(&self, now: DateTime<Utc>) -> Option<Authority> {
         match self.membership.role {
-            Role::Owner if self.membership.is_live() => Some(Authority {
+            Role::Owner if self.membership.is_live(now) => Some(Authority {
                 organization_id: self.organization.id,
                 actor: Actor::User(self.user.id),
             }),
@@ -110,19 +112,25 @@ impl Member {
 
 #[cfg(test)]
 mod tests {
+    use chrono::TimeDelta;
+
     use super::Role;
     use crate::clock::Clock;
     use crate::testing::TestInstallation;
+    use crate::validity::End;
 
     #[test]
     fn an_owner_whose_membership_has_ended_runs_nothing() {
         let installation = TestInstallation::new();
         let organization = installation.organization("Acme");
         let mut ada = installation.member(&organization, "ada", Role::Owner);
-        assert!(ada.as_authority().is_some());
-        ada.membership.ended_at = Some(installation.builder.clock.now());
-        assert!(ada.as_authority().is_none());
+        let now = installation.builder.clock.now();
+        assert!(ada.as_authority(now).is_some());
+        ada.membership.end = Some(End::Planned(now + TimeDelta::milliseconds(1)));
+        assert!(ada.as_authority(now).is_some());
+        ada.membership.end = Some(End::Planned(now));
+        assert!(ada.as_authority(now).is_none());
         let bob = installation.member(&organization, "bob", Role::Member);
-        assert!(bob.as_authority().is_none());
+        assert!(bob.as_authority(now).is_none());
     }
 }

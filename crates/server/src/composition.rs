@@ -125,14 +125,15 @@ impl Composition {
             audit_events_kept_for,
             own_account: self.own_account(),
             public_url,
+            clock: Arc::new(self.sources.clone()),
         }
     }
 
     /// Who sends a token.
     pub(crate) fn authenticate(&self) -> Authenticate {
-        Authenticate::new(self.store.clone())
-            .noting_uses_in(Arc::clone(&self.recent_uses), Arc::new(self.sources.clone()))
-            .noting_refused_uses_in(Arc::clone(&self.refused_uses), Arc::new(self.sources.clone()))
+        Authenticate::new(self.store.clone(), Arc::new(self.sources.clone()))
+            .noting_uses_in(Arc::clone(&self.recent_uses))
+            .noting_refused_uses_in(Arc::clone(&self.refused_uses))
     }
 
     /// Personal keys.

@@ -198,11 +198,12 @@ mod tests {
             &self,
             _user: UserId,
             _organization: &Slug,
+            _now: DateTime<Utc>,
         ) -> Result<Option<Member>, StorageError> {
             Ok(None)
         }
 
-        async fn list_live(&self, _user: UserId) -> Result<Vec<Member>, StorageError> {
+        async fn list_live(&self, _user: UserId, _now: DateTime<Utc>) -> Result<Vec<Member>, StorageError> {
             Ok(Vec::new())
         }
     }

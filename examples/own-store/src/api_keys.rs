@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationReason};
 use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
 use keyward_domain::holder::KeyReach;
@@ -13,10 +14,13 @@ use keyward_domain::ports::{
     StorageError,
 };
 use keyward_domain::rate::Rate;
+use keyward_domain::validity::End;
 
 use crate::audit_log;
 use crate::directory::chosen_for_new_keys;
-use crate::key_table::{KEYS, count_change, descendants, find, holder_reach, newest_first, put, valid_in_line};
+use crate::key_table::{
+    KEYS, count_change, descendants, find, holder_reach, newest_first, put, valid_in_line,
+};
 use crate::store::{FileStore, failed};
 use crate::tables::{KEYS_BY_DIGEST, USED_FORMS};
 
@@ -26,7 +30,7 @@ impl ApiKeys for FileStore {
         self.change(move |transaction| {
             let (consumer, id) = (new.key.consumer_id, new.key.id);
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
-            match holder_reach(transaction, &keys, consumer, new.key.parent())? {
+            match holder_reach(transaction, &keys, consumer, new.key.parent(), act.at)? {
                 Some(KeyReach::All) => {}
                 Some(KeyReach::Only(_)) => return Err(AddKeyError::MayNotManageKeys),
                 None => return Err(AddKeyError::HolderGone),
@@ -43,12 +47,12 @@ impl ApiKeys for FileStore {
             }
             let mut valid = 0;
             for key in newest_first(&keys, consumer, None)? {
-                valid += u32::from(key?.is_valid());
+                valid += u32::from(key?.is_valid(act.at));
             }
             if valid >= limits.valid.0 {
                 return Err(AddKeyError::LimitReached(limits.valid));
             }
-            if valid_in_line(&keys, consumer, new.key.parent())? >= ApiKey::MAX_LINE {
+            if valid_in_line(&keys, consumer, new.key.parent(), act.at)? >= ApiKey::MAX_LINE {
                 return Err(AddKeyError::TreeTooDeep);
             }
             let mut by_digest = transaction.open_table(KEYS_BY_DIGEST).map_err(failed)?;
@@ -88,11 +92,12 @@ impl ApiKeys for FileStore {
         consumer: ConsumerId,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
         self.read(move |transaction| {
             let keys = transaction.open_table(KEYS).map_err(failed)?;
             let accepted = newest_first(&keys, consumer, page.after)?
-                .filter(|key| key.as_ref().map_or(true, |key| filter.accepts(key)))
+                .filter(|key| key.as_ref().map_or(true, |key| filter.accepts(key, now)))
                 .take(page.size.items() + 1)
                 .collect::<Result<Vec<_>, _>>()?;
             Ok(Page::from_one_more(accepted, page.size, |key| key.id))
@@ -104,11 +109,12 @@ impl ApiKeys for FileStore {
         &self,
         consumer: ConsumerId,
         id: ApiKeyId,
+        now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError> {
         self.read(move |transaction| {
             let keys = transaction.open_table(KEYS).map_err(failed)?;
             let mut found = descendants(&keys, consumer, id)?;
-            found.retain(ApiKey::is_valid);
+            found.retain(|key| key.is_valid(now));
             Ok(found)
         })
         .await
@@ -125,14 +131,14 @@ impl ApiKeys for FileStore {
     ) -> Result<ApiKey, EditKeyError> {
         self.change(move |transaction| {
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
-            let reach = holder_reach(transaction, &keys, consumer, event.actor.api_key())?
+            let reach = holder_reach(transaction, &keys, consumer, event.actor.api_key(), event.at)?
                 .ok_or(EditKeyError::HolderGone)?;
             count_change(transaction, consumer, changes, event.at)?.map_err(EditKeyError::Throttled)?;
             if !reach.includes(id) {
                 return Err(EditKeyError::NotFound);
             }
             let mut key = find(&keys, consumer, id)?.ok_or(EditKeyError::NotFound)?;
-            if !key.is_valid() {
+            if !key.is_valid(event.at) {
                 return Err(EditKeyError::Revoked);
             }
             if !precondition.is_met_by(&key) {
@@ -161,7 +167,7 @@ impl ApiKeys for FileStore {
             let acting_key = act.actor.api_key();
             // Whoever acts in person may clear up after a membership has ended.
             if acting_key.is_some() {
-                let reach = holder_reach(transaction, &keys, consumer, acting_key)?
+                let reach = holder_reach(transaction, &keys, consumer, acting_key, act.at)?
                     .ok_or(RevokeKeyError::HolderGone)?;
                 if !reach.includes(id) {
                     return Err(RevokeKeyError::NotFound);
@@ -173,13 +179,13 @@ impl ApiKeys for FileStore {
             if descendant_keys == DescendantKeys::Revoke {
                 targets.extend(descendants(&keys, consumer, id)?);
             }
-            targets.retain(ApiKey::is_valid);
+            targets.retain(|key| key.is_valid(act.at));
             if !targets.is_empty() && !is_met {
                 return Err(RevokeKeyError::PreconditionFailed);
             }
             for key in &mut targets {
                 key.revocation = Some(Revocation {
-                    at: act.at,
+                    end: End::Come(act.at),
                     by: act.actor,
                     reason,
                     note: None,
@@ -191,5 +197,16 @@ impl ApiKeys for FileStore {
             Ok(targets.into_iter().map(|key| key.id).collect())
         })
         .await
+    }
+}
+
+impl FileStore {
+    /// Replaces what is stored of a key, such as its planned end, for which Keyward has no use case. It is no event.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn replace_key(&self, key: ApiKey) -> Result<(), StorageError> {
+        self.change(move |transaction| put(&mut transaction.open_table(KEYS).map_err(failed)?, &key))
+            .await
     }
 }

@@ -9,9 +9,10 @@ use keyward_domain::id::{
     ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, SessionId, UserId,
 };
 use keyward_domain::ports::StorageError;
+use keyward_domain::validity::End;
 use uuid::Uuid;
 
-use crate::tables::Reference;
+use crate::tables::{EndRow, Reference};
 
 /// The row that is being read.
 #[derive(Clone, Copy)]
@@ -45,6 +46,14 @@ impl Row {
         self.valid(column, moment.ok_or("not a moment"))
     }
 
+    pub(crate) fn end(self, column: &'static str, end: Option<EndRow>) -> Result<Option<End>, StorageError> {
+        let end = end.map(|(millis, came)| {
+            let at = self.moment(column, millis)?;
+            Ok(if came { End::Come(at) } else { End::Planned(at) })
+        });
+        end.transpose()
+    }
+
     pub(crate) fn actor(self, column: &'static str, actor: Reference<'_>) -> Result<Actor, StorageError> {
         let actor = match actor {
             ("user", Some(id)) => Some(Actor::User(UserId::from_uuid(id))),
@@ -76,6 +85,15 @@ impl Row {
         };
         self.known(column, subject)
     }
+}
+
+/// An end as a row has it.
+pub(crate) const fn end_row(end: End) -> EndRow {
+    let came = match end {
+        End::Planned(_) => false,
+        End::Come(_) => true,
+    };
+    (end.at().timestamp_millis(), came)
 }
 
 pub(crate) fn actor_reference(actor: Actor) -> Reference<'static> {

@@ -46,8 +46,8 @@ impl Credentials for FileStore {
                     slug: organization.slug,
                     name: organization.name,
                 },
-                revoked_at: key.revocation.map(|revocation| revocation.at),
-                membership_ended_at: membership.ended_at,
+                key_end: key.end(),
+                membership_end: membership.end,
             }))
         })
         .await

@@ -6,12 +6,13 @@ use keyward_domain::membership::{Membership, Role};
 use keyward_domain::organization::{Organization, OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
 use keyward_domain::user::{DisplayName, User, Username};
+use keyward_domain::validity::End;
 use redb::{
     OwnedAccessGuard, ReadTransaction, ReadableTable, TableDefinition, TableHandle, Value, WriteTransaction,
 };
 use uuid::Uuid;
 
-use crate::columns::Row;
+use crate::columns::{Row, end_row};
 use crate::store::{FileStore, failed};
 use crate::tables::{MEMBERSHIPS, MEMBERSHIPS_OF_PEOPLE, ORGANIZATIONS, ORGANIZATIONS_BY_SLUG, PEOPLE};
 
@@ -60,14 +61,13 @@ impl FileStore {
             let (id, user) = (new.id.as_uuid(), new.user_id.as_uuid());
             let mut of_people = transaction.open_table(MEMBERSHIPS_OF_PEOPLE).map_err(failed)?;
             of_people.insert((user, id), ()).map_err(failed)?;
-            let (joined_at, ended_at) = (new.joined_at.timestamp_millis(), new.ended_at);
-            let ended_at = ended_at.map(|moment| moment.timestamp_millis());
+            let (joined_at, end) = (new.joined_at.timestamp_millis(), new.end.map(end_row));
             let row = (
                 new.organization_id.as_uuid(),
                 user,
                 new.role.as_str(),
                 joined_at,
-                ended_at,
+                end,
             );
             let mut memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
             memberships.insert(id, row).map_err(failed)?;
@@ -76,21 +76,21 @@ impl FileStore {
         .await
     }
 
-    /// Ends a person's work for an organization, and with it the keys that they have there.
+    /// Ends a person's work for an organization, and with it the keys that they have there, or plans to.
     ///
     /// # Errors
     /// There is no such membership, or the store failed.
-    pub async fn end_membership(&self, id: MembershipId, at: DateTime<Utc>) -> Result<(), StorageError> {
+    pub async fn end_membership(&self, id: MembershipId, end: End) -> Result<(), StorageError> {
         self.change(move |transaction| {
             let mut memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
             let mut row = memberships
                 .get_mut(id.as_uuid())
                 .map_err(failed)?
                 .ok_or_else(|| missing(MEMBERSHIPS.name(), id.as_uuid()))?;
-            let (organization, person, role, joined_at, ended_at) = row.value();
+            let (organization, person, role, joined_at, before) = row.value();
             let role = role.to_owned();
-            let ended_at = ended_at.or(Some(at.timestamp_millis()));
-            row.insert((organization, person, role.as_str(), joined_at, ended_at))
+            let end = before.filter(|(_, came)| *came).or(Some(end_row(end)));
+            row.insert((organization, person, role.as_str(), joined_at, end))
                 .map_err(failed)
         })
         .await
@@ -146,22 +146,21 @@ pub(crate) fn membership(
     id: MembershipId,
 ) -> Result<Membership, StorageError> {
     let (row, stored) = get(transaction, &MEMBERSHIPS, id.as_uuid())?;
-    let (organization, person, role, joined_at, ended_at) = stored.value();
+    let (organization, person, role, joined_at, end) = stored.value();
     Ok(Membership {
         id,
         organization_id: OrganizationId::from_uuid(organization),
         user_id: UserId::from_uuid(person),
         role: row.known("role", Role::from_word(role))?,
         joined_at: row.moment("joined_at", joined_at)?,
-        ended_at: ended_at
-            .map(|millis| row.moment("ended_at", millis))
-            .transpose()?,
+        end: row.end("end", end)?,
     })
 }
 
 pub(crate) fn live_memberships(
     transaction: &ReadTransaction,
     user: UserId,
+    now: DateTime<Utc>,
 ) -> Result<Vec<Membership>, StorageError> {
     let of_people = transaction.open_table(MEMBERSHIPS_OF_PEOPLE).map_err(failed)?;
     let person = user.as_uuid();
@@ -172,7 +171,7 @@ pub(crate) fn live_memberships(
     {
         let (_, id) = path.map_err(failed)?.0.value();
         let membership = membership(transaction, MembershipId::from_uuid(id))?;
-        live.extend(membership.is_live().then_some(membership));
+        live.extend(membership.is_live(now).then_some(membership));
     }
     Ok(live)
 }

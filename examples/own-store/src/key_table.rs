@@ -10,12 +10,13 @@ use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::rate::{Rate, Throttled};
 use keyward_domain::token::TokenHint;
+use keyward_domain::validity::is_over;
 use redb::{ReadableTable, WriteTransaction};
 use uuid::Uuid;
 
-use crate::columns::{Row, actor_reference};
+use crate::columns::{Row, actor_reference, end_row};
 use crate::store::failed;
-use crate::tables::{CHANGES, MEMBERSHIPS, Reference, Table};
+use crate::tables::{CHANGES, EndRow, MEMBERSHIPS, Reference, Table};
 
 /// Hint, name, description, whether it manages keys, origin, creation, revocation.
 pub(crate) type KeyRow<'a> = (
@@ -27,8 +28,8 @@ pub(crate) type KeyRow<'a> = (
     i64,
     Option<RevocationRow<'a>>,
 );
-/// Moment, actor, reason, note.
-type RevocationRow<'a> = (i64, Reference<'a>, &'a str, Option<&'a str>);
+/// End, actor, reason, note.
+type RevocationRow<'a> = (EndRow, Reference<'a>, &'a str, Option<&'a str>);
 
 /// The consumer and the key: the keys of one consumer are one range.
 type Path = (Uuid, Uuid);
@@ -92,13 +93,14 @@ pub(crate) fn valid_in_line(
     keys: &impl Keys,
     consumer: ConsumerId,
     last: Option<ApiKeyId>,
+    now: DateTime<Utc>,
 ) -> Result<u32, StorageError> {
     let (mut valid, mut next) = (0, last);
     while let Some(id) = next {
         let Some(key) = find(keys, consumer, id)? else {
             break;
         };
-        valid += u32::from(key.is_valid());
+        valid += u32::from(key.is_valid(now));
         next = key.parent();
     }
     Ok(valid)
@@ -111,16 +113,24 @@ pub(crate) fn holder_reach(
     keys: &impl Keys,
     consumer: ConsumerId,
     acting_key: Option<ApiKeyId>,
+    now: DateTime<Utc>,
 ) -> Result<Option<KeyReach>, StorageError> {
     let memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
     let membership = memberships.get(consumer.as_uuid()).map_err(failed)?;
-    let is_live = membership.is_some_and(|membership| {
-        let (.., ended_at) = membership.value();
-        ended_at.is_none()
-    });
+    let is_live = match membership {
+        Some(membership) => {
+            let row = Row {
+                table: "memberships",
+                id: consumer.as_uuid(),
+            };
+            let (.., end) = membership.value();
+            !is_over(row.end("end", end)?, now)
+        }
+        None => false,
+    };
     match acting_key {
         Some(id) if is_live => {
-            let key = find(keys, consumer, id)?.filter(ApiKey::is_valid);
+            let key = find(keys, consumer, id)?.filter(|key| key.is_valid(now));
             Ok(key.map(|key| KeyReach::of_key(id, key.can_manage_keys)))
         }
         Some(_) | None => Ok(is_live.then_some(KeyReach::All)),
@@ -149,18 +159,25 @@ pub(crate) fn count_change(
 }
 
 /// Writes a key, in the place of what it was before.
-pub(crate) fn put(keys: &mut redb::Table<'_, Path, KeyRow<'static>>, key: &ApiKey) -> Result<(), StorageError> {
+pub(crate) fn put(
+    keys: &mut redb::Table<'_, Path, KeyRow<'static>>,
+    key: &ApiKey,
+) -> Result<(), StorageError> {
     let origin = match key.origin {
         Origin::Console(user) => Actor::User(user),
         Origin::Key(parent) => Actor::ApiKey(parent),
     };
-    let revocation = key
-        .revocation
-        .as_ref()
-        .map(|Revocation { at, by, reason, note }| {
+    let revocation = key.revocation.as_ref().map(
+        |Revocation {
+             end,
+             by,
+             reason,
+             note,
+         }| {
             let note = note.as_ref().map(RevocationNote::as_str);
-            (at.timestamp_millis(), actor_reference(*by), reason.as_str(), note)
-        });
+            (end_row(*end), actor_reference(*by), reason.as_str(), note)
+        },
+    );
     let row = (
         key.hint.as_str(),
         key.name.as_str(),
@@ -186,9 +203,9 @@ fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<Api
         Actor::ApiKey(parent) => Some(Origin::Key(parent)),
         Actor::Administrator | Actor::Retention | Actor::Anonymous => None,
     };
-    let revocation = revocation.map(|(at, by, reason, note)| {
+    let revocation = revocation.map(|(end, by, reason, note)| {
         Ok(Revocation {
-            at: row.moment("revocation.at", at)?,
+            end: row.known("revocation.end", row.end("revocation.end", Some(end))?)?,
             by: row.actor("revocation.by", by)?,
             reason: row.known("revocation.reason", RevocationReason::from_word(reason))?,
             note: row.valid(

@@ -13,6 +13,7 @@ use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{AuditFilter, AuditLog, DescendantKeys, KeyLimits, Memberships};
 use keyward_domain::sources::Sources;
 use keyward_domain::user::{DisplayName, User, Username};
+use keyward_domain::validity::End;
 use own_store::{FileStore, SystemClock, SystemRandom};
 
 #[tokio::main]
@@ -42,14 +43,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         user_id: grace.id,
         role: Role::Member,
         joined_at: sources.now(),
-        ended_at: None,
+        end: None,
     };
     store.add_organization(ferry.clone()).await?;
     store.add_person(grace.clone()).await?;
     store.add_membership(membership.clone()).await?;
 
     // Keyward's use cases, over our store.
-    let authenticate = Authenticate::new(store.clone());
+    let authenticate = Authenticate::new(store.clone(), Arc::new(sources.clone()));
     let keys = PersonalKeys::new(store.clone(), sources.clone(), KeyLimits::default());
     let source = || RequestSource {
         address: Some([192, 0, 2, 7].into()),
@@ -57,7 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
 
     // Grace is signed in, and asks for a key. We show her the token this once.
-    let member = store.find_live(grace.id, &ferry.slug).await?;
+    let member = store.find_live(grace.id, &ferry.slug, sources.now()).await?;
     let member = member.ok_or("Grace works for the ferry")?;
     let issued = keys
         .issue(&member.as_holder(), draft("roster export")?, None, source())
@@ -94,7 +95,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let last = keys
         .issue(&member.as_holder(), draft("on her way out")?, None, source())
         .await?;
-    store.end_membership(membership.id, sources.now()).await?;
+    let end = End::Come(sources.now());
+    store.end_membership(membership.id, end).await?;
     assert_refused(&authenticate, last.token.expose()).await?;
     println!("refused  every key of Grace, who left");
 

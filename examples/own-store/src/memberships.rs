@@ -1,6 +1,7 @@
 //! Who belongs where, as Keyward asks for it.
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::membership::Member;
 use keyward_domain::organization::Slug;
@@ -12,7 +13,12 @@ use crate::tables::ORGANIZATIONS_BY_SLUG;
 
 #[async_trait]
 impl Memberships for FileStore {
-    async fn find_live(&self, user: UserId, organization: &Slug) -> Result<Option<Member>, StorageError> {
+    async fn find_live(
+        &self,
+        user: UserId,
+        organization: &Slug,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Member>, StorageError> {
         let slug = organization.as_str().to_owned();
         self.read(move |transaction| {
             let by_slug = transaction.open_table(ORGANIZATIONS_BY_SLUG).map_err(failed)?;
@@ -20,7 +26,7 @@ impl Memberships for FileStore {
                 return Ok(None);
             };
             let organization = OrganizationId::from_uuid(organization.value());
-            let live = directory::live_memberships(transaction, user)?;
+            let live = directory::live_memberships(transaction, user, now)?;
             let mut here = live
                 .into_iter()
                 .filter(|stay| stay.organization_id == organization);
@@ -36,10 +42,10 @@ impl Memberships for FileStore {
         .await
     }
 
-    async fn list_live(&self, user: UserId) -> Result<Vec<Member>, StorageError> {
+    async fn list_live(&self, user: UserId, now: DateTime<Utc>) -> Result<Vec<Member>, StorageError> {
         self.read(move |transaction| {
             let mut members = Vec::new();
-            for membership in directory::live_memberships(transaction, user)? {
+            for membership in directory::live_memberships(transaction, user, now)? {
                 members.push(Member {
                     user: directory::user(transaction, user)?,
                     organization: directory::organization(transaction, membership.organization_id)?,

@@ -15,8 +15,12 @@ pub(crate) const ORGANIZATIONS_BY_SLUG: Table<&str, Uuid> = Table::new("organiza
 /// Username, display name, creation.
 pub(crate) const PEOPLE: Table<Uuid, (&str, &str, i64)> = Table::new("people");
 
+/// When it comes or came, and whether it came there and then; else it was planned.
+pub(crate) type EndRow = (i64, bool);
+
 /// Organization, person, role, beginning, end.
-pub(crate) const MEMBERSHIPS: Table<Uuid, (Uuid, Uuid, &str, i64, Option<i64>)> = Table::new("memberships");
+pub(crate) const MEMBERSHIPS: Table<Uuid, (Uuid, Uuid, &str, i64, Option<EndRow>)> =
+    Table::new("memberships");
 /// Person and membership.
 pub(crate) const MEMBERSHIPS_OF_PEOPLE: Table<(Uuid, Uuid), ()> = Table::new("memberships_of_people");
 

@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use keyward_domain::api_key::{ApiKey, Revocation};
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Membership;
 use keyward_domain::organization::Organization;
 use keyward_domain::testing::conformance::{Arrange, KeyStores};
 use keyward_domain::user::User;
+use keyward_domain::validity::End;
 use own_store::FileStore;
 use tempfile::TempDir;
 
@@ -53,6 +55,20 @@ impl Arrange for OwnPeople {
     }
 
     async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
-        self.store.end_membership(membership, at).await.expect("ended");
+        let end = End::Come(at);
+        self.store.end_membership(membership, end).await.expect("ended");
+    }
+
+    async fn plan_end_of_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
+        let end = End::Planned(at);
+        self.store.end_membership(membership, end).await.expect("planned");
+    }
+
+    async fn plan_revocation(&self, key: &ApiKey, revocation: Revocation) {
+        let planned = ApiKey {
+            revocation: Some(revocation),
+            ..key.clone()
+        };
+        self.store.replace_key(planned).await.expect("planned");
     }
 }

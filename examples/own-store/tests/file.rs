@@ -21,7 +21,11 @@ async fn what_was_answered_is_there_when_the_file_is_opened_again() {
     }
 
     let store = FileStore::open(&file).unwrap();
-    let member = store.find_live(grace.id, &ferry.slug).await.unwrap().unwrap();
+    let member = store
+        .find_live(grace.id, &ferry.slug, make.sources.now())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(member.membership, membership);
 }
 

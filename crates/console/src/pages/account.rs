@@ -153,7 +153,7 @@ async fn choose_password(
     typed: &str,
 ) -> Result<Result<Password, WeakPassword>, Refusal> {
     let user = &viewer.user;
-    let members = console.memberships.list_live(user.id).await?;
+    let members = console.memberships.list_live(user.id, console.now()).await?;
     let organizations = members.iter().map(|member| &member.organization);
     let names: Vec<&str> = organizations
         .flat_map(|organization| [organization.name.as_str(), organization.slug.as_str()])
@@ -192,7 +192,10 @@ async fn page(
     notice: Option<Notice>,
     password: PasswordForm,
 ) -> Result<AccountPage, Refusal> {
-    let members = console.memberships.list_live(viewer.user.id).await?;
+    let members = console
+        .memberships
+        .list_live(viewer.user.id, console.now())
+        .await?;
     let own = members.iter().map(|member| OwnOrganization {
         name: member.organization.name.to_string(),
         address: links::api_keys(&member.organization.slug),

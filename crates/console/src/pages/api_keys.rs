@@ -173,7 +173,7 @@ async fn has_no_key(keys: &PersonalKeys, holder: &Holder) -> Result<bool, Refusa
 
 async fn notice(keys: &PersonalKeys, holder: &Holder, query: &Fields) -> Result<Option<Notice>, Refusal> {
     if let Some(key) = named_key(keys, holder, query.optional("revoked")).await?
-        && !key.is_valid()
+        && !key.is_valid(keys.now())
     {
         let others = query.optional("others").and_then(|others| others.parse().ok());
         return Ok(Some(Notice::Revoked {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, InvalidKeyVersion, KeyPrecondition, KeyVersion};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::ReadKeyError;
@@ -54,7 +55,7 @@ pub(crate) async fn show(
     PathId(id): PathId<ApiKeyId>,
 ) -> Result<Response, Refusal> {
     let key = read(console, &insider, id).await?;
-    let mut page = EditApiKeyPage::new(&insider, &key);
+    let mut page = EditApiKeyPage::new(&insider, &key, console.now());
     page.words.name.focused = true;
     html(StatusCode::OK, &page)
 }
@@ -69,8 +70,8 @@ pub(crate) async fn submit(
     insider: Insider,
 ) -> Result<Response, Refusal> {
     let key = read(console, &insider, id).await?;
-    let mut page = EditApiKeyPage::new(&insider, &key).filled_in(&form)?;
-    if !key.is_valid() {
+    let mut page = EditApiKeyPage::new(&insider, &key, console.now()).filled_in(&form)?;
+    if !key.is_valid(insider.now) {
         return html(StatusCode::CONFLICT, &page);
     }
     let Some(edit) = page.words.edit() else {
@@ -94,11 +95,11 @@ pub(crate) async fn submit(
         // Just now.
         Err(EditKeyError::Revoked | EditKeyError::PreconditionFailed) => {
             let now = read(console, &insider, id).await?;
-            if now.is_valid() && !now.clone().apply(&edit) {
+            if now.is_valid(console.now()) && !now.clone().apply(&edit) {
                 // The same form was sent twice, or somebody else wanted the same.
                 return Ok(is_saved());
             }
-            let page = EditApiKeyPage::new(&insider, &now).instead_of(page);
+            let page = EditApiKeyPage::new(&insider, &now, console.now()).instead_of(page);
             html(StatusCode::CONFLICT, &page)
         }
         Err(EditKeyError::HolderGone | EditKeyError::NotFound) => Err(Refusal::NotFound),
@@ -115,7 +116,7 @@ async fn read(console: &Console, insider: &Insider, id: ApiKeyId) -> Result<ApiK
 }
 
 impl EditApiKeyPage {
-    fn new(insider: &Insider, key: &ApiKey) -> Self {
+    fn new(insider: &Insider, key: &ApiKey, now: DateTime<Utc>) -> Self {
         let slug = &insider.member.organization.slug;
         Self {
             settings: Settings::new(insider, Section::ApiKeys),
@@ -124,7 +125,7 @@ impl EditApiKeyPage {
             key_name: key.name.to_string(),
             hint: key.hint.to_string(),
             can_manage_keys: key.can_manage_keys,
-            revoked: key.revocation.as_ref().map(|revocation| Moment(revocation.at)),
+            revoked: key.revoked(now).map(|revocation| Moment(revocation.end.at())),
             version: key.version(),
             changed: None,
             words: KeyWordsForm::of(key),

@@ -56,7 +56,7 @@ pub(crate) async fn show(
     Query(query): Query,
 ) -> Result<Response, Refusal> {
     let member = &insider.member;
-    let is_owner = member.as_authority().is_some();
+    let is_owner = insider.as_authority().is_some();
     let page = GeneralPage {
         new_keys_manage_keys: member.organization.new_keys_manage_keys,
         choose_for_new_keys: is_owner.then(|| links::choose_for_new_keys(&member.organization.slug)),

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::HeldKey;
 use keyward_domain::api_key::{Revocation, RevocationReason};
 use keyward_domain::audit::{Actor, Subject};
@@ -58,10 +59,15 @@ pub(super) struct RevokedBySomebody {
 
 impl KeyRow {
     /// The row, with what is known of the [others in it](others_in).
-    pub(super) fn new(key: &HeldKey, slug: &Slug, names: &HashMap<Subject, String>) -> Self {
+    pub(super) fn new(
+        key: &HeldKey,
+        slug: &Slug,
+        names: &HashMap<Subject, String>,
+        now: DateTime<Utc>,
+    ) -> Self {
         let holder = &key.holder;
         // Where the keys of former members are.
-        let status = (!holder.membership.is_live()).then(|| Standing::WithoutAccess.as_str());
+        let status = (!holder.membership.is_live(now)).then(|| Standing::WithoutAccess.as_str());
         Self {
             id: key.id.to_string(),
             name: key.name.to_string(),
@@ -71,7 +77,7 @@ impl KeyRow {
             holder: HolderName {
                 display_name: holder.user.display_name.to_string(),
                 username: holder.user.username.to_string(),
-                has_left: !holder.membership.is_live(),
+                has_left: !holder.membership.is_live(now),
                 keys: links::keys_of(slug, holder.membership.id, status),
             },
             created: Moment(key.created_at),
@@ -81,8 +87,7 @@ impl KeyRow {
             }),
             last_used: key.last_use.map(LastUsed::from),
             revoked: key
-                .revocation
-                .as_ref()
+                .revoked(now)
                 .map(|revocation| RevokedBySomebody::new(revocation, names)),
             address: links::organization_key(slug, key.id),
         }
@@ -90,9 +95,9 @@ impl KeyRow {
 }
 
 /// Who else appears in the rows of these keys: the keys that created them, and whoever revoked them.
-pub(super) fn others_in(keys: &[HeldKey]) -> Vec<Subject> {
+pub(super) fn others_in(keys: &[HeldKey], now: DateTime<Utc>) -> Vec<Subject> {
     let parents = keys.iter().filter_map(|key| key.parent().map(Subject::ApiKey));
-    let revocations = keys.iter().filter_map(|key| key.revocation.as_ref());
+    let revocations = keys.iter().filter_map(|key| key.revoked(now));
     let revokers = revocations.filter_map(|revocation| revocation.by.as_subject());
     let others: HashSet<Subject> = parents.chain(revokers).collect();
     others.into_iter().collect()
@@ -102,7 +107,7 @@ impl RevokedBySomebody {
     fn new(revocation: &Revocation, names: &HashMap<Subject, String>) -> Self {
         let by = revocation.by.as_subject().and_then(|by| names.get(&by));
         Self {
-            at: Moment(revocation.at),
+            at: Moment(revocation.end.at()),
             who: match (revocation.reason, revocation.by, by) {
                 (RevocationReason::Holder, Actor::ApiKey(_), Some(key)) => format!("by the key {key}"),
                 (RevocationReason::Holder, _, _) => "by its holder".to_owned(),

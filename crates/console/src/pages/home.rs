@@ -52,7 +52,10 @@ pub(crate) async fn show(
             html(StatusCode::OK, &NotSetUp)
         };
     };
-    let organizations = console.memberships.organizations_of(viewer.user.id).await?;
+    let organizations = console
+        .memberships
+        .organizations_of(viewer.user.id, console.now())
+        .await?;
     // It is looked up, so that no link can claim it of an organization they belong to.
     let left = query.optional("left").and_then(|slug| Slug::parse(slug).ok());
     if left.is_some_and(|left| organizations.iter().all(|organization| organization.slug != left)) {

@@ -263,7 +263,7 @@ async fn is_member(console: &Console, viewer: &SignedIn, open: &Opened) -> Resul
     let slug = &open.organization.slug;
     Ok(console
         .memberships
-        .find_live(viewer.user.id, slug)
+        .find_live(viewer.user.id, slug, console.now())
         .await?
         .is_some())
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{HeldKey, KeyFamily};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::ApiKeyId;
@@ -53,25 +54,31 @@ pub(crate) async fn show(
     PathId(id): PathId<ApiKeyId>,
 ) -> Result<Response, Refusal> {
     let KeyFamily { keys, has_more } = console.organization_keys.family(&authority, id).await?;
-    let slug = &insider.member.organization.slug;
+    let (slug, now) = (&insider.member.organization.slug, console.now());
     let names = console
         .names
-        .find(authority.organization_id(), &others_in(&keys))
+        .find(authority.organization_id(), &others_in(&keys, now))
         .await?;
     let key = keys.iter().find(|key| key.id == id).ok_or(Refusal::NotFound)?;
     let page = OrganizationKeyPage {
         settings: Settings::new(&insider, Section::ApiKeys),
         list: links::organization_keys(slug),
         revoke: links::revoke_organization_keys(slug),
-        key: KeyRow::new(key, slug, &names),
-        tree: tree(&keys, id, slug, &names),
+        key: KeyRow::new(key, slug, &names, now),
+        tree: tree(&keys, id, slug, &names, now),
         has_more,
     };
     html(StatusCode::OK, &page)
 }
 
 /// The family from the top down; keys come by rising identifier, so each after the one that it is below.
-fn tree(family: &[HeldKey], asked_for: ApiKeyId, slug: &Slug, names: &HashMap<Subject, String>) -> Vec<Node> {
+fn tree(
+    family: &[HeldKey],
+    asked_for: ApiKeyId,
+    slug: &Slug,
+    names: &HashMap<Subject, String>,
+    now: DateTime<Utc>,
+) -> Vec<Node> {
     let known: HashMap<ApiKeyId, &HeldKey> = family.iter().map(|key| (key.id, key)).collect();
     let mut children: HashMap<ApiKeyId, Vec<&HeldKey>> = HashMap::new();
     let mut waiting: Vec<(&HeldKey, usize)> = Vec::new();
@@ -85,7 +92,7 @@ fn tree(family: &[HeldKey], asked_for: ApiKeyId, slug: &Slug, names: &HashMap<Su
     while let Some((key, depth)) = waiting.pop() {
         let below = children.remove(&key.id).unwrap_or_default();
         let node = Node {
-            row: KeyRow::new(key, slug, names),
+            row: KeyRow::new(key, slug, names, now),
             is_asked_for: key.id == asked_for,
             is_adopted: key.next_above != key.parent(),
             has_children: !below.is_empty(),

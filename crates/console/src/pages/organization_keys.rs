@@ -87,7 +87,7 @@ struct Listing<'a> {
 /// The way between one's own keys and those of all, for owners.
 pub(super) fn views(insider: &Insider, shows_all: bool) -> Vec<SectionLink> {
     let slug = &insider.member.organization.slug;
-    if insider.member.as_authority().is_none() {
+    if insider.as_authority().is_none() {
         return Vec::new();
     }
     vec![
@@ -146,9 +146,10 @@ pub(crate) async fn show(
         .organization_keys
         .list(&authority, filter, part.request())
         .await?;
+    let now = console.now();
     let names = console
         .names
-        .find(authority.organization_id(), &others_in(&found.items))
+        .find(authority.organization_id(), &others_in(&found.items, now))
         .await?;
     let list = links::organization_keys(slug);
     let is_empty = found.items.is_empty() && has_no_key(console, &authority).await?;
@@ -171,9 +172,9 @@ pub(crate) async fn show(
         rows: found
             .items
             .iter()
-            .map(|key| KeyRow::new(key, slug, &names))
+            .map(|key| KeyRow::new(key, slug, &names, now))
             .collect(),
-        has_valid: found.items.iter().any(HeldKey::is_valid),
+        has_valid: found.items.iter().any(|key| key.is_valid(now)),
         repeated: listing.repeated(),
         newest: part.after.map(|_| listing.address(&list, None)),
         older: found.next.map(|next| listing.address(&list, Some(next))),
@@ -323,7 +324,7 @@ async fn notice(console: &Console, authority: &Authority, query: &Fields) -> Res
         return Ok(Some(Notice::Nothing));
     };
     let key = console.organization_keys.find(authority, id).await?;
-    let key = key.filter(|key| !key.is_valid());
+    let key = key.filter(|key| !key.is_valid(console.now()));
     let others = query.optional("others").and_then(|others| others.parse().ok());
     Ok(key.map(|key| Notice::Revoked {
         name: key.name.to_string(),

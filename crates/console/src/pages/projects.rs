@@ -64,7 +64,7 @@ pub(crate) async fn show(
     insider: Insider,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    match insider.member.as_authority() {
+    match insider.as_authority() {
         Some(authority) => all_projects(console, &insider, &authority, &query).await,
         None => own_projects(console, &insider, &query).await,
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, KeyPrecondition};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{ReadKeyError, RevokeKeyError};
@@ -117,13 +118,13 @@ async fn page(
         Err(ReadKeyError::Storage(error)) => return Err(error.into()),
     };
     let descendants = if_counted(console.keys.valid_descendants(&holder, id).await);
-    let slug = &insider.member.organization.slug;
+    let (slug, now) = (&insider.member.organization.slug, console.now());
     Ok(RevokeApiKeyPage {
         settings: Settings::new(insider, Section::ApiKeys),
         list: listing.address(&links::api_keys(slug), listing.part.after),
         address: listing.address(&links::revoke_api_key(slug, id), listing.part.after),
-        key: KeyInQuestion::from(&key),
-        descendants: descendants.map(|keys| keys.iter().map(KeyInQuestion::from).collect()),
+        key: KeyInQuestion::new(&key, now),
+        descendants: descendants.map(|keys| keys.iter().map(|key| KeyInQuestion::new(key, now)).collect()),
         revoke_descendants: false,
         confirmation_missing: false,
     })
@@ -139,14 +140,14 @@ impl RevokeApiKeyPage {
     }
 }
 
-impl From<&ApiKey> for KeyInQuestion {
-    fn from(key: &ApiKey) -> Self {
+impl KeyInQuestion {
+    fn new(key: &ApiKey, now: DateTime<Utc>) -> Self {
         Self {
             name: key.name.to_string(),
             hint: key.hint.to_string(),
             created: Moment(key.created_at),
             last_used: key.last_use.map(LastUsed::from),
-            revoked: key.revocation.as_ref().map(|revocation| Moment(revocation.at)),
+            revoked: key.revoked(now).map(|revocation| Moment(revocation.end.at())),
         }
     }
 }

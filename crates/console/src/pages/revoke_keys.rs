@@ -268,7 +268,7 @@ async fn page(
         address: links::revoke_organization_keys(slug),
         selected: selected.fields(),
         kind: selected.kind(),
-        ends: if_counted(at_stake).map(|at_stake| Ends::new(&at_stake, slug)),
+        ends: if_counted(at_stake).map(|at_stake| Ends::new(&at_stake, slug, console.now())),
         revoke_descendants: false,
         note: Field::default(),
         confirmation_missing: false,
@@ -283,10 +283,15 @@ impl Ends {
             descendants,
         }: &AtStake,
         slug: &Slug,
+        now: DateTime<Utc>,
     ) -> Self {
         // These rows tell of nobody but the holder.
         let nobody = HashMap::new();
-        let rows = |keys: &[HeldKey]| keys.iter().map(|key| KeyRow::new(key, slug, &nobody)).collect();
+        let rows = |keys: &[HeldKey]| {
+            keys.iter()
+                .map(|key| KeyRow::new(key, slug, &nobody, now))
+                .collect()
+        };
         Self {
             count: selected.keys,
             without_access: selected.without_access,

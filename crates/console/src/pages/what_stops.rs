@@ -220,7 +220,7 @@ pub(super) async fn open_invitations(
 
 async fn projects(console: &Console, consumer: ConsumerId) -> Result<LeftProjects, StorageError> {
     let mut projects = LeftProjects::default();
-    let page = |request| console.reachable_projects.list(consumer, request);
+    let page = |request| console.reachable_projects.list(consumer, request, console.now());
     all_pages(page, |some| {
         projects.count += some.len();
         let room = AT_A_GLANCE.saturating_sub(projects.first.len());

@@ -31,7 +31,7 @@ async fn newest_may_manage_keys(running: &Running, member: &Member) -> bool {
 }
 
 async fn choose(running: &Running, owner: &Member, manage_keys: bool) {
-    let authority = owner.as_authority().unwrap();
+    let authority = owner.as_authority(owner.membership.joined_at).unwrap();
     let source = RequestSource::default();
     let organizations = running.installation.organizations();
     let chosen = organizations

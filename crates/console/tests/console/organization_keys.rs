@@ -115,15 +115,16 @@ fn slow_revocations(installation: &TestInstallation, failing: &'static [u32]) ->
     let (make, store) = (&installation.builder, &installation.store);
     let mut slow = MockOrganizationKeyStore::new();
     let of = store.clone();
-    slow.expect_list().returning(move |organization, filter, page| {
-        answer(OrganizationKeyStore::list(&of, organization, filter, page))
-    });
+    slow.expect_list()
+        .returning(move |organization, filter, page, now| {
+            answer(OrganizationKeyStore::list(&of, organization, filter, page, now))
+        });
     let of = store.clone();
     slow.expect_find()
         .returning(move |organization, id| answer(OrganizationKeyStore::find(&of, organization, id)));
     let of = store.clone();
     slow.expect_at_stake()
-        .returning(move |organization, selection| answer(of.at_stake(organization, selection)));
+        .returning(move |organization, selection, now| answer(of.at_stake(organization, selection, now)));
     let (of, clock, portions) = (store.clone(), Arc::clone(&make.clock), AtomicU32::new(0));
     slow.expect_revoke()
         .returning(move |organization, selection, at_most, reason, note, act| {

@@ -27,7 +27,13 @@ fn path(project: &Project, page: &str) -> String {
 /// Whether a key reaches the project at this moment.
 async fn reaches(running: &Running, key: &IssuedKey, project: &Project) -> bool {
     let caller = running.installation.caller(key).await;
-    let found = ReachableProjects::find(&running.installation.store, caller.consumer().id, project.id).await;
+    let found = ReachableProjects::find(
+        &running.installation.store,
+        caller.consumer().id,
+        project.id,
+        caller.accepted_at(),
+    )
+    .await;
     found.unwrap().is_some()
 }
 

@@ -15,7 +15,7 @@ const NEW_PROJECT: &str = "/organizations/acme/settings/projects/new";
 
 /// A project of an owner's organization.
 pub(crate) async fn project(running: &Running, owner: &Member, name: &str) -> Project {
-    let authority = owner.as_authority().unwrap();
+    let authority = owner.as_authority(owner.membership.joined_at).unwrap();
     let name = ProjectName::parse(name).unwrap();
     let projects = running.installation.projects();
     projects
@@ -25,7 +25,7 @@ pub(crate) async fn project(running: &Running, owner: &Member, name: &str) -> Pr
 }
 
 pub(crate) async fn put_in(running: &Running, owner: &Member, project: &Project, member: &Member) {
-    let authority = owner.as_authority().unwrap();
+    let authority = owner.as_authority(owner.membership.joined_at).unwrap();
     let projects = running.installation.projects();
     let member = member.membership.id;
     projects
@@ -35,7 +35,7 @@ pub(crate) async fn put_in(running: &Running, owner: &Member, project: &Project,
 }
 
 pub(crate) async fn archive(running: &Running, owner: &Member, project: &Project) {
-    let authority = owner.as_authority().unwrap();
+    let authority = owner.as_authority(owner.membership.joined_at).unwrap();
     let projects = running.installation.projects();
     projects
         .archive(&authority, project.id, RequestSource::default())
@@ -314,7 +314,7 @@ async fn who_runs_the_organization_no_longer_creates_nothing() {
     let installation = &running.installation;
     let mary = installation.member(&ada.organization, "mary", Role::Owner);
     let browser = running.signed_in("ada").await;
-    let authority = mary.as_authority().unwrap();
+    let authority = mary.as_authority(mary.membership.joined_at).unwrap();
     let origin = running.public_url.to_string();
     let answer = browser
         .post_slowly(&origin, NEW_PROJECT, "name=Late", async {

@@ -68,6 +68,7 @@ impl Running {
             audit_events_kept_for: None,
             own_account: installation.own_account(),
             public_url: public_url.clone(),
+            clock: Arc::new(installation.builder.sources.clone()),
         };
         change(&mut console);
         let ids = Arc::clone(&installation.builder.ids);

@@ -75,7 +75,7 @@ impl Scene {
             ids: vec![key.parse().unwrap()],
             descendants: DescendantKeys::Keep,
         };
-        let authority = self.ada.as_authority().unwrap();
+        let authority = self.ada.as_authority(self.ada.membership.joined_at).unwrap();
         let keys = self.running.installation.organization_keys();
         let revoked = keys
             .revoke(&authority, selection, None, RequestSource::default(), None)
@@ -91,7 +91,7 @@ impl Scene {
 
     async fn archived_project(&self) -> String {
         let project = project(&self.running, &self.ada, "Attic").await;
-        let authority = self.ada.as_authority().unwrap();
+        let authority = self.ada.as_authority(self.ada.membership.joined_at).unwrap();
         let projects = self.running.installation.projects();
         let archived = projects
             .archive(&authority, project.id, RequestSource::default())

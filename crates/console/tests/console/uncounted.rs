@@ -37,11 +37,11 @@ async fn nothing_can_be_counted() -> (Running, Member) {
     let mut members = MockMemberStore::new();
     members
         .expect_identify()
-        .returning(move |_, _| Ok(Some(holder.clone())));
+        .returning(move |_, _, _| Ok(Some(holder.clone())));
     members
         .expect_leaving_preview()
-        .returning(|_, _, _| Err(too_slow()));
-    members.expect_has_one_owner().returning(|_| Err(too_slow()));
+        .returning(|_, _, _, _| Err(too_slow()));
+    members.expect_has_one_owner().returning(|_, _| Err(too_slow()));
     members
         .expect_end()
         .withf(move |_, ended: &MembershipId, _| *ended == id)
@@ -115,7 +115,7 @@ async fn owner_revokes_keys_while_what_stops_cannot_be_counted() {
     let id: ApiKeyId = TestInstallation::new().builder.ids.next();
     let running = keys_can_only_be_revoked(|console, installation, _| {
         let mut keys = MockOrganizationKeyStore::new();
-        keys.expect_at_stake().returning(|_, _| Err(too_slow()));
+        keys.expect_at_stake().returning(|_, _, _| Err(too_slow()));
         keys.expect_revoke()
             .once()
             .returning(move |_, _, _, _, _, _| Ok(vec![id]));
@@ -180,7 +180,8 @@ async fn holder_revokes_key_while_those_made_from_it_cannot_be_counted() {
         path = format!("{LIST}/{id}/revoke");
         let mut keys = MockApiKeys::new();
         keys.expect_find().returning(move |_, _| Ok(Some(key.clone())));
-        keys.expect_valid_descendants().returning(|_, _| Err(too_slow()));
+        keys.expect_valid_descendants()
+            .returning(|_, _, _| Err(too_slow()));
         keys.expect_revoke()
             .withf(|_, _, _, descendants, _, _| *descendants == DescendantKeys::Revoke)
             .once()

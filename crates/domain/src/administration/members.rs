@@ -42,7 +42,8 @@ impl Members {
         filter: MemberFilter,
         page: PageRequest<MembershipId>,
     ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
-        self.members.list(authority.organization_id(), filter, page).await
+        let (organization, now) = (authority.organization_id(), self.sources.now());
+        self.members.list(organization, filter, page, now).await
     }
 
     /// One live member.
@@ -54,7 +55,8 @@ impl Members {
         authority: &Authority,
         id: MembershipId,
     ) -> Result<Option<MemberOverview>, StorageError> {
-        self.members.find(authority.organization_id(), id).await
+        let (organization, now) = (authority.organization_id(), self.sources.now());
+        self.members.find(organization, id, now).await
     }
 
     /// Who one live member is, without what [`Members::find`] counts.
@@ -66,8 +68,10 @@ impl Members {
         authority: &Authority,
         id: MembershipId,
     ) -> Result<Option<KeyHolder>, StorageError> {
-        let organization = authority.organization_id();
-        self.members.identify(organization, WhichMember::Id(id)).await
+        let (organization, now) = (authority.organization_id(), self.sources.now());
+        self.members
+            .identify(organization, WhichMember::Id(id), now)
+            .await
     }
 
     /// The live member who signs in with this name.
@@ -80,7 +84,8 @@ impl Members {
         username: &Username,
     ) -> Result<Option<KeyHolder>, StorageError> {
         let member = WhichMember::Username(username.clone());
-        self.members.identify(authority.organization_id(), member).await
+        let (organization, now) = (authority.organization_id(), self.sources.now());
+        self.members.identify(organization, member, now).await
     }
 
     /// Whether nobody else runs the organization, so that this live member has to stay its owner for now.
@@ -89,7 +94,10 @@ impl Members {
     /// Only if the store fails.
     pub async fn is_last_owner(&self, membership: &Membership) -> Result<bool, StorageError> {
         match membership.role {
-            Role::Owner => self.members.has_one_owner(membership.organization_id).await,
+            Role::Owner => {
+                let (organization, now) = (membership.organization_id, self.sources.now());
+                self.members.has_one_owner(organization, now).await
+            }
             Role::Member => Ok(false),
         }
     }
@@ -105,11 +113,13 @@ impl Members {
         used_after: DateTime<Utc>,
     ) -> Result<LeavingPreview<HeldKey>, StorageError> {
         let (organization, id) = (authority.organization_id(), holder.membership.id);
+        let now = self.sources.now();
+        let preview = self.members.leaving_preview(organization, id, used_after, now);
         let LeavingPreview {
             keys,
             recently_used,
             first,
-        } = self.members.leaving_preview(organization, id, used_after).await?;
+        } = preview.await?;
         let first = first.into_iter().map(|key| HeldKey::new(key, holder.clone()));
         Ok(LeavingPreview {
             keys,
@@ -128,7 +138,10 @@ impl Members {
         used_after: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError> {
         let (organization, id) = (member.organization.id, member.membership.id);
-        self.members.leaving_preview(organization, id, used_after).await
+        let now = self.sources.now();
+        self.members
+            .leaving_preview(organization, id, used_after, now)
+            .await
     }
 
     /// Makes a member an owner, or an owner a plain member, whose open invitations are then taken back. Who is that

@@ -45,6 +45,12 @@ impl OrganizationKeys {
         Self { portion, ..self }
     }
 
+    /// The present moment, by which keys are valid or not.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.sources.now()
+    }
+
     /// A page of the keys of all consumers of the organization, newest first.
     ///
     /// # Errors
@@ -55,7 +61,8 @@ impl OrganizationKeys {
         filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
-        self.keys.list(authority.organization_id(), filter, page).await
+        let (organization, now) = (authority.organization_id(), self.now());
+        self.keys.list(organization, filter, page, now).await
     }
 
     /// One key; nothing for an unknown one.
@@ -85,7 +92,8 @@ impl OrganizationKeys {
     /// Only if the store fails.
     pub async fn family(&self, authority: &Authority, id: ApiKeyId) -> Result<KeyFamily, StorageError> {
         let size = FamilySize::DEFAULT;
-        self.keys.family(authority.organization_id(), id, size).await
+        let (organization, now) = (authority.organization_id(), self.now());
+        self.keys.family(organization, id, size, now).await
     }
 
     /// The moment so many days ago, for [`OrganizationKeyFilter::unused_since`].
@@ -103,7 +111,8 @@ impl OrganizationKeys {
         authority: &Authority,
         selection: KeySelection,
     ) -> Result<AtStake, StorageError> {
-        self.keys.at_stake(authority.organization_id(), selection).await
+        let (organization, now) = (authority.organization_id(), self.now());
+        self.keys.at_stake(organization, selection, now).await
     }
 
     /// All keys that were created before a moment.

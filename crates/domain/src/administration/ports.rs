@@ -3,6 +3,9 @@
 //! Every method takes the organization that it may touch, and MUST treat what belongs to another one exactly like what
 //! does not exist.
 //!
+//! Which keys are valid and which memberships live is asked about the moment of the act or the event or, where nothing is
+//! changed, about the one that a method takes as `now` (see [`validity`](crate::validity)).
+//!
 //! Every method that changes something takes the event that tells of it, or the act that makes events. Its actor is who
 //! acts, and before all else, in the same transaction and so that no concurrent change of roles comes between, the store
 //! MUST check that they still may: a user MUST be a live owner of the organization, an administrator always may, a key

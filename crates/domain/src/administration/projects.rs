@@ -62,9 +62,8 @@ impl Projects {
         filter: ProjectFilter,
         page: PageRequest<ProjectId>,
     ) -> Result<Page<ProjectOverview, ProjectId>, StorageError> {
-        self.projects
-            .list(authority.organization_id(), filter, page)
-            .await
+        let (organization, now) = (authority.organization_id(), self.sources.now());
+        self.projects.list(organization, filter, page, now).await
     }
 
     /// One project, archived or not.
@@ -76,7 +75,8 @@ impl Projects {
         authority: &Authority,
         id: ProjectId,
     ) -> Result<Option<ProjectOverview>, StorageError> {
-        self.projects.find(authority.organization_id(), id).await
+        let (organization, now) = (authority.organization_id(), self.sources.now());
+        self.projects.find(organization, id, now).await
     }
 
     /// Gives a project another name.
@@ -138,7 +138,8 @@ impl Projects {
         id: ProjectId,
         page: PageRequest<MembershipId>,
     ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
-        self.projects.members(authority.organization_id(), id, page).await
+        let (organization, now) = (authority.organization_id(), self.sources.now());
+        self.projects.members(organization, id, page, now).await
     }
 
     /// Those of these members of the organization that are in a project.
@@ -151,9 +152,8 @@ impl Projects {
         id: ProjectId,
         members: &[MembershipId],
     ) -> Result<HashSet<MembershipId>, StorageError> {
-        self.projects
-            .members_among(authority.organization_id(), id, members)
-            .await
+        let (organization, now) = (authority.organization_id(), self.sources.now());
+        self.projects.members_among(organization, id, members, now).await
     }
 
     /// Adds a member of the organization to a project. Who is in it already stays.

@@ -53,17 +53,18 @@ impl PersonalKeys {
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
+        let now = self.now();
         match holder.reach() {
-            KeyReach::All => self.keys.list(holder.consumer().id, filter, page).await,
+            KeyReach::All => self.keys.list(holder.consumer().id, filter, page, now).await,
             KeyReach::Only(id) => {
                 let mut items = Vec::from_iter(self.keys.find(holder.consumer().id, id).await?);
-                items.retain(|key| filter.accepts(key) && page.after.is_none_or(|after| key.id < after));
+                items.retain(|key| filter.accepts(key, now) && page.after.is_none_or(|after| key.id < after));
                 Ok(Page { items, next: None })
             }
         }
     }
 
-    /// The valid keys that were created from one of the holder's keys, directly or not, newest first.
+    /// The keys valid now that were created from one of the holder's keys, directly or not, newest first.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -73,7 +74,10 @@ impl PersonalKeys {
         id: ApiKeyId,
     ) -> Result<Vec<ApiKey>, StorageError> {
         match holder.reach() {
-            KeyReach::All => self.keys.valid_descendants(holder.consumer().id, id).await,
+            KeyReach::All => {
+                let (consumer, now) = (holder.consumer().id, self.now());
+                self.keys.valid_descendants(consumer, id, now).await
+            }
             // Nothing came from a key that may not manage keys.
             KeyReach::Only(_) => Ok(Vec::new()),
         }

@@ -1,6 +1,7 @@
 //! The store of keys.
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
 use crate::audit::{Act, AuditEvent};
@@ -30,6 +31,10 @@ use crate::words::words;
 /// by [`Rate::take`] with the moment of the act or the event, in the same transaction. It MUST be exact, however many
 /// servers share the store. A change that is refused or fails takes nothing; an edit that changes nothing takes, too.
 /// Revocations MUST NOT take from it, nor be refused by it.
+///
+/// Which keys are valid and which memberships live is a question about a moment (see [`validity`](crate::validity)): the
+/// moment of the act or the event or, where nothing is changed, the one that a method takes as `now`. An end may lie ahead
+/// of it. Who revokes a key whose end is planned ends it at the moment of the act.
 ///
 /// Methods that change something MUST do so, and write the given audit events, in one transaction: both or neither.
 /// They MUST finish that transaction even if the caller stops waiting.
@@ -64,20 +69,22 @@ pub trait ApiKeys: Send + Sync {
     /// Those of these keys that are the consumer's, in whatever state and order, each once.
     async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError>;
 
-    /// A page of the consumer's keys that pass the filter, by falling identifier.
+    /// A page of the consumer's keys that pass the filter at this moment, by falling identifier.
     async fn list(
         &self,
         consumer: ConsumerId,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError>;
 
-    /// The valid keys that were created from this one, directly or not, also through keys that are revoked by now;
-    /// by falling identifier. Nothing for a key that does not exist.
+    /// The keys valid at this moment that were created from this one, directly or not, also through keys that are revoked
+    /// by then; by falling identifier. Nothing for a key that does not exist.
     async fn valid_descendants(
         &self,
         consumer: ConsumerId,
         id: ApiKeyId,
+        now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError>;
 
     /// Edits a valid key (see [`ApiKey::apply`]) and returns it as it is then. Who acts is the actor of the event.
@@ -202,10 +209,10 @@ impl KeyFilter {
         self.term.as_deref()
     }
 
-    /// Whether a key passes.
+    /// Whether a key passes at this moment.
     #[must_use]
-    pub fn accepts(&self, key: &ApiKey) -> bool {
-        self.status.accepts(key) && self.term().is_none_or(|term| key.search_text().contains(term))
+    pub fn accepts(&self, key: &ApiKey, now: DateTime<Utc>) -> bool {
+        self.status.accepts(key, now) && self.term().is_none_or(|term| key.search_text().contains(term))
     }
 }
 
@@ -234,12 +241,12 @@ words! {
 }
 
 impl StatusFilter {
-    /// Whether a key passes.
+    /// Whether a key passes at this moment.
     #[must_use]
-    pub const fn accepts(self, key: &ApiKey) -> bool {
+    pub fn accepts(self, key: &ApiKey, now: DateTime<Utc>) -> bool {
         match self {
-            Self::Valid => key.is_valid(),
-            Self::Revoked => !key.is_valid(),
+            Self::Valid => key.is_valid(now),
+            Self::Revoked => !key.is_valid(now),
             Self::All => true,
         }
     }
@@ -331,6 +338,7 @@ mod tests {
     use crate::clock::Clock;
     use crate::membership::Role;
     use crate::testing::{Builder, TestInstallation};
+    use crate::validity::End;
 
     fn key() -> ApiKey {
         let installation = TestInstallation::new();
@@ -350,10 +358,10 @@ mod tests {
 
     #[test]
     fn a_status_filter_accepts_keys_of_its_state() {
-        let valid = key();
+        let (valid, now) = (key(), Builder::new(1).clock.now());
         let revoked = ApiKey {
             revocation: Some(Revocation {
-                at: Builder::new(1).clock.now(),
+                end: End::Come(now),
                 by: Actor::Administrator,
                 reason: RevocationReason::Leak,
                 note: None,
@@ -366,8 +374,8 @@ mod tests {
             (StatusFilter::All, true, true),
         ] {
             let filter = KeyFilter::new(status, None);
-            assert_eq!(filter.accepts(&valid), shows_valid);
-            assert_eq!(filter.accepts(&revoked), shows_revoked);
+            assert_eq!(filter.accepts(&valid, now), shows_valid);
+            assert_eq!(filter.accepts(&revoked, now), shows_revoked);
             assert_eq!(StatusFilter::from_word(status.as_str()), Some(status));
         }
         assert_eq!(StatusFilter::from_word("Valid"), None);
@@ -405,7 +413,7 @@ mod tests {
             ("deploy%", false),
         ] {
             let filter = KeyFilter::new(StatusFilter::Valid, Some(term));
-            assert_eq!(filter.accepts(&key), found, "{term}");
+            assert_eq!(filter.accepts(&key, key.created_at), found, "{term}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The store of memberships.
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use crate::id::UserId;
 use crate::membership::Member;
@@ -11,16 +12,25 @@ use crate::ports::StorageError;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Memberships: Send + Sync {
-    /// The user as live member of the organization with this slug. An organization that the user does not belong to
+    /// The user as member of the organization with this slug, live at this moment. An organization that the user does not belong to
     /// MUST look like one that does not exist.
-    async fn find_live(&self, user: UserId, organization: &Slug) -> Result<Option<Member>, StorageError>;
+    async fn find_live(
+        &self,
+        user: UserId,
+        organization: &Slug,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Member>, StorageError>;
 
-    /// The user as live member of each organization that they belong to, by its name.
-    async fn list_live(&self, user: UserId) -> Result<Vec<Member>, StorageError>;
+    /// The user as live member of each organization that they belong to at this moment, by its name.
+    async fn list_live(&self, user: UserId, now: DateTime<Utc>) -> Result<Vec<Member>, StorageError>;
 
     /// The organizations of [`Memberships::list_live`].
-    async fn organizations_of(&self, user: UserId) -> Result<Vec<Organization>, StorageError> {
-        let members = self.list_live(user).await?.into_iter();
+    async fn organizations_of(
+        &self,
+        user: UserId,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Organization>, StorageError> {
+        let members = self.list_live(user, now).await?.into_iter();
         Ok(members.map(|member| member.organization).collect())
     }
 }

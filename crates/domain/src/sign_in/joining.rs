@@ -66,7 +66,7 @@ impl Joining {
         visitor: Option<UserId>,
     ) -> Result<Option<OpenInvitation>, StorageError> {
         let now = self.sources.now();
-        let found = self.ports.invitations.find(&token.digest(), visitor).await?;
+        let found = self.ports.invitations.find(&token.digest(), visitor, now).await?;
         Ok(found.filter(|open| open.invitation.is_open(now)))
     }
 

@@ -12,6 +12,8 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
 use crate::audit::{Act, Action, AuditEvent, Subject};
 use crate::id::{OrganizationId, UserId};
 use crate::ports::{Memberships, StorageError};
@@ -83,7 +85,7 @@ impl RefusalWriter {
             limits,
         } = refusal;
         let organizations = match user {
-            Some(user) => organizations_of(&*self.memberships, user).await?,
+            Some(user) => organizations_of(&*self.memberships, user, act.at).await?,
             None => Vec::new(),
         };
         let tried = user.map_or(Subject::Installation, Subject::User);
@@ -100,7 +102,8 @@ impl RefusalWriter {
 pub(super) async fn organizations_of(
     memberships: &dyn Memberships,
     user: UserId,
+    now: DateTime<Utc>,
 ) -> Result<Vec<OrganizationId>, StorageError> {
-    let members = memberships.list_live(user).await?;
+    let members = memberships.list_live(user, now).await?;
     Ok(members.into_iter().map(|member| member.organization.id).collect())
 }

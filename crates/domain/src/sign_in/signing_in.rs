@@ -234,7 +234,7 @@ impl SignIn {
             user_agent,
         };
         let act = self.sources.act_at(now, Actor::User(user_id), source);
-        let organizations = organizations_of(&*self.memberships, user_id).await?;
+        let organizations = organizations_of(&*self.memberships, user_id, now).await?;
         let subject = Subject::Session(session.id);
         let logs = act.in_logs_of(organizations);
         let events = logs

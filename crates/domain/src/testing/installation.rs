@@ -110,7 +110,10 @@ impl TestInstallation {
     /// Authentication.
     #[must_use]
     pub fn authenticate(&self) -> Authenticate {
-        Authenticate::new(Arc::new(self.store.clone()))
+        Authenticate::new(
+            Arc::new(self.store.clone()),
+            Arc::new(self.builder.sources.clone()),
+        )
     }
 
     /// Signing in.

@@ -44,6 +44,7 @@ use crate::sign_in::session::{Session, SessionDigest};
 use crate::sign_in::setup::SetupDigest;
 use crate::token::TokenDigest;
 use crate::user::User;
+use crate::validity::End;
 
 /// Keeps everything in memory, behind one lock: each port method is one critical section, and so atomic.
 ///
@@ -136,7 +137,7 @@ impl MemoryStore {
             .iter_mut()
             .filter(|membership| membership.id == id)
         {
-            membership.ended_at.get_or_insert(at);
+            membership.end.get_or_insert(End::Come(at));
         }
     }
 

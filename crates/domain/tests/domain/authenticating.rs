@@ -10,14 +10,14 @@ use keyward_domain::holder::Holder;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::{DescendantKeys, KeyUse, MockCredentials, StorageError};
 use keyward_domain::recent_uses::RecentUses;
-use keyward_domain::testing::{SeededRandom, TestInstallation};
+use keyward_domain::testing::{FixedClock, SeededRandom, TestInstallation};
 use keyward_domain::token::Token;
 
 #[tokio::test]
 async fn a_malformed_token_touches_no_storage() {
     let mut credentials = MockCredentials::new();
     credentials.expect_find().never();
-    let authenticate = Authenticate::new(Arc::new(credentials));
+    let authenticate = Authenticate::new(Arc::new(credentials), Arc::new(FixedClock::default()));
     let valid = Token::generate(&SeededRandom::new(1));
     let mut wrong_checksum = valid.expose().to_owned();
     let last = if wrong_checksum.ends_with('0') { "1" } else { "0" };
@@ -40,7 +40,8 @@ async fn an_unknown_token_is_looked_up_once_and_refused() {
     credentials.expect_find().once().returning(|_| Ok(None));
     let token = Token::generate(&SeededRandom::new(1));
 
-    assert_refused(&Authenticate::new(Arc::new(credentials)), token.expose()).await;
+    let authenticate = Authenticate::new(Arc::new(credentials), Arc::new(FixedClock::default()));
+    assert_refused(&authenticate, token.expose()).await;
 }
 
 #[tokio::test]
@@ -141,10 +142,7 @@ async fn an_accepted_request_is_noted_and_a_refused_one_is_not() {
     let ada = installation.member(&acme, "ada", Role::Member).as_holder();
     let issued = installation.issue(&ada, "ci").await;
     let uses = Arc::new(RecentUses::new(10));
-    let clock = Arc::clone(&installation.builder.clock);
-    let authenticate = installation
-        .authenticate()
-        .noting_uses_in(Arc::clone(&uses), clock);
+    let authenticate = installation.authenticate().noting_uses_in(Arc::clone(&uses));
     let from = Some([203, 0, 113, 7].into());
     let accepted = authenticate.caller(issued.token.expose(), from).await;
     accepted.expect("an accepted token");

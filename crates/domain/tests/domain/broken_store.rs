@@ -107,6 +107,17 @@ impl BrokenStore {
     }
 }
 
+impl BrokenStore {
+    /// The moment that the sound store is asked about.
+    fn asked_about(&self, list: List, now: DateTime<Utc>) -> DateTime<Utc> {
+        match self.fault {
+            Fault::NeverSeesPlannedEndsCome(faulty) if faulty == list => DateTime::<Utc>::MIN_UTC,
+            Fault::TakesPlannedEndsForCome(faulty) if faulty == list => DateTime::<Utc>::MAX_UTC,
+            _ => now,
+        }
+    }
+}
+
 /// Lets others go on that act side by side with the caller. A caller that is alone goes on at once, so that whoever stops
 /// waiting for it finds it done.
 async fn pause() {

@@ -356,3 +356,49 @@ async fn audit_feed_that_misses_or_mistakes_events_is_caught() {
         assert_caught(fault, &[by]).await;
     }
 }
+
+#[tokio::test]
+async fn questions_that_ignore_their_moment_are_caught() {
+    for (list, by) in [
+        (
+            List::Keys,
+            &[
+                "a_key_is_listed_as_valid_until_its_planned_end",
+                "descendants_are_valid_until_their_planned_end",
+            ][..],
+        ),
+        (
+            List::OrganizationKeys,
+            &[
+                "owners_see_keys_as_valid_until_their_planned_end",
+                "previews_take_planned_ends_by_their_moment",
+                "of_a_large_family_keys_come_first_until_their_planned_end",
+            ],
+        ),
+        (
+            List::Members,
+            &[
+                "members_are_shown_until_their_planned_end",
+                "previews_take_planned_ends_by_their_moment",
+            ],
+        ),
+        (List::Projects, &["a_member_is_in_projects_until_the_planned_end"]),
+        (
+            List::ReachableProjects,
+            &["a_member_is_in_projects_until_the_planned_end"],
+        ),
+    ] {
+        assert_caught(Fault::NeverSeesPlannedEndsCome(list), by).await;
+        assert_caught(Fault::TakesPlannedEndsForCome(list), by).await;
+    }
+}
+
+#[tokio::test]
+async fn credentials_without_planned_ends_are_caught() {
+    let by = [
+        "a_key_is_accepted_until_its_planned_end",
+        "keys_are_accepted_until_the_planned_end_of_their_membership",
+    ];
+    assert_caught(Fault::AcceptsKeysBeyondTheirPlannedEnd, &by).await;
+    assert_caught(Fault::RefusesKeysBeforeTheirPlannedEnd, &by).await;
+}

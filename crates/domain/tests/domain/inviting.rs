@@ -16,7 +16,7 @@ fn from_somewhere() -> RequestSource {
 }
 
 fn authority(owner: &Member) -> Authority {
-    owner.as_authority().expect("an owner")
+    owner.as_authority(owner.membership.joined_at).expect("an owner")
 }
 
 fn with_owner() -> (TestInstallation, Member) {

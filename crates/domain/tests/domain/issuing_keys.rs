@@ -83,7 +83,7 @@ async fn a_key_holds_what_its_holder_wrote_and_when() {
     assert_eq!(issued.key.description, draft("ci").description);
     assert_eq!(issued.key.created_at, installation.builder.clock.now());
     assert_eq!(issued.key.consumer_id, ada.membership.id);
-    assert!(issued.key.is_valid());
+    assert!(issued.key.is_valid(installation.builder.sources.now()));
     let read = installation
         .keys()
         .read(&ada.as_holder(), issued.key.id)

@@ -53,7 +53,7 @@ async fn invite(installation: &TestInstallation, owner: &Member, role: Role) -> 
     installation
         .invitations()
         .invite(
-            &owner.as_authority().expect("an owner"),
+            &owner.as_authority(owner.membership.joined_at).expect("an owner"),
             draft,
             None,
             from_somewhere(),
@@ -84,7 +84,11 @@ async fn a_newcomer_gets_an_account_with_their_password_and_the_role_they_were_i
         assert_eq!(bob.membership.role, role);
         let live = installation
             .store
-            .find_live(bob.user.id, &bob.organization.slug)
+            .find_live(
+                bob.user.id,
+                &bob.organization.slug,
+                installation.builder.sources.now(),
+            )
             .await;
         assert_eq!(live.expect("the store answers").as_ref(), Some(&bob));
         let attempt = SignInAttempt {
@@ -133,7 +137,10 @@ async fn a_signed_in_user_joins_a_second_organization_as_another_consumer() {
 
     assert_eq!(joined.user, stranger.user);
     assert_ne!(joined.membership.id, stranger.membership.id);
-    let organizations = installation.store.organizations_of(stranger.user.id).await;
+    let organizations = installation
+        .store
+        .organizations_of(stranger.user.id, installation.builder.sources.now())
+        .await;
     assert_eq!(
         organizations.expect("the store answers"),
         [ada.organization, other]
@@ -236,7 +243,7 @@ async fn a_dead_link_costs_no_hashing() {
     installation
         .invitations()
         .revoke(
-            &ada.as_authority().expect("an owner"),
+            &ada.as_authority(ada.membership.joined_at).expect("an owner"),
             issued.invitation.id,
             from_somewhere(),
         )
@@ -290,7 +297,7 @@ async fn whoever_was_removed_and_is_invited_anew_is_a_new_consumer_and_old_token
     let (installation, ada, issued) = with_invitation(Role::Member).await;
     let bob = join(&installation, &issued.token, "bob").await.expect("joined");
     let old = installation.issue(&bob.as_holder(), "old").await;
-    let of_acme = ada.as_authority().expect("an owner");
+    let of_acme = ada.as_authority(ada.membership.joined_at).expect("an owner");
     installation
         .members()
         .remove(&of_acme, bob.membership.id, from_somewhere())
@@ -320,7 +327,7 @@ async fn whoever_was_removed_does_not_come_back_with_an_invitation_that_they_kep
     let (installation, ada, issued) = with_invitation(Role::Member).await;
     let bob = join(&installation, &issued.token, "bob").await.expect("joined");
     let kept = invite(&installation, &ada, Role::Owner).await;
-    let of_acme = ada.as_authority().expect("an owner");
+    let of_acme = ada.as_authority(ada.membership.joined_at).expect("an owner");
     installation.builder.clock.advance(TimeDelta::milliseconds(1));
     installation
         .members()

@@ -307,7 +307,7 @@ impl World {
                     (
                         key.id,
                         key.name.as_str().to_owned(),
-                        key.revocation.map(|revocation| revocation.at),
+                        key.revocation.map(|revocation| revocation.end.at()),
                     )
                 })
                 .collect();

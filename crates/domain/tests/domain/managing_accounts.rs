@@ -78,12 +78,15 @@ async fn a_new_user_can_sign_in_and_is_a_member() {
         .expect("signed in");
     let member = installation
         .store
-        .find_live(user.id, &acme.slug)
+        .find_live(user.id, &acme.slug, installation.builder.sources.now())
         .await
         .expect("the store answers")
         .expect("a member");
     assert_eq!(member.membership.role, Role::Owner);
-    let organizations = installation.store.organizations_of(user.id).await;
+    let organizations = installation
+        .store
+        .organizations_of(user.id, installation.builder.sources.now())
+        .await;
     assert_eq!(organizations.expect("the store answers"), [acme]);
 }
 
@@ -140,7 +143,11 @@ async fn a_further_organization_has_an_existing_user_as_its_owner_and_is_told() 
     assert_eq!(organization.slug.as_str(), "acme-2");
     let member = installation
         .store
-        .find_live(ada.user.id, &organization.slug)
+        .find_live(
+            ada.user.id,
+            &organization.slug,
+            installation.builder.sources.now(),
+        )
         .await
         .expect("the store answers")
         .expect("a member");

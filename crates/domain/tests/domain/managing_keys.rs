@@ -167,7 +167,7 @@ async fn a_key_that_revokes_itself_says_so() {
 
     let stored = installation.keys().read(&ada, issued.key.id).await.expect("kept");
     assert_eq!(
-        stored.state(),
+        stored.state(installation.builder.sources.now()),
         KeyState::Revoked {
             at: installation.builder.clock.now(),
             by: Actor::ApiKey(issued.key.id),

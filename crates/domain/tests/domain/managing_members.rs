@@ -18,7 +18,7 @@ fn from_somewhere() -> RequestSource {
 }
 
 fn authority(owner: &Member) -> Authority {
-    owner.as_authority().expect("an owner")
+    owner.as_authority(owner.membership.joined_at).expect("an owner")
 }
 
 /// An installation whose organization has the owner `ada` and the member `bob`.
@@ -33,7 +33,11 @@ fn ada_and_bob() -> (TestInstallation, Member, Member) {
 async fn is_member(installation: &TestInstallation, member: &Member) -> bool {
     installation
         .store
-        .find_live(member.user.id, &member.organization.slug)
+        .find_live(
+            member.user.id,
+            &member.organization.slug,
+            installation.builder.sources.now(),
+        )
         .await
         .expect("the store answers")
         .is_some()
@@ -43,7 +47,7 @@ async fn is_member(installation: &TestInstallation, member: &Member) -> bool {
 async fn only_an_owner_has_authority() {
     let (_, ada, bob) = ada_and_bob();
 
-    assert_eq!(bob.as_authority(), None);
+    assert_eq!(bob.as_authority(bob.membership.joined_at), None);
     assert_eq!(authority(&ada).organization_id(), ada.organization.id);
     assert_eq!(authority(&ada).as_actor(), Actor::User(ada.user.id));
 }

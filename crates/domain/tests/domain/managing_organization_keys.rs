@@ -20,6 +20,7 @@ use keyward_domain::membership::{Member, Role};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{DescendantKeys, StatusFilter, StorageError};
 use keyward_domain::testing::TestInstallation;
+use keyward_domain::validity::End;
 
 struct Scene {
     installation: TestInstallation,
@@ -73,10 +74,13 @@ impl Scene {
 async fn a_holder_reads_who_revoked_their_key_and_why() {
     let scene = scene().await;
     let note = RevocationNote::parse("found in a repository").ok();
-    let authority = scene.ada.as_authority().expect("an owner");
+    let authority = scene
+        .ada
+        .as_authority(scene.ada.membership.joined_at)
+        .expect("an owner");
     let revocation = scene.revoke(&authority, note.clone()).await;
     let expected = Revocation {
-        at: scene.installation.builder.clock.now(),
+        end: End::Come(scene.installation.builder.clock.now()),
         by: Actor::User(scene.ada.user.id),
         reason: RevocationReason::Owner,
         note,
@@ -99,7 +103,10 @@ async fn what_the_command_line_revokes_is_no_owners_act() {
 async fn days_are_counted_back_from_now() {
     let scene = scene().await;
     let keys = scene.installation.organization_keys();
-    let authority = scene.ada.as_authority().expect("an owner");
+    let authority = scene
+        .ada
+        .as_authority(scene.ada.membership.joined_at)
+        .expect("an owner");
     let unused = async |days| {
         let filter = OrganizationKeyFilter::new(StatusFilter::Valid, None).unused_since(keys.days_ago(days));
         let request = PageRequest {
@@ -166,7 +173,10 @@ impl Scene {
         selection: &KeySelection,
         patience: Option<TimeDelta>,
     ) -> Result<u32, RevocationStopped> {
-        let authority = self.ada.as_authority().expect("an owner");
+        let authority = self
+            .ada
+            .as_authority(self.ada.membership.joined_at)
+            .expect("an owner");
         let source = RequestSource::default();
         let revoked = keys
             .revoke(&authority, selection.clone(), None, source, patience)

@@ -15,7 +15,7 @@ fn name(text: &str) -> ProjectName {
 }
 
 fn authority(owner: &Member) -> Authority {
-    owner.as_authority().expect("an owner")
+    owner.as_authority(owner.membership.joined_at).expect("an owner")
 }
 
 fn from_somewhere() -> RequestSource {
@@ -44,7 +44,13 @@ async fn reached_by(installation: &TestInstallation, member: &Member) -> Vec<Pro
         size: PageSize::DEFAULT,
         after: None,
     };
-    let reached = ReachableProjects::list(&installation.store, member.membership.id, page).await;
+    let reached = ReachableProjects::list(
+        &installation.store,
+        member.membership.id,
+        page,
+        installation.builder.sources.now(),
+    )
+    .await;
     let reached = reached.expect("the store answers").items;
     reached.into_iter().map(|project| project.id).collect()
 }

@@ -293,7 +293,7 @@ fn installation_with_ada() -> (TestInstallation, Member) {
 }
 
 fn authority(owner: &Member) -> Authority {
-    owner.as_authority().expect("an owner")
+    owner.as_authority(owner.membership.joined_at).expect("an owner")
 }
 
 async fn revoke(installation: &TestInstallation, ada: &Member, key: &keyward_domain::api_key::ApiKey) {

@@ -32,12 +32,11 @@ impl Server {
 
     fn with_capacity(installation: &TestInstallation, capacity: usize) -> Self {
         let uses = Arc::new(RefusedUses::new(capacity));
-        let clock = Arc::clone(&installation.builder.clock) as Arc<dyn Clock>;
         let store = Arc::new(installation.store.clone());
         Self {
             authenticate: installation
                 .authenticate()
-                .noting_refused_uses_in(Arc::clone(&uses), Arc::clone(&clock)),
+                .noting_refused_uses_in(Arc::clone(&uses)),
             reports: RefusedUseReports::new(Arc::clone(&uses), store, installation.builder.sources.clone()),
             uses,
         }

@@ -180,7 +180,10 @@ async fn a_restricted_key_reads_edits_and_revokes_itself() {
 #[tokio::test]
 async fn an_organizations_choice_holds_where_nothing_is_asked_for() {
     let scene = Scene::new().await;
-    let authority = scene.ada.as_authority().expect("an owner");
+    let authority = scene
+        .ada
+        .as_authority(scene.ada.membership.joined_at)
+        .expect("an owner");
     for chosen in [true, false, true] {
         scene
             .installation

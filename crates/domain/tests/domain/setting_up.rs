@@ -243,7 +243,7 @@ async fn assert_owner_can_sign_in(installation: &TestInstallation, organization:
     assert_eq!(user.display_name.as_str(), "Ada Лавлейс");
     let member = installation
         .store
-        .find_live(user.id, &organization.slug)
+        .find_live(user.id, &organization.slug, installation.builder.sources.now())
         .await
         .expect("the store answers")
         .expect("a member");

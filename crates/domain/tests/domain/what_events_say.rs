@@ -68,7 +68,9 @@ impl Scene {
     }
 
     fn authority(&self) -> Authority {
-        self.ada.as_authority().expect("an owner")
+        self.ada
+            .as_authority(self.ada.membership.joined_at)
+            .expect("an owner")
     }
 
     fn ada(&self) -> Actor {
@@ -121,7 +123,9 @@ impl Scene {
 
     async fn membership(&self, user: &User, organization: &Slug) -> Subject {
         let store = &self.installation.store;
-        let found = store.find_live(user.id, organization).await;
+        let found = store
+            .find_live(user.id, organization, self.installation.builder.sources.now())
+            .await;
         let member = found.expect("the store answers").expect("a member");
         Subject::Membership(member.membership.id)
     }

@@ -71,7 +71,11 @@ impl ApiKeyResource {
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
         let key = keys.read(&holder, id).await.map_err(not_read)?;
-        let item = Json(ApiKeyItem::new(&key, holder.consumer()));
+        let item = Json(ApiKeyItem::new(
+            &key,
+            holder.consumer(),
+            authenticated.0.accepted_at(),
+        ));
         Ok(GotKey::Found(item, entity_tag::of_key(&key)))
     }
 
@@ -103,7 +107,11 @@ impl ApiKeyResource {
             .edit(&holder, id, edit.0, precondition.0, source.0)
             .await
             .map_err(not_edited)?;
-        let item = Json(ApiKeyItem::new(&key, holder.consumer()));
+        let item = Json(ApiKeyItem::new(
+            &key,
+            holder.consumer(),
+            authenticated.0.accepted_at(),
+        ));
         Ok(UpdatedKey::Updated(item, entity_tag::of_key(&key)))
     }
 

@@ -144,7 +144,7 @@ impl ApiKeysResource {
         let items = page
             .items
             .iter()
-            .map(|key| ApiKeyItem::new(key, holder.consumer()))
+            .map(|key| ApiKeyItem::new(key, holder.consumer(), authenticated.0.accepted_at()))
             .collect();
         Ok(ListedKeys::Page(Json(ApiKeyPage { items, next_cursor }), link))
     }

@@ -41,7 +41,9 @@ impl ProjectResource {
     ) -> Result<GotProject, Problem> {
         query.only(&[])?;
         let id: ProjectId = id.parse().map_err(|_| Problem::no_such_project())?;
-        let found = projects.find(authenticated.0.consumer().id, id).await?;
+        let found = projects
+            .find(authenticated.0.consumer().id, id, authenticated.0.accepted_at())
+            .await?;
         let project = found.ok_or_else(Problem::no_such_project)?;
         Ok(GotProject::Found(Json(ProjectItem::from(&project))))
     }

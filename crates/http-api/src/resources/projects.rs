@@ -54,7 +54,9 @@ impl ProjectsResource {
             size: limit.0.unwrap_or_default(),
             after: cursor.0.map(|cursor| cursor.after),
         };
-        let page = projects.list(authenticated.0.consumer().id, page).await?;
+        let page = projects
+            .list(authenticated.0.consumer().id, page, authenticated.0.accepted_at())
+            .await?;
 
         let next_cursor = page.next.map(|after| ProjectCursor { after }.encode());
         let link = next_cursor.as_ref().map(|cursor| {

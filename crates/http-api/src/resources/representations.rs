@@ -67,8 +67,8 @@ pub(crate) enum ApiKeyStatus {
 }
 
 impl ApiKeyItem {
-    pub(crate) fn new(key: &ApiKey, consumer: &Consumer) -> Self {
-        let (status, revoked_at, revoked_reason) = match key.state() {
+    pub(crate) fn new(key: &ApiKey, consumer: &Consumer, now: DateTime<Utc>) -> Self {
+        let (status, revoked_at, revoked_reason) = match key.state(now) {
             KeyState::Valid => (ApiKeyStatus::Valid, None, None),
             KeyState::Revoked { at, by: _, reason } => {
                 (ApiKeyStatus::Revoked, Some(at), Some(reason.as_str().to_owned()))

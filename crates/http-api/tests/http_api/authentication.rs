@@ -188,7 +188,10 @@ async fn a_malformed_token_touches_no_storage() {
     let mut credentials = MockCredentials::new();
     credentials.expect_find().never();
     let api = Api::start(HttpApi {
-        authenticate: Authenticate::new(Arc::new(credentials)),
+        authenticate: Authenticate::new(
+            Arc::new(credentials),
+            Arc::new(installation.builder.sources.clone()),
+        ),
         keys: installation.keys(),
         projects: Arc::new(installation.store.clone()),
         base_url: BaseUrl::default(),

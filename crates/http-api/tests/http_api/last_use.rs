@@ -20,10 +20,9 @@ struct Noting {
 async fn noting() -> Noting {
     let scene = Scene::new().await;
     let uses = Arc::new(RecentUses::new(100));
-    let clock = Arc::clone(&scene.installation.builder.clock) as Arc<dyn Clock>;
     let authenticate = scene.installation.authenticate();
     let api = Api::start(HttpApi {
-        authenticate: authenticate.noting_uses_in(Arc::clone(&uses), clock),
+        authenticate: authenticate.noting_uses_in(Arc::clone(&uses)),
         keys: scene.installation.keys(),
         projects: Arc::new(scene.installation.store.clone()),
         base_url: BaseUrl::default(),

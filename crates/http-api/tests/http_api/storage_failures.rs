@@ -55,7 +55,7 @@ fn failing(error: fn() -> StorageError) -> MockApiKeys {
     let mut keys = MockApiKeys::new();
     keys.expect_add()
         .returning(move |_, _, _| Err(AddKeyError::Storage(error())));
-    keys.expect_list().returning(move |_, _, _| Err(error()));
+    keys.expect_list().returning(move |_, _, _, _| Err(error()));
     keys.expect_find().returning(move |_, _| Err(error()));
     keys.expect_edit()
         .returning(move |_, _, _, _, _, _| Err(EditKeyError::Storage(error())));
@@ -67,8 +67,8 @@ fn failing(error: fn() -> StorageError) -> MockApiKeys {
 /// Projects of which everything fails.
 fn failing_projects(error: fn() -> StorageError) -> MockReachableProjects {
     let mut projects = MockReachableProjects::new();
-    projects.expect_list().returning(move |_, _| Err(error()));
-    projects.expect_find().returning(move |_, _| Err(error()));
+    projects.expect_list().returning(move |_, _, _| Err(error()));
+    projects.expect_find().returning(move |_, _, _| Err(error()));
     projects
 }
 

@@ -11,6 +11,7 @@ use keyward_domain::rate::{Rate, Room};
 use super::dialect::Pipelined;
 use super::prepared_once::PreparedOnce;
 use super::schema::memberships;
+use super::sql::validity::membership_is_live;
 
 diesel::define_sql_function! {
     /// The later of those that are there.
@@ -35,7 +36,7 @@ pub(super) async fn count_change(
     // What `Rate::take` does. A concurrent change is waited for, and then the conditions are looked at again.
     let count = diesel::update(memberships::table)
         .filter(memberships::id.eq(consumer.as_uuid()))
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(at.into()))
         .filter(empty_at.is_null().or(empty_at.le(latest)).or(empty_at.gt(beyond)))
         .set(empty_at.eq(least(
             greatest(empty_at + interval, at + interval),

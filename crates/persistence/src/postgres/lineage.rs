@@ -4,15 +4,17 @@
 //! out from the valid ones upwards, in steps that pass over most of what is between (`api_keys.skip_key_id`), or has a
 //! limit. Each step leads to a smaller depth, so each search ends, even if rows pointed at each other in a circle.
 
+use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::QueryableByName;
-use diesel::sql_types::{Array, BigInt, Nullable, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use uuid::Uuid;
 
 use super::prepared_once::PreparedOnce;
+use super::sql::validity::not_over;
 use crate::limit;
 use crate::lineage::{InLine, Step, starts_below, upwards};
 
@@ -46,9 +48,10 @@ pub(super) fn valid_from<'a>(
     connection: &'a AsyncPgConnection,
     consumers: &'a [Uuid],
     roots: &'a [Uuid],
+    now: DateTime<Utc>,
 ) -> BoxFuture<'a, QueryResult<Vec<Uuid>>> {
     Box::pin(async move {
-        let steps = steps_to(connection, consumers, roots).await?;
+        let steps = steps_to(connection, consumers, roots, now).await?;
         Ok(starts_below(&steps, roots))
     })
 }
@@ -59,7 +62,9 @@ async fn steps_to(
     mut connection: &AsyncPgConnection,
     consumers: &[Uuid],
     roots: &[Uuid],
+    now: DateTime<Utc>,
 ) -> QueryResult<Vec<Step>> {
+    let valid = not_over("key", "revoked_at", "$3");
     // Where each climb starts, the first goal is the deepest one that is no deeper than the key.
     let query = diesel::sql_query(format!(
         "WITH RECURSIVE roots AS (
@@ -70,7 +75,7 @@ async fn steps_to(
              SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above, key.skip_key_id,
                  key.tree_depth, key.consumer_id, NULL::integer AS goal
              FROM (SELECT DISTINCT consumer_id FROM goals) AS consumers
-                 JOIN api_keys key ON key.consumer_id = consumers.consumer_id AND key.revoked_at IS NULL
+                 JOIN api_keys key ON key.consumer_id = consumers.consumer_id AND {valid}
              UNION ALL
              SELECT NULL, NULL, NULL, tree_depth, consumer_id, tree_depth FROM goals
          ), climb AS (
@@ -87,7 +92,8 @@ async fn steps_to(
     ));
     let query = query
         .bind::<Array<SqlUuid>, _>(roots)
-        .bind::<Array<SqlUuid>, _>(consumers);
+        .bind::<Array<SqlUuid>, _>(consumers)
+        .bind::<Timestamptz, _>(now);
     let found: Vec<FoundStep> = PreparedOnce(query).load(&mut connection).await?;
     Ok(found.into_iter().map(|row| (row.below, row.id)).collect())
 }
@@ -97,21 +103,24 @@ pub(super) async fn valid_in_line(
     connection: &mut AsyncPgConnection,
     consumer: ConsumerId,
     id: ApiKeyId,
+    now: DateTime<Utc>,
 ) -> QueryResult<i64> {
+    let valid = not_over("api_keys", "revoked_at", "$3");
     let counted: Counted = diesel::sql_query(format!(
         "WITH RECURSIVE goals AS (
-             SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE consumer_id = $1 AND revoked_at IS NULL
+             SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE consumer_id = $1 AND {valid}
          ), climb AS (
              SELECT NULL::uuid AS below, id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above,
                  skip_key_id, tree_depth, consumer_id, tree_depth AS goal
              FROM api_keys WHERE id = $2 AND consumer_id = $1
              UNION {CLIMB}
          )
-         SELECT count(*) AS count FROM api_keys WHERE consumer_id = $1 AND revoked_at IS NULL
+         SELECT count(*) AS count FROM api_keys WHERE consumer_id = $1 AND {valid}
              AND id IN (SELECT id FROM climb)"
     ))
     .bind::<SqlUuid, _>(consumer.as_uuid())
     .bind::<SqlUuid, _>(id.as_uuid())
+    .bind::<Timestamptz, _>(now)
     .get_result(connection)
     .await?;
     Ok(counted.count)

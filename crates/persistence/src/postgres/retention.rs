@@ -78,7 +78,7 @@ pub(super) async fn never_revoked_keys(
          FROM unnest($1) WITH ORDINALITY AS former (member, place)
          CROSS JOIN LATERAL (
              SELECT id, consumer_id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
-             FROM api_keys WHERE consumer_id = former.member AND revoked_at IS NULL
+             FROM api_keys WHERE consumer_id = former.member AND end_came_at IS NULL
              ORDER BY id DESC LIMIT $2
          ) key
          ORDER BY former.place, key.id DESC LIMIT $2",

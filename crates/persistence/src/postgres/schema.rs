@@ -35,6 +35,7 @@ diesel::table! {
         revoked_by_id -> Nullable<Uuid>,
         revoked_reason -> Nullable<Text>,
         revoked_note -> Nullable<Text>,
+        end_came_at -> Nullable<Timestamptz>,
     }
 }
 
@@ -103,6 +104,7 @@ diesel::table! {
         ended_at -> Nullable<Timestamptz>,
         keys_removed_at -> Nullable<Timestamptz>,
         changes_empty_at -> Nullable<Timestamptz>,
+        end_came_at -> Nullable<Timestamptz>,
     }
 }
 

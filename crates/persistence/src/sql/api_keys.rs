@@ -14,6 +14,7 @@ pub(crate) mod revoke;
 pub(crate) mod row;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
@@ -53,16 +54,18 @@ impl ApiKeys for Store {
         consumer: ConsumerId,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
-        read!(self, list::list(consumer, filter, page))
+        read!(self, list::list(consumer, filter, page, now))
     }
 
     async fn valid_descendants(
         &self,
         consumer: ConsumerId,
         id: ApiKeyId,
+        now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError> {
-        read!(self, read::valid_descendants(consumer, id))
+        read!(self, read::valid_descendants(consumer, id, now))
     }
 
     async fn edit(
@@ -103,7 +106,7 @@ impl ApiKeys for Store {
         precondition: KeyPrecondition,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
-        let acting_key = act.actor.api_key();
+        let (acting_key, at) = (act.actor.api_key(), act.at);
         let revoke = for_any_connection(move |connection| {
             Box::pin(revoke::revoke(
                 connection,
@@ -121,7 +124,7 @@ impl ApiKeys for Store {
             DescendantKeys::Revoke => {
                 let look = for_any_connection(move |connection| {
                     Box::pin(async move {
-                        let looked = revoke::look_at_tree(connection, consumer, id, acting_key).await?;
+                        let looked = revoke::look_at_tree(connection, consumer, id, acting_key, at).await?;
                         Ok(looked.answer())
                     })
                 });

@@ -1,5 +1,6 @@
 //! Who may run an organization, and one change after the other.
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
@@ -10,6 +11,7 @@ use keyward_domain::membership::Role;
 
 use super::dialect::{Pipelined, RunQueryDsl, locked, together};
 use super::schema::{memberships, organizations};
+use super::validity::membership_is_live;
 use crate::columns::StoredId;
 
 /// Makes every other change to how this organization is run wait for the end of this transaction, so what it reads of
@@ -21,23 +23,25 @@ pub(crate) async fn lock_authority(
     connection: Pipelined<'_>,
     organization: OrganizationId,
     actor: Actor,
+    at: DateTime<Utc>,
 ) -> Result<bool, QueryError> {
     let ((), may_administer) = together!(
         connection,
         lock_organization(connection, organization),
-        may_administer(connection, organization, actor)
+        may_administer(connection, organization, actor, at)
     );
     Ok(may_administer)
 }
 
-/// Whether whoever this is may run the organization now. It stays true under the organization's lock.
+/// Whether whoever this is may run the organization at this moment. It stays true under the organization's lock.
 pub(crate) async fn may_administer(
     connection: Pipelined<'_>,
     organization: OrganizationId,
     actor: Actor,
+    at: DateTime<Utc>,
 ) -> Result<bool, QueryError> {
     match actor {
-        Actor::User(user) => is_owner(connection, organization, user).await,
+        Actor::User(user) => is_owner(connection, organization, user, at).await,
         Actor::Administrator => Ok(true),
         Actor::ApiKey(_) | Actor::Retention | Actor::Anonymous => Ok(false),
     }
@@ -63,12 +67,13 @@ async fn is_owner(
     mut connection: Pipelined<'_>,
     organization: OrganizationId,
     user: UserId,
+    at: DateTime<Utc>,
 ) -> Result<bool, QueryError> {
     diesel::select(exists(
         memberships::table
             .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
             .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
-            .filter(memberships::ended_at.is_null())
+            .filter(membership_is_live(at.into()))
             .filter(memberships::role.eq(Role::Owner.as_str())),
     ))
     .get_result(&mut connection)

@@ -15,6 +15,7 @@ use keyward_domain::user::Username;
 
 use super::dialect::{Connection, RunQueryDsl, Store};
 use super::schema::{api_keys, memberships, organizations, users};
+use super::validity::StoredEnd;
 use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
@@ -45,8 +46,10 @@ async fn find(
             api_keys::created_at,
             api_keys::can_manage_keys,
             api_keys::revoked_at,
+            api_keys::end_came_at,
             memberships::id,
             memberships::ended_at,
+            memberships::end_came_at,
             users::id,
             users::username,
             organizations::id,
@@ -65,8 +68,10 @@ struct CredentialRow {
     key_created_at: StoredMoment,
     can_manage_keys: StoredFlag,
     revoked_at: Option<StoredMoment>,
+    key_end_came_at: Option<StoredMoment>,
     membership_id: StoredId,
     membership_ended_at: Option<StoredMoment>,
+    membership_end_came_at: Option<StoredMoment>,
     user_id: StoredId,
     username: String,
     organization_id: StoredId,
@@ -82,6 +87,14 @@ impl TryFrom<CredentialRow> for Credential {
         let membership = StoredRow::new("memberships", row.membership_id.0);
         let user = StoredRow::new("users", row.user_id.0);
         let organization = StoredRow::new("organizations", row.organization_id.0);
+        let key_end = StoredEnd {
+            at: row.revoked_at,
+            came_at: row.key_end_came_at,
+        };
+        let membership_end = StoredEnd {
+            at: row.membership_ended_at,
+            came_at: row.membership_end_came_at,
+        };
         Ok(Self {
             api_key: CallingKey {
                 id: ApiKeyId::from_uuid(row.key_id.0),
@@ -98,8 +111,8 @@ impl TryFrom<CredentialRow> for Credential {
                 slug: organization.read("slug", Slug::parse(&row.organization_slug))?,
                 name: organization.read("name", OrganizationName::from_storage(row.organization_name))?,
             },
-            revoked_at: key.moment_if_any("revoked_at", row.revoked_at)?,
-            membership_ended_at: membership.moment_if_any("ended_at", row.membership_ended_at)?,
+            key_end: key_end.read(&key, "revoked_at")?,
+            membership_end: membership_end.read(&membership, "ended_at")?,
         })
     }
 }

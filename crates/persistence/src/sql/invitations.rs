@@ -76,9 +76,10 @@ impl OpenInvitations for Store {
         &self,
         digest: &InvitationDigest,
         visitor: Option<UserId>,
+        now: DateTime<Utc>,
     ) -> Result<Option<OpenInvitation>, StorageError> {
         let digest = *digest;
-        read!(self, read::find(digest, visitor))
+        read!(self, read::find(digest, visitor, now))
     }
 
     async fn accept_as_newcomer(

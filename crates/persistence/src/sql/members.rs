@@ -32,24 +32,27 @@ impl MemberStore for Store {
         organization: OrganizationId,
         filter: MemberFilter,
         page: PageRequest<MembershipId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
-        read!(self, read::list(organization, filter, page))
+        read!(self, read::list(organization, filter, page, now))
     }
 
     async fn find(
         &self,
         organization: OrganizationId,
         id: MembershipId,
+        now: DateTime<Utc>,
     ) -> Result<Option<MemberOverview>, StorageError> {
-        read!(self, read::find(organization, id))
+        read!(self, read::find(organization, id, now))
     }
 
     async fn identify(
         &self,
         organization: OrganizationId,
         member: WhichMember,
+        now: DateTime<Utc>,
     ) -> Result<Option<KeyHolder>, StorageError> {
-        read!(self, read::identify(organization, member))
+        read!(self, read::identify(organization, member, now))
     }
 
     async fn leaving_preview(
@@ -57,13 +60,18 @@ impl MemberStore for Store {
         organization: OrganizationId,
         id: MembershipId,
         used_after: DateTime<Utc>,
+        now: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError> {
-        read!(self, leaving::preview(organization, id, used_after))
+        read!(self, leaving::preview(organization, id, used_after, now))
     }
 
-    async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError> {
+    async fn has_one_owner(
+        &self,
+        organization: OrganizationId,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
         read!(self, |connection| {
-            Ok(live::has_one_owner(connection, organization).await?)
+            Ok(live::has_one_owner(connection, organization, now).await?)
         })
     }
 

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::id::UserId;
@@ -13,6 +14,7 @@ use keyward_domain::ports::{Memberships, StorageError};
 use super::dialect::{Connection, RunQueryDsl, Store};
 use super::people::{MembershipRow, OrganizationRow, UserRow};
 use super::schema::{memberships, organizations, users};
+use super::validity::membership_is_live;
 use crate::abort::Abort;
 use crate::columns::StoredId;
 
@@ -20,13 +22,18 @@ type MemberRow = (UserRow, OrganizationRow, MembershipRow);
 
 #[async_trait]
 impl Memberships for Store {
-    async fn find_live(&self, user: UserId, organization: &Slug) -> Result<Option<Member>, StorageError> {
+    async fn find_live(
+        &self,
+        user: UserId,
+        organization: &Slug,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Member>, StorageError> {
         let slug = organization.clone();
-        read!(self, find_live(user, slug))
+        read!(self, find_live(user, slug, now))
     }
 
-    async fn list_live(&self, user: UserId) -> Result<Vec<Member>, StorageError> {
-        read!(self, list_live(user))
+    async fn list_live(&self, user: UserId, now: DateTime<Utc>) -> Result<Vec<Member>, StorageError> {
+        read!(self, list_live(user, now))
     }
 }
 
@@ -35,12 +42,13 @@ async fn find_live(
     connection: &mut Connection,
     user: UserId,
     slug: Slug,
+    now: DateTime<Utc>,
 ) -> Result<Option<Member>, Abort<Infallible>> {
     let row: Option<MemberRow> = memberships::table
         .inner_join(users::table)
         .inner_join(organizations::table)
         .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(now.into()))
         .filter(organizations::slug.eq(slug.as_str()))
         .select((
             UserRow::as_select(),
@@ -53,12 +61,16 @@ async fn find_live(
     Ok(row.map(member).transpose()?)
 }
 
-async fn list_live(connection: &mut Connection, user: UserId) -> Result<Vec<Member>, Abort<Infallible>> {
+async fn list_live(
+    connection: &mut Connection,
+    user: UserId,
+    now: DateTime<Utc>,
+) -> Result<Vec<Member>, Abort<Infallible>> {
     let rows: Vec<MemberRow> = memberships::table
         .inner_join(users::table)
         .inner_join(organizations::table)
         .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(now.into()))
         .order((organizations::name, organizations::id))
         .select((
             UserRow::as_select(),

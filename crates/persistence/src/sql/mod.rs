@@ -68,3 +68,4 @@ pub(crate) mod schema_state;
 mod sessions;
 mod throttle;
 pub(crate) mod transfer;
+pub(crate) mod validity;

@@ -9,6 +9,7 @@ mod sources;
 use std::num::NonZeroU32;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
     AtStake, FamilySize, HeldKey, KeyFamily, KeySelection, OrganizationKeyFilter, OrganizationKeyStore,
     RevokeKeysError,
@@ -31,8 +32,9 @@ impl OrganizationKeyStore for Store {
         organization: OrganizationId,
         filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
-        read!(self, list::list(organization, filter, page))
+        read!(self, list::list(organization, filter, page, now))
     }
 
     async fn find(
@@ -59,16 +61,18 @@ impl OrganizationKeyStore for Store {
         organization: OrganizationId,
         id: ApiKeyId,
         size: FamilySize,
+        now: DateTime<Utc>,
     ) -> Result<KeyFamily, StorageError> {
-        read!(self, family::family(organization, id, size))
+        read!(self, family::family(organization, id, size, now))
     }
 
     async fn at_stake(
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        now: DateTime<Utc>,
     ) -> Result<AtStake, StorageError> {
-        read!(self, read::at_stake(organization, selection))
+        read!(self, read::at_stake(organization, selection, now))
     }
 
     async fn revoke(

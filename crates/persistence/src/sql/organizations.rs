@@ -22,7 +22,7 @@ impl OrganizationStore for Store {
         act: Act,
     ) -> Result<(), ChangeOrganizationError> {
         change!(self, |connection| {
-            if !lock_authority(connection, organization, act.actor).await? {
+            if !lock_authority(connection, organization, act.actor, act.at).await? {
                 return Err(Abort::Refused(ChangeOrganizationError::NotAllowed));
             }
             let changed = diesel::update(

@@ -10,6 +10,7 @@ use keyward_domain::user::{DisplayName, User, Username};
 
 use super::dialect::Database;
 use super::schema::{memberships, organizations, users};
+use super::validity::StoredEnd;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
 
@@ -107,17 +108,20 @@ pub(crate) struct MembershipRow {
     role: String,
     joined_at: StoredMoment,
     ended_at: Option<StoredMoment>,
+    end_came_at: Option<StoredMoment>,
 }
 
 impl From<Membership> for MembershipRow {
     fn from(membership: Membership) -> Self {
+        let end = StoredEnd::from(membership.end);
         Self {
             id: StoredId(membership.id.as_uuid()),
             organization_id: StoredId(membership.organization_id.as_uuid()),
             user_id: StoredId(membership.user_id.as_uuid()),
             role: membership.role.as_str().to_owned(),
             joined_at: membership.joined_at.into(),
-            ended_at: membership.ended_at.map(StoredMoment::from),
+            ended_at: end.at,
+            end_came_at: end.came_at,
         }
     }
 }
@@ -127,13 +131,17 @@ impl TryFrom<MembershipRow> for Membership {
 
     fn try_from(row: MembershipRow) -> Result<Self, StorageError> {
         let stored = StoredRow::new("memberships", row.id.0);
+        let end = StoredEnd {
+            at: row.ended_at,
+            came_at: row.end_came_at,
+        };
         Ok(Self {
             id: MembershipId::from_uuid(row.id.0),
             organization_id: OrganizationId::from_uuid(row.organization_id.0),
             user_id: UserId::from_uuid(row.user_id.0),
             role: stored.word("role", Role::from_word(&row.role))?,
             joined_at: stored.moment("joined_at", row.joined_at)?,
-            ended_at: stored.moment_if_any("ended_at", row.ended_at)?,
+            end: end.read(&stored, "ended_at")?,
         })
     }
 }

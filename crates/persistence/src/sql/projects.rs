@@ -11,6 +11,7 @@ mod row;
 use std::collections::HashSet;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
     ProjectOverview, ProjectStore,
@@ -34,16 +35,18 @@ impl ProjectStore for Store {
         organization: OrganizationId,
         filter: ProjectFilter,
         page: PageRequest<ProjectId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ProjectOverview, ProjectId>, StorageError> {
-        read!(self, read::list(organization, filter, page))
+        read!(self, read::list(organization, filter, page, now))
     }
 
     async fn find(
         &self,
         organization: OrganizationId,
         id: ProjectId,
+        now: DateTime<Utc>,
     ) -> Result<Option<ProjectOverview>, StorageError> {
-        read!(self, read::find(organization, id))
+        read!(self, read::find(organization, id, now))
     }
 
     async fn rename(
@@ -79,8 +82,9 @@ impl ProjectStore for Store {
         organization: OrganizationId,
         id: ProjectId,
         page: PageRequest<MembershipId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
-        read!(self, members::list(organization, id, page))
+        read!(self, members::list(organization, id, page, now))
     }
 
     async fn members_among(
@@ -88,9 +92,10 @@ impl ProjectStore for Store {
         organization: OrganizationId,
         id: ProjectId,
         members: &[MembershipId],
+        now: DateTime<Utc>,
     ) -> Result<HashSet<MembershipId>, StorageError> {
         let members = members.to_vec();
-        read!(self, members::among(organization, id, members))
+        read!(self, members::among(organization, id, members, now))
     }
 
     async fn add_member(

@@ -7,6 +7,7 @@ use keyward_domain::id::ConsumerId;
 use keyward_domain::rate::{Rate, Room};
 
 use super::dialect::{Pipelined, RunQueryDsl};
+use super::sql::validity::not_over;
 use crate::columns::StoredId;
 
 /// Counts a change of a live consumer, if there is room for it. Says whether it was counted.
@@ -17,12 +18,13 @@ pub(super) async fn count_change(
     at: DateTime<Utc>,
 ) -> QueryResult<bool> {
     let Room { latest, beyond } = changes.room(at);
+    let live = not_over("memberships", "ended_at", "?1");
     // What `Rate::take` does.
-    let counted = diesel::sql_query(
+    let counted = diesel::sql_query(format!(
         "UPDATE memberships SET changes_empty_at = min(max(coalesce(changes_empty_at, ?1), ?1), ?2) + ?3
-         WHERE id = ?4 AND ended_at IS NULL
-             AND (changes_empty_at IS NULL OR changes_empty_at <= ?2 OR changes_empty_at > ?5)",
-    )
+         WHERE id = ?4 AND {live}
+             AND (changes_empty_at IS NULL OR changes_empty_at <= ?2 OR changes_empty_at > ?5)"
+    ))
     .bind::<BigInt, _>(at.timestamp_millis())
     .bind::<BigInt, _>(latest.timestamp_millis())
     .bind::<BigInt, _>(changes.interval().num_milliseconds())

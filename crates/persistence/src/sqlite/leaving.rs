@@ -7,6 +7,7 @@ use diesel::sql_types::{BigInt, Binary};
 use keyward_domain::id::{MembershipId, OrganizationId};
 
 use super::dialect::{Connection, RunQueryDsl};
+use super::sql::validity::not_over;
 use crate::columns::StoredId;
 use crate::valid_keys::ValidKeys;
 
@@ -28,13 +29,15 @@ pub(super) async fn valid_keys_of_member(
     organization: OrganizationId,
     id: MembershipId,
     used_after: DateTime<Utc>,
+    now: DateTime<Utc>,
     shown: i64,
 ) -> QueryResult<ValidKeys> {
-    let found: Vec<Found> = diesel::sql_query(
+    let valid = not_over("api_keys", "revoked_at", "?");
+    let found: Vec<Found> = diesel::sql_query(format!(
         "WITH valid AS MATERIALIZED (
              SELECT api_keys.id, api_keys.last_used_at
              FROM api_keys JOIN memberships ON memberships.id = api_keys.consumer_id
-             WHERE api_keys.consumer_id = ? AND memberships.organization_id = ? AND api_keys.revoked_at IS NULL
+             WHERE api_keys.consumer_id = ? AND memberships.organization_id = ? AND {valid}
                  AND still_awaited(api_keys.id)
          )
          SELECT
@@ -43,10 +46,11 @@ pub(super) async fn valid_keys_of_member(
              (SELECT count(*) FROM valid WHERE last_used_at > ?) AS recently_used
          FROM valid
          ORDER BY last_used_at DESC, id DESC
-         LIMIT ?",
-    )
+         LIMIT ?"
+    ))
     .bind::<Binary, _>(StoredId(id.as_uuid()))
     .bind::<Binary, _>(StoredId(organization.as_uuid()))
+    .bind::<BigInt, _>(now.timestamp_millis())
     .bind::<BigInt, _>(used_after.timestamp_millis())
     .bind::<BigInt, _>(shown)
     .load(connection)

@@ -4,6 +4,7 @@
 //! out from the valid ones upwards, in steps that pass over most of what is between (`api_keys.skip_key_id`), or has a
 //! limit. Each step leads to a smaller depth, so each search ends, even if rows pointed at each other in a circle.
 
+use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
@@ -12,6 +13,7 @@ use uuid::Uuid;
 
 use super::dialect::Pipelined;
 use super::listed::as_json;
+use super::sql::validity::not_over;
 use crate::columns::StoredId;
 use crate::limit;
 use crate::lineage::{InLine, Step, starts_below, upwards};
@@ -45,15 +47,21 @@ pub(super) async fn valid_from(
     connection: Pipelined<'_>,
     consumers: &[Uuid],
     roots: &[Uuid],
+    now: DateTime<Utc>,
 ) -> QueryResult<Vec<Uuid>> {
-    let steps = steps_to(connection, consumers, roots)?;
+    let steps = steps_to(connection, consumers, roots, now)?;
     Ok(starts_below(&steps, roots))
 }
 
 /// The steps from all valid keys of these consumers up to these roots, each climb to the first that it meets. There are few
 /// for each key, however many are dead and however many roots there are.
-fn steps_to(connection: &mut SqliteConnection, consumers: &[Uuid], roots: &[Uuid]) -> QueryResult<Vec<Step>> {
-    let climb = climb();
+fn steps_to(
+    connection: &mut SqliteConnection,
+    consumers: &[Uuid],
+    roots: &[Uuid],
+    now: DateTime<Utc>,
+) -> QueryResult<Vec<Step>> {
+    let (climb, valid) = (climb(), not_over("key", "revoked_at", "?"));
     // Where each climb starts, the first goal is the deepest one that is no deeper than the key.
     let found: Vec<FoundStep> = diesel::sql_query(format!(
         "WITH RECURSIVE roots (id) AS MATERIALIZED (
@@ -67,7 +75,7 @@ fn steps_to(connection: &mut SqliteConnection, consumers: &[Uuid], roots: &[Uuid
              SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id), key.skip_key_id, key.tree_depth,
                  key.consumer_id, NULL
              FROM consumers CROSS JOIN api_keys key ON key.consumer_id = consumers.consumer_id
-                 AND key.revoked_at IS NULL
+                 AND {valid}
              WHERE still_awaited(key.id)
              UNION ALL
              SELECT NULL, NULL, NULL, tree_depth, consumer_id, tree_depth FROM goals
@@ -84,6 +92,7 @@ fn steps_to(connection: &mut SqliteConnection, consumers: &[Uuid], roots: &[Uuid
     ))
     .bind::<Text, _>(as_json(roots.iter().copied()))
     .bind::<Text, _>(as_json(consumers.iter().copied()))
+    .bind::<BigInt, _>(now.timestamp_millis())
     .load(connection)?;
     let steps = found.into_iter();
     Ok(steps.map(|row| (row.below.map(|id| id.0), row.id.0)).collect())
@@ -94,11 +103,16 @@ pub(super) async fn valid_in_line(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
     id: ApiKeyId,
+    now: DateTime<Utc>,
 ) -> QueryResult<i64> {
-    let (consumer, climb) = (consumer.as_uuid(), climb());
+    let (consumer, climb, valid) = (
+        consumer.as_uuid(),
+        climb(),
+        not_over("api_keys", "revoked_at", "?"),
+    );
     let counted: Counted = diesel::sql_query(format!(
         "WITH RECURSIVE goals AS MATERIALIZED (
-             SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE consumer_id = ? AND revoked_at IS NULL
+             SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE consumer_id = ? AND {valid}
          ), climb (below, id, next_above, skip_key_id, tree_depth, consumer_id, goal) AS (
              SELECT NULL, id, coalesce(adopted_by_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id,
                  tree_depth
@@ -106,12 +120,14 @@ pub(super) async fn valid_in_line(
              UNION {climb}
          )
          SELECT count(*) AS count FROM api_keys
-         WHERE id IN (SELECT id FROM climb) AND +consumer_id = ? AND revoked_at IS NULL"
+         WHERE id IN (SELECT id FROM climb) AND +consumer_id = ? AND {valid}"
     ))
     .bind::<Binary, _>(StoredId(consumer))
+    .bind::<BigInt, _>(now.timestamp_millis())
     .bind::<Binary, _>(StoredId(id.as_uuid()))
     .bind::<Binary, _>(StoredId(consumer))
     .bind::<Binary, _>(StoredId(consumer))
+    .bind::<BigInt, _>(now.timestamp_millis())
     .get_result(connection)?;
     Ok(counted.count)
 }
@@ -230,6 +246,7 @@ struct Counted {
 
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
     use diesel::connection::SimpleConnection;
     use uuid::Uuid;
 
@@ -245,9 +262,9 @@ mod tests {
     fn line() -> String {
         format!(
             "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
-                 created_at, revoked_at, revoked_by_kind, revoked_reason)
+                 created_at, revoked_at, end_came_at, revoked_by_kind, revoked_reason)
              SELECT unhex(printf('%032x', number)), zeroblob(16), randomblob(32), 'kwp_…cccc', 'dead', '', 'dead',
-                 unhex(printf('%032x', number - 1)), 0, 0, 'administrator', 'administrator'
+                 unhex(printf('%032x', number - 1)), 0, 0, 0, 'administrator', 'administrator'
              FROM (WITH RECURSIVE series (number) AS (
                  SELECT 1 UNION ALL SELECT number + 1 FROM series WHERE number < {DEAD}
              ) SELECT number FROM series) ORDER BY number;
@@ -266,7 +283,7 @@ mod tests {
         let roots: Vec<Uuid> = (1..=100).map(|number| Uuid::from_u128(number * 29)).collect();
         let found = store.change_blocking(move |connection| {
             connection.batch_execute(&line())?;
-            let steps = steps_to(connection, &[Uuid::nil()], &roots)?;
+            let steps = steps_to(connection, &[Uuid::nil()], &roots, DateTime::UNIX_EPOCH)?;
             let below = starts_below(&steps, &roots);
             Ok::<_, Abort<keyward_domain::ports::StorageError>>((steps.len(), below.len()))
         });

@@ -65,7 +65,7 @@ pub(super) async fn never_revoked_keys(
         }
         let keys = api_keys::table
             .filter(api_keys::consumer_id.eq(StoredId(*consumer)))
-            .filter(api_keys::revoked_at.is_null())
+            .filter(api_keys::end_came_at.is_null())
             .order(api_keys::id.desc())
             .limit(limit::at_most(missing))
             .select((

@@ -33,6 +33,7 @@ diesel::table! {
         revoked_by_id -> Nullable<Binary>,
         revoked_reason -> Nullable<Text>,
         revoked_note -> Nullable<Text>,
+        end_came_at -> Nullable<BigInt>,
     }
 }
 
@@ -113,6 +114,7 @@ diesel::table! {
         ended_at -> Nullable<BigInt>,
         keys_removed_at -> Nullable<BigInt>,
         changes_empty_at -> Nullable<BigInt>,
+        end_came_at -> Nullable<BigInt>,
     }
 }
 

@@ -42,6 +42,7 @@ pub(super) fn register(
 
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
     use keyward_domain::administration::ports::{
         HolderFilter, KeySelection, MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore,
         ProjectFilter, ProjectStatus, ProjectStore,
@@ -87,22 +88,32 @@ mod tests {
         let (keys, owners) = (&store as &dyn ApiKeys, &store as &dyn OrganizationKeyStore);
         assert!(
             asks(&store, async || keys
-                .list(consumer, KeyFilter::new(all, x), first())
+                .list(consumer, KeyFilter::new(all, x), first(), DateTime::UNIX_EPOCH)
                 .await)
             .await
         );
-        assert!(asks(&store, async || keys.valid_descendants(consumer, key).await).await);
+        assert!(
+            asks(&store, async || keys
+                .valid_descendants(consumer, key, DateTime::UNIX_EPOCH)
+                .await)
+            .await
+        );
         let held = || OrganizationKeyFilter::new(all, None).held_by(HolderFilter::Members);
-        assert!(asks(&store, async || owners.list(organization, held(), first()).await).await);
         assert!(
             asks(&store, async || owners
-                .at_stake(organization, descendants())
+                .list(organization, held(), first(), DateTime::UNIX_EPOCH)
                 .await)
             .await
         );
         assert!(
             asks(&store, async || owners
-                .at_stake(organization, of_consumer())
+                .at_stake(organization, descendants(), DateTime::UNIX_EPOCH)
+                .await)
+            .await
+        );
+        assert!(
+            asks(&store, async || owners
+                .at_stake(organization, of_consumer(), DateTime::UNIX_EPOCH)
                 .await)
             .await
         );
@@ -110,7 +121,7 @@ mod tests {
         let named = || MemberFilter::new(x);
         assert!(
             asks(&store, async || members
-                .list(organization, named(), first())
+                .list(organization, named(), first(), DateTime::UNIX_EPOCH)
                 .await)
             .await
         );
@@ -118,7 +129,7 @@ mod tests {
         let called = || ProjectFilter::new(ProjectStatus::All, x);
         assert!(
             asks(&store, async || projects
-                .list(organization, called(), first())
+                .list(organization, called(), first(), DateTime::UNIX_EPOCH)
                 .await)
             .await
         );

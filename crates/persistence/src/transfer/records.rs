@@ -110,6 +110,7 @@ records! {
         ended_at: Option<Moment>,
         keys_removed_at: Option<Moment>,
         changes_empty_at: Option<Moment>,
+        end_came_at: Option<Moment>,
     }
 
     Invitation of invitations {
@@ -166,6 +167,7 @@ records! {
         revoked_by_id: Option<Id>,
         revoked_reason: Option<Words> as RevocationReason::from_word,
         revoked_note: Option<Words> as RevocationNote::from_storage,
+        end_came_at: Option<Moment>,
     }
 
     AuditEvent of audit_events {

@@ -13,6 +13,7 @@ use diesel::sql_types::{Binary, Text};
 use keyward_domain::administration::ports::{
     InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
 };
+use keyward_domain::clock::Clock;
 use keyward_domain::ports::{
     ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects,
 };
@@ -20,6 +21,7 @@ use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
     AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
 };
+use keyward_domain::testing::FixedClock;
 use keyward_persistence::postgres::{PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
 use keyward_persistence::transfer::Transfer;
@@ -88,9 +90,10 @@ pub(crate) fn migrations(database: &str) -> Vec<PathBuf> {
 }
 
 /// Stands for what PostgreSQL's migrations make: their text when the tests were compiled, as the migrations were.
-pub(crate) const MIGRATIONS_KEY: &str = concat!(include_str!(
-    "../../migrations/postgres/2026-11-22-160000_schema/up.sql"
-));
+pub(crate) const MIGRATIONS_KEY: &str = concat!(
+    include_str!("../../migrations/postgres/2026-11-22-160000_schema/up.sql"),
+    include_str!("../../migrations/postgres/2026-11-22-183000_ends/up.sql"),
+);
 
 /// A database whose tables are empty but for the row of the installation.
 pub(crate) struct Database {
@@ -483,4 +486,9 @@ fn patient_config(url: &str) -> PostgresConfig {
     config.answer_timeout = Duration::from_secs(40);
     config.outcome_timeout = Duration::from_secs(50);
     config
+}
+
+/// The moment at which builders make everything, until their clocks are moved.
+pub(crate) fn now() -> DateTime<Utc> {
+    FixedClock::default().now()
 }

@@ -63,6 +63,7 @@ mod tests {
     use keyward_domain::organization::Organization;
     use keyward_domain::page::{PageRequest, PageSize};
     use keyward_domain::ports::{KeyLimit, StatusFilter};
+    use keyward_domain::validity::End;
     use keyward_persistence::sqlite::SqliteConfig;
 
     use super::*;
@@ -140,7 +141,9 @@ mod tests {
         let is_person = |by| matches!(by, Actor::User(_));
         let is_administrator = |by| matches!(by, Actor::Administrator);
         let kinds: [Kind<'_>; 16] = [
-            ("never used", &|key| key.is_valid() && key.last_use.is_none()),
+            ("never used", &|key| {
+                key.is_valid(filled.now) && key.last_use.is_none()
+            }),
             ("used minutes ago", &|key| {
                 ago(key).is_some_and(|ago| ago < TimeDelta::hours(1))
             }),
@@ -156,7 +159,9 @@ mod tests {
                     .is_some_and(|from| from.to_string().contains(':'))
             }),
             ("unused for 90 days", &|key| {
-                key.is_valid() && is_old(key.created_at) && key.last_use.is_none_or(|last| is_old(last.at))
+                key.is_valid(filled.now)
+                    && is_old(key.created_at)
+                    && key.last_use.is_none_or(|last| is_old(last.at))
             }),
             ("revoked by its holder", &|key| {
                 revoked(key, RevocationReason::Holder, is_person)
@@ -182,12 +187,13 @@ mod tests {
                 key.holder.user.username.as_str() == "ada" && revoked(key, RevocationReason::Owner, is_person)
             }),
             ("a valid key of somebody who left", &|key| {
-                key.is_valid() && !key.holder.membership.is_live()
+                key.is_valid(filled.now) && !key.holder.membership.is_live(filled.now)
             }),
             ("created by a revoked key of a valid one", &|key| {
-                key.is_valid()
-                    && parent(key)
-                        .is_some_and(|middle| !middle.is_valid() && parent(middle).is_some_and(|_| true))
+                key.is_valid(filled.now)
+                    && parent(key).is_some_and(|middle| {
+                        !middle.is_valid(filled.now) && parent(middle).is_some_and(|_| true)
+                    })
             }),
             ("three steps from its first ancestor", &|key| {
                 parent(key)
@@ -200,7 +206,7 @@ mod tests {
         }
         let of_chidi = keys
             .iter()
-            .filter(|key| key.is_valid() && key.holder.user.username.as_str() == "chidi");
+            .filter(|key| key.is_valid(filled.now) && key.holder.user.username.as_str() == "chidi");
         let room = usize::try_from(KeyLimit::default().0).unwrap() - of_chidi.count();
         assert!(
             (1..=10).contains(&room),
@@ -213,10 +219,10 @@ mod tests {
         let filled = Filled::new().await;
         for key in filled.keys().await {
             let Some(last) = key.last_use else { continue };
-            let ended = key.holder.membership.ended_at;
+            let ended = key.holder.membership.end.map(End::at);
             let ended = ended
                 .into_iter()
-                .chain(key.revocation.map(|revocation| revocation.at))
+                .chain(key.revocation.map(|revocation| revocation.end.at()))
                 .min();
             assert!(key.created_at < last.at && last.at <= filled.now, "{}", key.name);
             assert!(ended.is_none_or(|ended| last.at < ended), "{}", key.name);

@@ -10,6 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use keyward_domain::administration::Authority;
 use keyward_domain::audit::RequestSource;
+use keyward_domain::clock::Clock;
 use keyward_domain::id::{AuditEventId, InvitationId, ProjectId};
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
@@ -107,13 +108,19 @@ impl<'a> Telling<'a> {
     async fn authority_of(&self, owner: &str) -> Result<Authority, FillError> {
         let member = self.member(owner).await?;
         member
-            .as_authority()
+            .as_authority(self.past.clock.now())
             .ok_or_else(|| FillError::Missing(owner.to_owned()))
     }
 
     async fn member(&self, username: &str) -> Result<Member, FillError> {
         let user = self.user(username).await?;
-        let member = Memberships::find_live(&*self.past.store, user.id, &self.organization).await?;
+        let member = Memberships::find_live(
+            &*self.past.store,
+            user.id,
+            &self.organization,
+            self.past.clock.now(),
+        )
+        .await?;
         member.ok_or_else(|| FillError::Missing(username.to_owned()))
     }
 

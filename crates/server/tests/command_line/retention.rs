@@ -253,9 +253,9 @@ async fn clean_up_believes_a_clock_that_leapt_only_when_told() {
 async fn two_servers_remove_it_together() {
     const MANY: &str = "
         INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_user_id,
-            created_at, revoked_at, revoked_by_kind, revoked_reason)
+            created_at, revoked_at, end_came_at, revoked_by_kind, revoked_reason)
         SELECT gen_random_uuid(), consumer_id, sha256(('key ' || number)::bytea), hint, 'outlived', '', '',
-            created_by_user_id, created_at, revoked_at, 'administrator', 'administrator'
+            created_by_user_id, created_at, revoked_at, end_came_at, 'administrator', 'administrator'
         FROM api_keys, generate_series(1, 2000) AS number WHERE name = 'outlived';
         INSERT INTO sessions (id, user_id, digest, started_at, last_seen_at, user_agent)
         SELECT gen_random_uuid(), user_id, sha256(('session ' || number)::bytea), started_at, last_seen_at, 'outlived'

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, Origin, RevocationReason};
 use keyward_domain::audit::{Actor, Subject};
 use keyward_domain::holder::Holder;
@@ -78,6 +79,7 @@ pub(super) async fn rows(
     listing: &KeyListing<'_>,
     page: Page<ApiKey, ApiKeyId>,
 ) -> Result<Vec<Row>, Refusal> {
+    let now = console.now();
     let mut known: HashMap<ApiKeyId, NamedKey> = page
         .items
         .iter()
@@ -85,7 +87,7 @@ pub(super) async fn rows(
         .collect();
     let parents = page.items.iter().filter_map(ApiKey::parent);
     let named: HashSet<ApiKeyId> = parents
-        .chain(page.items.iter().filter_map(revoking_key))
+        .chain(page.items.iter().filter_map(|key| revoking_key(key, now)))
         .collect();
     let elsewhere: Vec<ApiKeyId> = named.into_iter().filter(|id| !known.contains_key(id)).collect();
     // Most are on the same page.
@@ -93,11 +95,11 @@ pub(super) async fn rows(
         let found = console.keys.read_many(holder, &elsewhere).await?;
         known.extend(found.iter().map(|key| (key.id, NamedKey::from(key))));
     }
-    let owners = revoking_owners(console, holder, &page.items).await?;
+    let owners = revoking_owners(console, holder, &page.items, now).await?;
     let rows = page
         .items
         .iter()
-        .map(|key| row(key, slug, listing, &known, &owners));
+        .map(|key| row(key, slug, listing, &known, &owners, now));
     Ok(rows.collect())
 }
 
@@ -106,8 +108,9 @@ async fn revoking_owners(
     console: &Console,
     holder: &Holder,
     keys: &[ApiKey],
+    now: DateTime<Utc>,
 ) -> Result<HashMap<Subject, OwnerWords>, Refusal> {
-    let owners: HashSet<Subject> = keys.iter().filter_map(revoking_owner).collect();
+    let owners: HashSet<Subject> = keys.iter().filter_map(|key| revoking_owner(key, now)).collect();
     if owners.is_empty() {
         return Ok(HashMap::new());
     }
@@ -123,8 +126,8 @@ async fn revoking_owners(
     Ok(words.collect())
 }
 
-fn revoking_owner(key: &ApiKey) -> Option<Subject> {
-    let revocation = key.revocation.as_ref()?;
+fn revoking_owner(key: &ApiKey, now: DateTime<Utc>) -> Option<Subject> {
+    let revocation = key.revoked(now)?;
     match revocation.reason {
         RevocationReason::Owner => revocation.by.as_subject(),
         RevocationReason::Holder | RevocationReason::Leak | RevocationReason::Administrator => None,
@@ -132,8 +135,8 @@ fn revoking_owner(key: &ApiKey) -> Option<Subject> {
 }
 
 /// The key through which the holder revoked this one.
-fn revoking_key(key: &ApiKey) -> Option<ApiKeyId> {
-    match key.revocation.as_ref()?.by {
+fn revoking_key(key: &ApiKey, now: DateTime<Utc>) -> Option<ApiKeyId> {
+    match key.revoked(now)?.by {
         Actor::ApiKey(by) => Some(by),
         Actor::User(_) | Actor::Administrator | Actor::Retention | Actor::Anonymous => None,
     }
@@ -145,6 +148,7 @@ fn row(
     listing: &KeyListing<'_>,
     known: &HashMap<ApiKeyId, NamedKey>,
     owners: &HashMap<Subject, OwnerWords>,
+    now: DateTime<Utc>,
 ) -> Row {
     Row {
         name: key.name.to_string(),
@@ -160,9 +164,9 @@ fn row(
                 .map_or(Creator::ForgottenKey, Creator::Key),
         },
         last_used: key.last_use.map(LastUsed::from),
-        revoked: key.revocation.as_ref().map(|revocation| Revoked {
-            at: Moment(revocation.at),
-            by: match (revocation.reason, revoking_key(key)) {
+        revoked: key.revoked(now).map(|revocation| Revoked {
+            at: Moment(revocation.end.at()),
+            by: match (revocation.reason, revoking_key(key, now)) {
                 (RevocationReason::Holder, Some(by)) if by == key.id => {
                     Revoker::Described("by this key itself")
                 }
@@ -171,7 +175,7 @@ fn row(
                     .cloned()
                     .map_or(Revoker::Described("by a key of yours"), Revoker::Key),
                 (RevocationReason::Holder, None) => Revoker::Described("by you"),
-                (RevocationReason::Owner, _) => revoking_owner(key)
+                (RevocationReason::Owner, _) => revoking_owner(key, now)
                     .and_then(|owner| owners.get(&owner).cloned())
                     .map_or(Revoker::Described("by an owner"), Revoker::Owner),
                 (RevocationReason::Leak, _) => Revoker::Described("because its token leaked"),

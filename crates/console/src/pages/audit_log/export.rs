@@ -135,9 +135,9 @@ impl Download {
         let Some(signed_in) = self.console.sign_in.signed_in(&self.token).await? else {
             return Ok(false);
         };
-        let memberships = &self.console.memberships;
-        let member = memberships.find_live(signed_in.user.id, &self.slug).await?;
-        Ok(member.is_some_and(|member| member.as_authority().is_some()))
+        let (memberships, now) = (&self.console.memberships, self.console.now());
+        let member = memberships.find_live(signed_in.user.id, &self.slug, now).await?;
+        Ok(member.is_some_and(|member| member.as_authority(now).is_some()))
     }
 }
 

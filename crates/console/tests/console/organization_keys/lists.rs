@@ -196,7 +196,7 @@ async fn who_revoked_a_key_is_told_apart_from_others_of_that_name() {
         ids: vec![key.key.id],
         descendants: DescendantKeys::Keep,
     };
-    let authority = augusta.as_authority().unwrap();
+    let authority = augusta.as_authority(augusta.membership.joined_at).unwrap();
     let keys = installation.organization_keys();
     keys.revoke(&authority, selection, None, RequestSource::default(), None)
         .await

@@ -309,7 +309,7 @@ async fn who_runs_the_organization_no_longer_is_not_asked_again_which_keys_they_
     let key = scene.issue(&scene.bob, "his").await;
     let installation = &scene.running.installation;
     let mary = installation.member(&scene.ada.organization, "mary", Role::Owner);
-    let authority = mary.as_authority().unwrap();
+    let authority = mary.as_authority(mary.membership.joined_at).unwrap();
     let origin = scene.running.public_url.to_string();
     let body = format!("key-{}=on&note=why", key.key.id);
     let answer = scene

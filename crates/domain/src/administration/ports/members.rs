@@ -22,6 +22,7 @@ pub trait MemberStore: Send + Sync {
         organization: OrganizationId,
         filter: MemberFilter,
         page: PageRequest<MembershipId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<MemberOverview, MembershipId>, StorageError>;
 
     /// One live member.
@@ -29,6 +30,7 @@ pub trait MemberStore: Send + Sync {
         &self,
         organization: OrganizationId,
         id: MembershipId,
+        now: DateTime<Utc>,
     ) -> Result<Option<MemberOverview>, StorageError>;
 
     /// Who one live member is.
@@ -39,6 +41,7 @@ pub trait MemberStore: Send + Sync {
         &self,
         organization: OrganizationId,
         member: WhichMember,
+        now: DateTime<Utc>,
     ) -> Result<Option<KeyHolder>, StorageError>;
 
     /// Which keys of a member stop working when the membership ends. No keys for a membership of another organization.
@@ -49,11 +52,16 @@ pub trait MemberStore: Send + Sync {
         organization: OrganizationId,
         id: MembershipId,
         used_after: DateTime<Utc>,
+        now: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError>;
 
     /// Whether the organization has only one live owner now. It is for people to know beforehand: what counts is what
     /// [`MemberStore::change_role`] and [`MemberStore::end`] check.
-    async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError>;
+    async fn has_one_owner(
+        &self,
+        organization: OrganizationId,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError>;
 
     /// Changes the role of a live member.
     ///
@@ -72,7 +80,7 @@ pub trait MemberStore: Send + Sync {
         act: Act,
     ) -> Result<(), ChangeRoleError>;
 
-    /// Ends a live membership, takes the member out of all projects, and writes [`Act::end_of_membership`].
+    /// Ends a live membership, also one whose end is planned, takes the member out of all projects, and writes [`Act::end_of_membership`].
     ///
     /// It ends at the moment of the act or, if that is later, at the one at which the newest of the organization's
     /// invitations was made that were neither accepted nor taken back before. MUST let nobody add one meanwhile: then

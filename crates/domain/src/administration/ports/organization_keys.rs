@@ -15,6 +15,7 @@ use crate::ports::{DescendantKeys, StatusFilter, StorageError, search_term};
 use crate::shortened_address::ShortenedAddress;
 use crate::token::TokenHint;
 use crate::user::User;
+use crate::validity::is_over;
 
 /// Shows and revokes the keys of all consumers of an organization, former ones included.
 #[cfg_attr(feature = "testing", mockall::automock)]
@@ -26,6 +27,7 @@ pub trait OrganizationKeyStore: Send + Sync {
         organization: OrganizationId,
         filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError>;
 
     /// One key, in whatever state.
@@ -52,6 +54,7 @@ pub trait OrganizationKeyStore: Send + Sync {
         organization: OrganizationId,
         id: ApiKeyId,
         size: FamilySize,
+        now: DateTime<Utc>,
     ) -> Result<KeyFamily, StorageError>;
 
     /// What [`OrganizationKeyStore::revoke`] would revoke now. Of the selected keys, and of what came from them, the first
@@ -61,6 +64,7 @@ pub trait OrganizationKeyStore: Send + Sync {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        now: DateTime<Utc>,
     ) -> Result<AtStake, StorageError>;
 
     /// Revokes the first of the selected keys that are valid, by rising identifier, and returns them. Selected keys that
@@ -103,7 +107,7 @@ pub struct HeldKey {
     pub can_manage_keys: bool,
     /// When it was created.
     pub created_at: DateTime<Utc>,
-    /// Its revocation, which is final.
+    /// Its revocation, which may lie ahead: see [`HeldKey::revoked`].
     pub revocation: Option<Revocation>,
     /// Its last use, if it was ever used.
     pub last_use: Option<HeldKeyUse>,
@@ -151,10 +155,18 @@ impl HeldKey {
         }
     }
 
-    /// Whether the key was not revoked. It gives access only while its holder's membership is live, too.
+    /// Whether the key is not revoked at this moment. It gives access only while its holder's membership is live, too.
     #[must_use]
-    pub const fn is_valid(&self) -> bool {
-        self.revocation.is_none()
+    pub fn is_valid(&self, now: DateTime<Utc>) -> bool {
+        !is_over(self.revocation.as_ref().map(|revocation| revocation.end), now)
+    }
+
+    /// Its revocation, if that has come by this moment.
+    #[must_use]
+    pub fn revoked(&self, now: DateTime<Utc>) -> Option<&Revocation> {
+        self.revocation
+            .as_ref()
+            .filter(|revocation| revocation.end.has_come(now))
     }
 
     /// The key that created this one, if a key did.
@@ -220,13 +232,13 @@ pub enum HolderFilter {
 }
 
 impl HolderFilter {
-    /// Whether keys of this membership pass.
+    /// Whether keys of this membership pass at this moment.
     #[must_use]
-    pub const fn accepts(self, membership: &Membership) -> bool {
+    pub fn accepts(self, membership: &Membership, now: DateTime<Utc>) -> bool {
         match self {
             Self::Anybody => true,
-            Self::Members => membership.is_live(),
-            Self::FormerMembers => !membership.is_live(),
+            Self::Members => membership.is_live(now),
+            Self::FormerMembers => !membership.is_live(now),
         }
     }
 }
@@ -273,18 +285,18 @@ impl OrganizationKeyFilter {
         self.term.as_deref()
     }
 
-    /// Whether a key of this holder passes.
+    /// Whether a key of this holder passes at this moment.
     #[must_use]
-    pub fn accepts(&self, key: &ApiKey, holder: &KeyHolder) -> bool {
-        let has_status = self.status.accepts(key);
+    pub fn accepts(&self, key: &ApiKey, holder: &KeyHolder, now: DateTime<Utc>) -> bool {
+        let has_status = self.status.accepts(key, now);
         let is_consumers = self.consumer.is_none_or(|consumer| key.consumer_id == consumer);
         let is_unused = self.unused_since.is_none_or(|since| {
-            key.is_valid() && key.created_at < since && key.last_use.is_none_or(|last| last.at < since)
+            key.is_valid(now) && key.created_at < since && key.last_use.is_none_or(|last| last.at < since)
         });
         let is_found = self
             .term()
             .is_none_or(|term| key.search_text().contains(term) || holder.user.search_text().contains(term));
-        has_status && is_consumers && self.holders.accepts(&holder.membership) && is_unused && is_found
+        has_status && is_consumers && self.holders.accepts(&holder.membership, now) && is_unused && is_found
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use crate::administration::project_overview::{ProjectFilter, ProjectMember, ProjectOverview};
 use crate::audit::AuditEvent;
@@ -25,6 +26,7 @@ pub trait ProjectStore: Send + Sync {
         organization: OrganizationId,
         filter: ProjectFilter,
         page: PageRequest<ProjectId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ProjectOverview, ProjectId>, StorageError>;
 
     /// One project, archived or not.
@@ -32,6 +34,7 @@ pub trait ProjectStore: Send + Sync {
         &self,
         organization: OrganizationId,
         id: ProjectId,
+        now: DateTime<Utc>,
     ) -> Result<Option<ProjectOverview>, StorageError>;
 
     /// Gives a project another name. MUST NOT write the event if it is called so already.
@@ -66,6 +69,7 @@ pub trait ProjectStore: Send + Sync {
         organization: OrganizationId,
         id: ProjectId,
         page: PageRequest<MembershipId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ProjectMember, MembershipId>, StorageError>;
 
     /// Those of these members that are live and in a project.
@@ -74,6 +78,7 @@ pub trait ProjectStore: Send + Sync {
         organization: OrganizationId,
         id: ProjectId,
         members: &[MembershipId],
+        now: DateTime<Utc>,
     ) -> Result<HashSet<MembershipId>, StorageError>;
 
     /// Adds a live member to a project. MUST NOT write the event if they are in it.

@@ -1,6 +1,7 @@
 //! Invitations, as whoever has a link finds and takes them.
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use crate::audit::AuditEvent;
 use crate::id::{InvitationId, UserId};
@@ -25,11 +26,12 @@ use crate::sign_in::password::HashingError;
 pub trait OpenInvitations: Send + Sync {
     /// The invitation whose secret has this digest, unless it has ended, or whoever made it may not invite any more, or
     /// it [precedes the end](Invitation::precedes_end_of) of a membership of the visitor, if it is known who that is.
-    /// Whether it has expired is for the caller to say.
+    /// Whether it has expired is for the caller to say; the rest holds at the moment `now`.
     async fn find(
         &self,
         digest: &InvitationDigest,
         visitor: Option<UserId>,
+        now: DateTime<Utc>,
     ) -> Result<Option<OpenInvitation>, StorageError>;
 
     /// Accepts an invitation for somebody whose account begins with it. MUST check that the username is free; else

@@ -19,6 +19,7 @@ mod long_list_cases;
 mod name_cases;
 mod new_key_choice_cases;
 mod organization_key_cases;
+mod planned_end_cases;
 mod project_member_cases;
 mod reachable_project_cases;
 mod return_cases;
@@ -30,6 +31,17 @@ super::cases::cases! { $
     /// Each case of the ports of running an organization by itself: an async function that takes fresh [`Stores`](super::Stores)
     /// and panics if the store breaks the promise that the function is named for.
     administration_cases(Stores), administration_tests
+    planned_end_cases {
+        members_are_shown_until_their_planned_end
+        a_member_is_in_projects_until_the_planned_end
+        an_owner_runs_the_organization_until_the_planned_end
+        a_membership_whose_end_is_planned_can_be_ended_before
+        whoever_left_by_plan_comes_back_with_a_later_invitation
+        owners_see_keys_as_valid_until_their_planned_end
+        previews_take_planned_ends_by_their_moment
+        of_a_large_family_keys_come_first_until_their_planned_end
+        owners_revoke_keys_until_their_planned_end
+    }
     list_member_cases {
         members_are_listed_who_joined_last_first
         pages_of_members_add_up_to_the_whole_list

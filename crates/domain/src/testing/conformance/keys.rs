@@ -14,6 +14,7 @@ mod key_right_cases;
 mod line_cases;
 mod list_key_cases;
 mod membership_cases;
+mod planned_end_cases;
 mod precondition_cases;
 mod revoke_key_cases;
 mod search_key_cases;
@@ -45,6 +46,20 @@ super::cases::cases! { $
         a_gone_holder_is_told_before_the_limit
         a_repeated_form_is_told_before_the_limit
         no_two_keys_share_a_token
+    }
+    planned_end_cases {
+        a_key_is_accepted_until_its_planned_end
+        keys_are_accepted_until_the_planned_end_of_their_membership
+        a_key_is_listed_as_valid_until_its_planned_end
+        a_key_counts_for_the_limit_until_its_planned_end
+        a_key_counts_for_its_line_until_its_planned_end
+        a_key_acts_until_its_planned_end
+        a_key_is_edited_until_its_planned_end
+        revoking_a_key_before_its_planned_end_ends_it_then
+        a_planned_end_that_has_come_stays_as_it_was
+        descendants_are_valid_until_their_planned_end
+        a_member_is_live_until_the_planned_end
+        what_somebody_ended_is_over_by_a_clock_that_is_behind
     }
     key_right_cases {
         a_key_keeps_whether_it_may_manage_keys

@@ -6,6 +6,7 @@ mod dead_key_cases;
 mod ended_invitation_cases;
 mod expired_session_cases;
 mod kept_family_cases;
+mod planned_end_cases;
 mod scene;
 mod throttle_bucket_cases;
 
@@ -20,6 +21,10 @@ super::cases::cases! { $
         a_removed_key_is_nowhere_and_its_events_stay
         keys_that_are_removed_many_times_at_once_are_counted_once
         dead_keys_are_removed_in_full_even_if_the_caller_stops_waiting
+    }
+    planned_end_cases {
+        a_key_stays_until_long_enough_after_its_planned_end
+        keys_stay_until_long_enough_after_the_planned_end_of_their_membership
     }
     kept_family_cases {
         what_came_from_a_removed_key_stays_in_the_family_above_it

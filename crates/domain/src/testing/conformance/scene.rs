@@ -5,7 +5,9 @@ use futures_util::future::BoxFuture;
 
 use super::KeyStores;
 use super::pages::{all_pages, size_of};
-use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName, KeyPrecondition, Origin, RevocationReason};
+use crate::api_key::{
+    ApiKey, KeyDescription, KeyEdit, KeyName, KeyPrecondition, Origin, Revocation, RevocationReason,
+};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::holder::{Holder, KeyReach};
@@ -18,6 +20,7 @@ use crate::ports::{AddKeyError, AuditFilter, DescendantKeys, KeyLimit, KeyLimits
 use crate::rate::Rate;
 use crate::testing::Builder;
 use crate::user::User;
+use crate::validity::End;
 
 /// More keys than any case adds.
 pub(super) const AMPLE: KeyLimit = KeyLimit(1_000);
@@ -123,7 +126,11 @@ impl<S: AsRef<KeyStores>> Scene<S> {
     /// The member as they are stored: whether members come back as they were added is the matter of cases of their own, and
     /// all others ask only whether they stay as they are.
     pub(super) async fn live_member(&self, user: UserId, organization: &Organization) -> Member {
-        let member = self.keys().memberships.find_live(user, &organization.slug).await;
+        let member = self
+            .keys()
+            .memberships
+            .find_live(user, &organization.slug, self.now())
+            .await;
         member.expect("the store answers").expect("a live member")
     }
 
@@ -139,6 +146,31 @@ impl<S: AsRef<KeyStores>> Scene<S> {
             .arrange
             .end_membership(member.membership.id, now)
             .await;
+    }
+
+    /// Plans that a key ends at a moment that lies ahead. Returns the key as it is then.
+    pub(super) async fn plan_revocation(&self, key: &ApiKey, at: DateTime<Utc>) -> ApiKey {
+        let revocation = Revocation {
+            end: End::Planned(at),
+            by: Actor::Administrator,
+            reason: RevocationReason::Administrator,
+            note: None,
+        };
+        let planned = ApiKey {
+            revocation: Some(revocation.clone()),
+            ..key.clone()
+        };
+        self.keys().arrange.plan_revocation(key, revocation).await;
+        planned
+    }
+
+    /// Plans that a membership ends at a moment that lies ahead. Returns the member as they are then.
+    pub(super) async fn plan_end_of_membership(&self, member: &Member, at: DateTime<Utc>) -> Member {
+        let arrange = &self.keys().arrange;
+        arrange.plan_end_of_membership(member.membership.id, at).await;
+        let mut member = member.clone();
+        member.membership.end = Some(End::Planned(at));
+        member
     }
 
     /// The member acts in person.

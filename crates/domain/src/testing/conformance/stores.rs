@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use crate::administration::ports::{
     InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
 };
+use crate::api_key::{ApiKey, Revocation};
 use crate::id::MembershipId;
 use crate::membership::Membership;
 use crate::organization::Organization;
@@ -180,4 +181,10 @@ pub trait Arrange: Send + Sync {
 
     /// Ends a live membership.
     async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>);
+
+    /// Plans the end of a live membership, which lies ahead.
+    async fn plan_end_of_membership(&self, membership: MembershipId, at: DateTime<Utc>);
+
+    /// Plans the revocation of a valid key, which lies ahead. Who did it is an administrator.
+    async fn plan_revocation(&self, key: &ApiKey, revocation: Revocation);
 }

@@ -14,13 +14,14 @@ use crate::ports::{
     StorageError,
 };
 use crate::rate::{Rate, Throttled};
+use crate::validity::End;
 
 #[async_trait]
 impl ApiKeys for MemoryStore {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
         let mut state = self.state()?;
         let consumer = new.key.consumer_id;
-        match state.holder_reach(consumer, new.key.parent()) {
+        match state.holder_reach(consumer, new.key.parent(), act.at) {
             Some(KeyReach::All) => {}
             Some(KeyReach::Only(_)) => return Err(AddKeyError::MayNotManageKeys),
             None => return Err(AddKeyError::HolderGone),
@@ -34,7 +35,7 @@ impl ApiKeys for MemoryStore {
         }
         let valid = state
             .keys_of(consumer)
-            .filter(|stored| stored.key.is_valid())
+            .filter(|stored| stored.key.is_valid(act.at))
             .count();
         if valid >= limits.valid.0 as usize {
             return Err(AddKeyError::LimitReached(limits.valid));
@@ -42,7 +43,7 @@ impl ApiKeys for MemoryStore {
         let above = std::iter::successors(new.key.parent().and_then(|id| state.key(consumer, id)), |key| {
             key.next_above().and_then(|id| state.key(consumer, id))
         });
-        if above.filter(|key| key.is_valid()).count() >= ApiKey::MAX_LINE as usize {
+        if above.filter(|key| key.is_valid(act.at)).count() >= ApiKey::MAX_LINE as usize {
             return Err(AddKeyError::TreeTooDeep);
         }
         if state
@@ -89,12 +90,13 @@ impl ApiKeys for MemoryStore {
         consumer: ConsumerId,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
         let state = self.state()?;
         let mut keys: Vec<ApiKey> = state
             .keys_of(consumer)
             .map(|stored| &stored.key)
-            .filter(|key| filter.accepts(key) && page.after.is_none_or(|after| key.id < after))
+            .filter(|key| filter.accepts(key, now) && page.after.is_none_or(|after| key.id < after))
             .cloned()
             .collect();
         keys.sort_by_key(|key| Reverse(key.id));
@@ -106,13 +108,14 @@ impl ApiKeys for MemoryStore {
         &self,
         consumer: ConsumerId,
         id: ApiKeyId,
+        now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError> {
         let state = self.state()?;
         let ids = state.descendants(consumer, id);
         let valid = state
             .keys_of(consumer)
             .map(|stored| &stored.key)
-            .filter(|key| key.is_valid());
+            .filter(|key| key.is_valid(now));
         let mut keys: Vec<ApiKey> = valid.filter(|key| ids.contains(&key.id)).cloned().collect();
         keys.sort_by_key(|key| Reverse(key.id));
         Ok(keys)
@@ -129,7 +132,7 @@ impl ApiKeys for MemoryStore {
     ) -> Result<ApiKey, EditKeyError> {
         let mut state = self.state()?;
         let reach = state
-            .holder_reach(consumer, event.actor.api_key())
+            .holder_reach(consumer, event.actor.api_key(), event.at)
             .ok_or(EditKeyError::HolderGone)?;
         let change = state.change(consumer, changes, event.at);
         let change = change.map_err(EditKeyError::Throttled)?;
@@ -137,7 +140,7 @@ impl ApiKeys for MemoryStore {
             return Err(EditKeyError::NotFound);
         }
         let key = state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)?;
-        if !key.is_valid() {
+        if !key.is_valid(event.at) {
             return Err(EditKeyError::Revoked);
         }
         if !precondition.is_met_by(key) {
@@ -164,7 +167,7 @@ impl ApiKeys for MemoryStore {
         let mut state = self.state()?;
         let reach = match act.actor.api_key() {
             Some(key) => state
-                .holder_reach(consumer, Some(key))
+                .holder_reach(consumer, Some(key), act.at)
                 .ok_or(RevokeKeyError::HolderGone)?,
             None => KeyReach::All,
         };
@@ -177,7 +180,11 @@ impl ApiKeys for MemoryStore {
         if descendants == DescendantKeys::Revoke {
             targets.extend(state.descendants(consumer, id));
         }
-        targets.retain(|target| state.key_mut(consumer, *target).is_some_and(|key| key.is_valid()));
+        targets.retain(|target| {
+            state
+                .key_mut(consumer, *target)
+                .is_some_and(|key| key.is_valid(act.at))
+        });
         if !targets.is_empty() && !is_met {
             return Err(RevokeKeyError::PreconditionFailed);
         }
@@ -186,7 +193,7 @@ impl ApiKeys for MemoryStore {
         for target in &targets {
             if let Some(key) = state.key_mut(consumer, *target) {
                 key.revocation = Some(Revocation {
-                    at: act.at,
+                    end: End::Come(act.at),
                     by: act.actor,
                     reason,
                     note: None,
@@ -205,16 +212,21 @@ struct Change {
 }
 
 impl State {
-    /// Which keys the consumer reaches; nothing unless it is a live member and, if it acts through a key, that is one of
-    /// its valid keys.
-    fn holder_reach(&self, consumer: ConsumerId, acting_key: Option<ApiKeyId>) -> Option<KeyReach> {
+    /// Which keys the consumer reaches at a moment; nothing unless it is a live member and, if it acts through a key, that is
+    /// one of its valid keys.
+    fn holder_reach(
+        &self,
+        consumer: ConsumerId,
+        acting_key: Option<ApiKeyId>,
+        at: DateTime<Utc>,
+    ) -> Option<KeyReach> {
         self.membership(consumer)
-            .filter(|membership| membership.is_live())?;
+            .filter(|membership| membership.is_live(at))?;
         let Some(id) = acting_key else {
             return Some(KeyReach::All);
         };
         let mut keys = self.keys_of(consumer).map(|stored| &stored.key);
-        let key = keys.find(|key| key.id == id && key.is_valid())?;
+        let key = keys.find(|key| key.id == id && key.is_valid(at))?;
         Some(KeyReach::of_key(id, key.can_manage_keys))
     }
 

@@ -33,8 +33,8 @@ impl Credentials for MemoryStore {
                     slug: organization.slug.clone(),
                     name: organization.name.clone(),
                 },
-                revoked_at: key.revocation.as_ref().map(|revocation| revocation.at),
-                membership_ended_at: membership.ended_at,
+                key_end: key.end(),
+                membership_end: membership.end,
             })
         });
         Ok(found)

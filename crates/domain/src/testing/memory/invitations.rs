@@ -23,7 +23,7 @@ impl InvitationStore for MemoryStore {
             digest,
             nonce,
         } = new;
-        if !state.may_administer(invitation.organization_id, event.actor) {
+        if !state.may_administer(invitation.organization_id, event.actor, event.at) {
             return Err(AddInvitationError::NotAllowed);
         }
         let first = state.invitations.iter().find(|stored| {
@@ -68,7 +68,7 @@ impl InvitationStore for MemoryStore {
         event: AuditEvent,
     ) -> Result<(), RevokeInvitationError> {
         let mut state = self.state()?;
-        if !state.may_administer(organization, event.actor) {
+        if !state.may_administer(organization, event.actor, event.at) {
             return Err(RevokeInvitationError::NotAllowed);
         }
         let invitation = state
@@ -118,14 +118,15 @@ impl OpenInvitations for MemoryStore {
         &self,
         digest: &InvitationDigest,
         visitor: Option<UserId>,
+        now: DateTime<Utc>,
     ) -> Result<Option<OpenInvitation>, StorageError> {
         let state = self.state()?;
         let stored = state
             .invitations
             .iter()
             .find(|stored| stored.digest == *digest && stored.invitation.end.is_none())
-            .filter(|stored| state.inviter_may_invite(&stored.invitation))
-            .filter(|stored| visitor.is_none_or(|user| !state.has_left_since(&stored.invitation, user)));
+            .filter(|stored| state.inviter_may_invite(&stored.invitation, now))
+            .filter(|stored| visitor.is_none_or(|user| !state.has_left_since(&stored.invitation, user, now)));
         Ok(stored.and_then(|stored| {
             Some(OpenInvitation {
                 invitation: stored.invitation.clone(),
@@ -169,10 +170,10 @@ impl OpenInvitations for MemoryStore {
         let user = membership.user_id;
         state
             .invitation_for(id, &membership)
-            .filter(|invitation| !state.has_left_since(invitation, user))
+            .filter(|invitation| !state.has_left_since(invitation, user, membership.joined_at))
             .ok_or(AcceptAsUserError::NotOpen)?;
         if state
-            .live_memberships(membership.organization_id)
+            .live_memberships(membership.organization_id, membership.joined_at)
             .any(|member| member.user_id == user)
         {
             return Err(AcceptAsUserError::AlreadyMember);
@@ -204,14 +205,14 @@ impl State {
         Ok(())
     }
 
-    fn inviter_may_invite(&self, invitation: &Invitation) -> bool {
-        self.may_administer(invitation.organization_id, invitation.invited_by)
+    fn inviter_may_invite(&self, invitation: &Invitation, now: DateTime<Utc>) -> bool {
+        self.may_administer(invitation.organization_id, invitation.invited_by, now)
     }
 
-    fn has_left_since(&self, invitation: &Invitation, user: UserId) -> bool {
+    fn has_left_since(&self, invitation: &Invitation, user: UserId, now: DateTime<Utc>) -> bool {
         self.memberships
             .iter()
-            .any(|stay| stay.user_id == user && invitation.precedes_end_of(stay))
+            .any(|stay| stay.user_id == user && invitation.precedes_end_of(stay, now))
     }
 
     fn open_invitations(
@@ -234,8 +235,9 @@ impl State {
 
     /// The invitation, if the membership may begin with it.
     fn invitation_for(&self, id: InvitationId, membership: &Membership) -> Option<&Invitation> {
-        self.invitation(id)
-            .filter(|invitation| invitation.is_for(membership) && self.inviter_may_invite(invitation))
+        self.invitation(id).filter(|invitation| {
+            invitation.is_for(membership) && self.inviter_may_invite(invitation, membership.joined_at)
+        })
     }
 
     fn begin_with_invitation(&mut self, id: InvitationId, membership: Membership) {

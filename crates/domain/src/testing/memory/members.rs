@@ -14,6 +14,7 @@ use crate::id::{MembershipId, OrganizationId};
 use crate::membership::{Membership, Role};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
+use crate::validity::End;
 
 #[async_trait]
 impl MemberStore for MemoryStore {
@@ -22,11 +23,12 @@ impl MemberStore for MemoryStore {
         organization: OrganizationId,
         filter: MemberFilter,
         page: PageRequest<MembershipId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
         let state = self.state()?;
         let members = state
-            .live_memberships(organization)
-            .filter_map(|membership| state.member_overview(membership))
+            .live_memberships(organization, now)
+            .filter_map(|membership| state.member_overview(membership, now))
             .filter(|member| filter.accepts(&member.user))
             .collect();
         Ok(newest_first(members, page, |member| member.membership.id))
@@ -36,24 +38,28 @@ impl MemberStore for MemoryStore {
         &self,
         organization: OrganizationId,
         id: MembershipId,
+        now: DateTime<Utc>,
     ) -> Result<Option<MemberOverview>, StorageError> {
         let state = self.state()?;
-        let membership = state.live_membership(organization, id);
-        Ok(membership.and_then(|membership| state.member_overview(membership)))
+        let membership = state.live_membership(organization, id, now);
+        Ok(membership.and_then(|membership| state.member_overview(membership, now)))
     }
 
     async fn identify(
         &self,
         organization: OrganizationId,
         member: WhichMember,
+        now: DateTime<Utc>,
     ) -> Result<Option<KeyHolder>, StorageError> {
         let state = self.state()?;
-        let holders = state.live_memberships(organization).filter_map(|membership| {
-            Some(KeyHolder {
-                user: state.user(membership.user_id)?.clone(),
-                membership: membership.clone(),
-            })
-        });
+        let holders = state
+            .live_memberships(organization, now)
+            .filter_map(|membership| {
+                Some(KeyHolder {
+                    user: state.user(membership.user_id)?.clone(),
+                    membership: membership.clone(),
+                })
+            });
         let is_meant = |holder: &KeyHolder| match &member {
             WhichMember::Id(id) => holder.membership.id == *id,
             WhichMember::Username(username) => holder.user.username == *username,
@@ -66,13 +72,14 @@ impl MemberStore for MemoryStore {
         organization: OrganizationId,
         id: MembershipId,
         used_after: DateTime<Utc>,
+        now: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError> {
         let state = self.state()?;
         let membership = state.membership(id);
         let is_here = membership.is_some_and(|membership| membership.organization_id == organization);
         let keys = state.keys.iter().map(|stored| &stored.key);
         let mut valid: Vec<&ApiKey> = keys
-            .filter(|key| is_here && key.consumer_id == id && key.is_valid())
+            .filter(|key| is_here && key.consumer_id == id && key.is_valid(now))
             .collect();
         let last_use = |key: &ApiKey| key.last_use.map(|last| last.at);
         valid.sort_by_key(|key| Reverse((last_use(key), key.id)));
@@ -88,8 +95,12 @@ impl MemberStore for MemoryStore {
         })
     }
 
-    async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError> {
-        Ok(self.state()?.owners(organization).count() == 1)
+    async fn has_one_owner(
+        &self,
+        organization: OrganizationId,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
+        Ok(self.state()?.owners(organization, now).count() == 1)
     }
 
     async fn change_role(
@@ -100,16 +111,16 @@ impl MemberStore for MemoryStore {
         act: Act,
     ) -> Result<(), ChangeRoleError> {
         let mut state = self.state()?;
-        if !state.may_administer(organization, act.actor) {
+        if !state.may_administer(organization, act.actor, act.at) {
             return Err(ChangeRoleError::NotAllowed);
         }
         let member = state
-            .live_membership(organization, id)
+            .live_membership(organization, id, act.at)
             .ok_or(ChangeRoleError::NotFound)?;
         if member.role == role {
             return Ok(());
         }
-        if state.is_last_owner(organization, id) {
+        if state.is_last_owner(organization, id, act.at) {
             return Err(ChangeRoleError::LastOwner);
         }
         let user = member.user_id;
@@ -131,13 +142,13 @@ impl MemberStore for MemoryStore {
         act: Act,
     ) -> Result<(), EndMembershipError> {
         let mut state = self.state()?;
-        let member = state.live_membership(organization, id);
+        let member = state.live_membership(organization, id, act.at);
         let is_the_member = member.is_some_and(|member| act.actor == Actor::User(member.user_id));
-        if !is_the_member && !state.may_administer(organization, act.actor) {
+        if !is_the_member && !state.may_administer(organization, act.actor, act.at) {
             return Err(EndMembershipError::NotAllowed);
         }
         let user = member.ok_or(EndMembershipError::NotFound)?.user_id;
-        if state.is_last_owner(organization, id) {
+        if state.is_last_owner(organization, id, act.at) {
             return Err(EndMembershipError::LastOwner);
         }
         let ended_at = state.moment_of_end(organization, act.at);
@@ -147,7 +158,7 @@ impl MemberStore for MemoryStore {
             .iter_mut()
             .filter(|membership| membership.id == id)
         {
-            membership.ended_at = Some(ended_at);
+            membership.end = Some(End::Come(ended_at));
         }
         state.project_members.retain(|(_, member)| *member != id);
         Ok(())
@@ -155,18 +166,23 @@ impl MemberStore for MemoryStore {
 }
 
 impl State {
-    pub(super) fn live_memberships(&self, organization: OrganizationId) -> impl Iterator<Item = &Membership> {
+    pub(super) fn live_memberships(
+        &self,
+        organization: OrganizationId,
+        now: DateTime<Utc>,
+    ) -> impl Iterator<Item = &Membership> {
         self.memberships
             .iter()
-            .filter(move |membership| membership.organization_id == organization && membership.is_live())
+            .filter(move |membership| membership.organization_id == organization && membership.is_live(now))
     }
 
     pub(super) fn live_membership(
         &self,
         organization: OrganizationId,
         id: MembershipId,
+        now: DateTime<Utc>,
     ) -> Option<&Membership> {
-        self.live_memberships(organization)
+        self.live_memberships(organization, now)
             .find(|membership| membership.id == id)
     }
 
@@ -181,18 +197,18 @@ impl State {
             .fold(act_at, DateTime::max)
     }
 
-    fn is_last_owner(&self, organization: OrganizationId, id: MembershipId) -> bool {
-        self.owners(organization).map(|owner| owner.id).eq([id])
+    fn is_last_owner(&self, organization: OrganizationId, id: MembershipId, now: DateTime<Utc>) -> bool {
+        self.owners(organization, now).map(|owner| owner.id).eq([id])
     }
 
-    fn owners(&self, organization: OrganizationId) -> impl Iterator<Item = &Membership> {
-        self.live_memberships(organization)
+    fn owners(&self, organization: OrganizationId, now: DateTime<Utc>) -> impl Iterator<Item = &Membership> {
+        self.live_memberships(organization, now)
             .filter(|membership| membership.role == Role::Owner)
     }
 
-    fn member_overview(&self, membership: &Membership) -> Option<MemberOverview> {
+    fn member_overview(&self, membership: &Membership, now: DateTime<Utc>) -> Option<MemberOverview> {
         let keys = self.keys.iter().map(|stored| &stored.key);
-        let valid_keys = keys.filter(|key| key.consumer_id == membership.id && key.is_valid());
+        let valid_keys = keys.filter(|key| key.consumer_id == membership.id && key.is_valid(now));
         let projects = self.projects.iter().filter(|project| {
             project.is_active() && self.project_members.contains(&(project.id, membership.id))
         });

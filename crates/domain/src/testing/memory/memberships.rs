@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use super::MemoryStore;
 use crate::id::UserId;
@@ -8,14 +9,22 @@ use crate::ports::{Memberships, StorageError};
 
 #[async_trait]
 impl Memberships for MemoryStore {
-    async fn find_live(&self, user: UserId, organization: &Slug) -> Result<Option<Member>, StorageError> {
+    async fn find_live(
+        &self,
+        user: UserId,
+        organization: &Slug,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Member>, StorageError> {
         let state = self.state()?;
         let found = state
             .organizations
             .iter()
             .find(|candidate| candidate.slug == *organization)
             .and_then(|organization| {
-                let mut live = state.memberships.iter().filter(|membership| membership.is_live());
+                let mut live = state
+                    .memberships
+                    .iter()
+                    .filter(|membership| membership.is_live(now));
                 let membership = live.find(|membership| {
                     membership.user_id == user && membership.organization_id == organization.id
                 })?;
@@ -28,12 +37,12 @@ impl Memberships for MemoryStore {
         Ok(found)
     }
 
-    async fn list_live(&self, user: UserId) -> Result<Vec<Member>, StorageError> {
+    async fn list_live(&self, user: UserId, now: DateTime<Utc>) -> Result<Vec<Member>, StorageError> {
         let state = self.state()?;
         let live = state
             .memberships
             .iter()
-            .filter(|membership| membership.is_live() && membership.user_id == user);
+            .filter(|membership| membership.is_live(now) && membership.user_id == user);
         let mut members: Vec<Member> = live
             .filter_map(|membership| {
                 Some(Member {

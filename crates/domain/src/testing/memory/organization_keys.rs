@@ -2,6 +2,7 @@ use std::collections::HashSet;
 use std::num::NonZeroU32;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State};
 use crate::administration::ports::{
@@ -13,6 +14,7 @@ use crate::audit::{Act, Action, Subject};
 use crate::id::{ApiKeyId, ConsumerId, OrganizationId};
 use crate::page::{Page, PageRequest};
 use crate::ports::{DescendantKeys, StorageError};
+use crate::validity::End;
 
 #[async_trait]
 impl OrganizationKeyStore for MemoryStore {
@@ -21,6 +23,7 @@ impl OrganizationKeyStore for MemoryStore {
         organization: OrganizationId,
         filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
         let state = self.state()?;
         let mut keys: Vec<HeldKey> = state
@@ -29,7 +32,7 @@ impl OrganizationKeyStore for MemoryStore {
             .filter_map(|key| {
                 let holder = state.holder_of(key.consumer_id)?;
                 filter
-                    .accepts(key, &holder)
+                    .accepts(key, &holder, now)
                     .then(|| HeldKey::new(key.clone(), holder))
             })
             .collect();
@@ -65,6 +68,7 @@ impl OrganizationKeyStore for MemoryStore {
         organization: OrganizationId,
         id: ApiKeyId,
         size: FamilySize,
+        now: DateTime<Utc>,
     ) -> Result<KeyFamily, StorageError> {
         let state = self.state()?;
         let find = |id| state.keys_within(organization).find(|key| key.id == id);
@@ -75,13 +79,13 @@ impl OrganizationKeyStore for MemoryStore {
         let below = state.with_descendants(organization, top.into_iter().collect());
         let below = || below.iter().copied().filter_map(find);
         let paths = below()
-            .filter(|key| key.is_valid())
+            .filter(|key| key.is_valid(now))
             .flat_map(|key| upwards(key.id));
         let is_below = |key: &&ApiKey| below().any(|other| other.id == key.id);
         let by_rank = line
             .iter()
             .copied()
-            .chain(below().filter(|key| key.is_valid()))
+            .chain(below().filter(|key| key.is_valid(now)))
             .chain(paths.filter(is_below))
             .chain(below());
         let mut family: Vec<&ApiKey> = Vec::new();
@@ -101,18 +105,19 @@ impl OrganizationKeyStore for MemoryStore {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        now: DateTime<Utc>,
     ) -> Result<AtStake, StorageError> {
         let state = self.state()?;
         let chosen = match &selection {
             KeySelection::Keys { ids, .. } => Some(ids.clone()),
             KeySelection::OfConsumer(_) | KeySelection::IssuedBefore(_) => None,
         };
-        let valid = state.valid_of(organization, selection).into_iter();
+        let valid = state.valid_of(organization, selection, now).into_iter();
         let (selected, descendants) =
             valid.partition(|id| chosen.as_ref().is_none_or(|chosen| chosen.contains(id)));
         Ok(AtStake {
-            selected: state.at_stake(organization, selected),
-            descendants: state.at_stake(organization, descendants),
+            selected: state.at_stake(organization, selected, now),
+            descendants: state.at_stake(organization, descendants, now),
         })
     }
 
@@ -126,15 +131,15 @@ impl OrganizationKeyStore for MemoryStore {
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
         let mut state = self.state()?;
-        if !state.may_administer(organization, act.actor) {
+        if !state.may_administer(organization, act.actor, act.at) {
             return Err(RevokeKeysError::NotAllowed);
         }
-        let mut revoked = state.valid_of(organization, selection);
+        let mut revoked = state.valid_of(organization, selection, act.at);
         revoked.truncate(usize::try_from(at_most.get()).unwrap_or(usize::MAX));
         let tell = |key: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*key));
         state.write(revoked.iter().map(tell).collect())?;
         let revocation = Revocation {
-            at: act.at,
+            end: End::Come(act.at),
             by: act.actor,
             reason,
             note,
@@ -167,7 +172,12 @@ impl State {
         Some(HeldKey::new(key.clone(), self.holder_of(key.consumer_id)?))
     }
 
-    fn at_stake(&self, organization: OrganizationId, ids: HashSet<ApiKeyId>) -> KeysAtStake {
+    fn at_stake(
+        &self,
+        organization: OrganizationId,
+        ids: HashSet<ApiKeyId>,
+        now: DateTime<Utc>,
+    ) -> KeysAtStake {
         let mut keys: Vec<&ApiKey> = self
             .keys_within(organization)
             .filter(|key| ids.contains(&key.id))
@@ -177,7 +187,7 @@ impl State {
         let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let has_left = |key: &&&ApiKey| {
             let holder = self.holder_of(key.consumer_id);
-            holder.is_some_and(|holder| !holder.membership.is_live())
+            holder.is_some_and(|holder| !holder.membership.is_live(now))
         };
         KeysAtStake {
             keys: counted(keys.len()),
@@ -206,9 +216,14 @@ impl State {
         found
     }
 
-    /// The valid ones of the selected keys, by rising identifier.
-    fn valid_of(&self, organization: OrganizationId, selection: KeySelection) -> Vec<ApiKeyId> {
-        let valid = self.keys_within(organization).filter(|key| key.is_valid());
+    /// The selected keys that are valid at a moment, by rising identifier.
+    fn valid_of(
+        &self,
+        organization: OrganizationId,
+        selection: KeySelection,
+        now: DateTime<Utc>,
+    ) -> Vec<ApiKeyId> {
+        let valid = self.keys_within(organization).filter(|key| key.is_valid(now));
         let mut keys: Vec<ApiKeyId> = match selection {
             KeySelection::Keys { ids, descendants } => {
                 let ids = match descendants {

@@ -14,7 +14,7 @@ impl OrganizationStore for MemoryStore {
         act: Act,
     ) -> Result<(), ChangeOrganizationError> {
         let mut state = self.state()?;
-        if !state.may_administer(organization, act.actor) {
+        if !state.may_administer(organization, act.actor, act.at) {
             return Err(ChangeOrganizationError::NotAllowed);
         }
         let changes = state

@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, newest_first};
 use crate::administration::ports::{
@@ -18,7 +19,7 @@ use crate::project::{Project, ProjectName};
 impl ProjectStore for MemoryStore {
     async fn add(&self, project: Project, event: AuditEvent) -> Result<(), AddProjectError> {
         let mut state = self.state()?;
-        if !state.may_administer(project.organization_id, event.actor) {
+        if !state.may_administer(project.organization_id, event.actor, event.at) {
             return Err(AddProjectError::NotAllowed);
         }
         state.write(vec![event])?;
@@ -31,13 +32,14 @@ impl ProjectStore for MemoryStore {
         organization: OrganizationId,
         filter: ProjectFilter,
         page: PageRequest<ProjectId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ProjectOverview, ProjectId>, StorageError> {
         let state = self.state()?;
         let projects = state
             .projects
             .iter()
             .filter(|project| project.organization_id == organization && filter.accepts(project))
-            .map(|project| state.project_overview(project))
+            .map(|project| state.project_overview(project, now))
             .collect();
         Ok(newest_first(projects, page, |overview| overview.project.id))
     }
@@ -46,10 +48,11 @@ impl ProjectStore for MemoryStore {
         &self,
         organization: OrganizationId,
         id: ProjectId,
+        now: DateTime<Utc>,
     ) -> Result<Option<ProjectOverview>, StorageError> {
         let state = self.state()?;
         let project = state.project(organization, id);
-        Ok(project.map(|project| state.project_overview(project)))
+        Ok(project.map(|project| state.project_overview(project, now)))
     }
 
     async fn rename(
@@ -98,12 +101,13 @@ impl ProjectStore for MemoryStore {
         organization: OrganizationId,
         id: ProjectId,
         page: PageRequest<MembershipId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
         let state = self.state()?;
         let members = state
             .project(organization, id)
             .into_iter()
-            .flat_map(|project| state.live_members_of(project))
+            .flat_map(|project| state.live_members_of(project, now))
             .filter_map(|membership| {
                 Some(ProjectMember {
                     user: state.user(membership.user_id)?.clone(),
@@ -119,12 +123,13 @@ impl ProjectStore for MemoryStore {
         organization: OrganizationId,
         id: ProjectId,
         members: &[MembershipId],
+        now: DateTime<Utc>,
     ) -> Result<HashSet<MembershipId>, StorageError> {
         let state = self.state()?;
         let inside = state
             .project(organization, id)
             .into_iter()
-            .flat_map(|project| state.live_members_of(project))
+            .flat_map(|project| state.live_members_of(project, now))
             .map(|membership| membership.id);
         Ok(inside.filter(|id| members.contains(id)).collect())
     }
@@ -168,15 +173,21 @@ impl ReachableProjects for MemoryStore {
         &self,
         consumer: ConsumerId,
         page: PageRequest<ProjectId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<Project, ProjectId>, StorageError> {
         let state = self.state()?;
-        let projects = state.projects_reached_by(consumer).cloned().collect();
+        let projects = state.projects_reached_by(consumer, now).cloned().collect();
         Ok(newest_first(projects, page, |project: &Project| project.id))
     }
 
-    async fn find(&self, consumer: ConsumerId, id: ProjectId) -> Result<Option<Project>, StorageError> {
+    async fn find(
+        &self,
+        consumer: ConsumerId,
+        id: ProjectId,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Project>, StorageError> {
         let state = self.state()?;
-        let mut reached = state.projects_reached_by(consumer);
+        let mut reached = state.projects_reached_by(consumer, now);
         Ok(reached.find(|project| project.id == id).cloned())
     }
 }
@@ -188,24 +199,28 @@ impl State {
             .find(|project| project.organization_id == organization && project.id == id)
     }
 
-    fn live_members_of(&self, project: &Project) -> impl Iterator<Item = &Membership> {
+    fn live_members_of(&self, project: &Project, now: DateTime<Utc>) -> impl Iterator<Item = &Membership> {
         let id = project.id;
-        self.live_memberships(project.organization_id)
+        self.live_memberships(project.organization_id, now)
             .filter(move |membership| self.project_members.contains(&(id, membership.id)))
     }
 
-    fn project_overview(&self, project: &Project) -> ProjectOverview {
+    fn project_overview(&self, project: &Project, now: DateTime<Utc>) -> ProjectOverview {
         ProjectOverview {
             project: project.clone(),
-            members: u32::try_from(self.live_members_of(project).count()).unwrap_or(u32::MAX),
+            members: u32::try_from(self.live_members_of(project, now).count()).unwrap_or(u32::MAX),
         }
     }
 
-    fn projects_reached_by(&self, consumer: ConsumerId) -> impl Iterator<Item = &Project> {
+    fn projects_reached_by(
+        &self,
+        consumer: ConsumerId,
+        now: DateTime<Utc>,
+    ) -> impl Iterator<Item = &Project> {
         self.projects.iter().filter(move |project| {
             project.is_active()
                 && self
-                    .live_members_of(project)
+                    .live_members_of(project, now)
                     .any(|membership| membership.id == consumer)
         })
     }
@@ -218,7 +233,7 @@ impl State {
         event: AuditEvent,
         change: impl FnOnce(&Project) -> Project,
     ) -> Result<(), ChangeProjectError> {
-        if !self.may_administer(organization, event.actor) {
+        if !self.may_administer(organization, event.actor, event.at) {
             return Err(ChangeProjectError::NotAllowed);
         }
         let before = self
@@ -240,12 +255,12 @@ impl State {
         member: MembershipId,
         event: &AuditEvent,
     ) -> Result<(), ChangeProjectMembersError> {
-        if !self.may_administer(organization, event.actor) {
+        if !self.may_administer(organization, event.actor, event.at) {
             return Err(ChangeProjectMembersError::NotAllowed);
         }
         self.project(organization, id)
             .ok_or(ChangeProjectMembersError::ProjectNotFound)?;
-        self.live_membership(organization, member)
+        self.live_membership(organization, member, event.at)
             .ok_or(ChangeProjectMembersError::MemberNotFound)?;
         Ok(())
     }

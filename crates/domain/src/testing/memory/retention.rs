@@ -113,7 +113,7 @@ impl State {
         let keys = self.keys.iter().map(|stored| &stored.key);
         let dead = keys.filter(|key| {
             let membership = self.membership(key.consumer_id);
-            let since = membership.and_then(|membership| key.dead_since(membership.ended_at));
+            let since = membership.and_then(|membership| key.dead_since(membership.end));
             since.is_some_and(|since| since < dead_before)
         });
         dead.take(items(at_most))

@@ -1,5 +1,6 @@
 //! Checks of who acts that come too early, in a transaction of their own.
 
+use chrono::{DateTime, Utc};
 use keyward_domain::audit::{Actor, AuditEvent};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
@@ -15,6 +16,7 @@ impl BrokenStore {
         &self,
         consumer: ConsumerId,
         key: ApiKeyId,
+        now: DateTime<Utc>,
     ) -> Result<Option<KeyReach>, StorageError> {
         let Some(digest) = lock(&self.digests).get(&key).copied() else {
             return Ok(None);
@@ -22,7 +24,7 @@ impl BrokenStore {
         let found = Credentials::find(&self.sound, &digest).await?;
         pause().await;
         Ok(found
-            .filter(|credential| credential.is_accepted() && credential.consumer.id == consumer)
+            .filter(|credential| credential.is_accepted(now) && credential.consumer.id == consumer)
             .map(|credential| KeyReach::of_key(key, credential.api_key.can_manage_keys)))
     }
 
@@ -31,11 +33,12 @@ impl BrokenStore {
         &self,
         organization: OrganizationId,
         actor: Actor,
+        now: DateTime<Utc>,
     ) -> Result<Actor, StorageError> {
         let Actor::User(user) = actor else {
             return Ok(actor);
         };
-        let memberships = self.sound.list_live(user).await?;
+        let memberships = self.sound.list_live(user, now).await?;
         pause().await;
         let is_owner = memberships
             .iter()

@@ -31,7 +31,7 @@ impl ApiKeys for BrokenStore {
         if matches!(
             self.fault,
             Fault::CountsKeysBeforeTheTransaction | Fault::ChecksTheLimitFirst
-        ) && self.count_valid(consumer).await? >= limits.valid.0 as usize
+        ) && self.count_valid(consumer, act.at).await? >= limits.valid.0 as usize
         {
             return Err(AddKeyError::LimitReached(limits.valid));
         }
@@ -71,7 +71,9 @@ impl ApiKeys for BrokenStore {
         consumer: ConsumerId,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
+        let now = self.asked_about(List::Keys, now);
         let filter = match filter.term() {
             Some(term) if self.fault == Fault::TakesPercentSignsForWildcards => {
                 KeyFilter::new(filter.status(), Some(&term.replace('%', "")))
@@ -79,7 +81,7 @@ impl ApiKeys for BrokenStore {
             Some(_) | None => filter,
         };
         let is_filtered = filter != KeyFilter::default();
-        let ask = |page| ApiKeys::list(&self.sound, consumer, filter, page);
+        let ask = |page| ApiKeys::list(&self.sound, consumer, filter, page, now);
         let Page { items, next } = self.page(List::Keys, is_filtered, page, ask).await?;
         let items = items.into_iter().map(|key| self.as_read(key)).collect();
         Ok(Page { items, next })
@@ -89,8 +91,10 @@ impl ApiKeys for BrokenStore {
         &self,
         consumer: ConsumerId,
         id: ApiKeyId,
+        now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError> {
-        let mut found = self.sound.valid_descendants(consumer, id).await?;
+        let now = self.asked_about(List::Keys, now);
+        let mut found = self.sound.valid_descendants(consumer, id, now).await?;
         let parents = lock(&self.parents).clone();
         for (child, parent) in parents {
             let is_below = parent == id || found.iter().any(|key| key.id == parent);
@@ -112,7 +116,7 @@ impl ApiKeys for BrokenStore {
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
         let early = self.fault == Fault::ChecksWhoEditsBeforeTheTransaction;
-        let actor = self.actor(early, consumer, id, event.actor).await?;
+        let actor = self.actor(early, consumer, id, event.actor, event.at).await?;
         let event = self.in_the_name_of(actor.ok_or(EditKeyError::HolderGone)?, event);
         let before = ApiKeys::find(&self.sound, consumer, id).await?;
         let edit = match &before {
@@ -159,10 +163,10 @@ impl ApiKeys for BrokenStore {
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
         let (mut act, who) = (act.clone(), act.actor);
         let early = self.fault == Fault::ChecksWhoRevokesBeforeTheTransaction;
-        let actor = self.actor(early, consumer, id, who).await?;
+        let actor = self.actor(early, consumer, id, who, act.at).await?;
         act.actor = actor.ok_or(RevokeKeyError::HolderGone)?;
         let consumer = self.owner(consumer, id, Fault::RevokesAnyConsumersKey);
-        let revoked = if let Some(targets) = self.targets(consumer, id, descendants).await? {
+        let revoked = if let Some(targets) = self.targets(consumer, id, descendants, act.at).await? {
             pause().await;
             self.revoke_one_by_one(consumer, targets, reason, &act).await?
         } else {
@@ -198,6 +202,7 @@ impl BrokenStore {
         consumer: ConsumerId,
         id: ApiKeyId,
         actor: Actor,
+        at: DateTime<Utc>,
     ) -> Result<Option<Actor>, StorageError> {
         let Some(key) = actor.api_key() else {
             return Ok(Some(actor));
@@ -208,7 +213,7 @@ impl BrokenStore {
         if !early {
             return Ok(Some(actor));
         }
-        let reach = self.reach_beforehand(consumer, key).await?;
+        let reach = self.reach_beforehand(consumer, key, at).await?;
         Ok(reach.map(|reach| {
             if reach.includes(id) {
                 Actor::Administrator
@@ -227,7 +232,7 @@ impl BrokenStore {
         act: Act,
     ) -> Result<ApiKey, AddKeyError> {
         let consumer = new.key.consumer_id;
-        match self.reach_beforehand(consumer, parent).await? {
+        match self.reach_beforehand(consumer, parent, act.at).await? {
             None => return Err(AddKeyError::HolderGone),
             Some(KeyReach::Only(_)) => return Err(AddKeyError::MayNotManageKeys),
             Some(KeyReach::All) => {}
@@ -275,13 +280,13 @@ impl BrokenStore {
         }
     }
 
-    async fn count_valid(&self, consumer: ConsumerId) -> Result<usize, StorageError> {
+    async fn count_valid(&self, consumer: ConsumerId, now: DateTime<Utc>) -> Result<usize, StorageError> {
         let request = PageRequest {
             size: PageSize::DEFAULT,
             after: None,
         };
         let filter = KeyFilter::new(StatusFilter::Valid, None);
-        let page = ApiKeys::list(&self.sound, consumer, filter, request);
+        let page = ApiKeys::list(&self.sound, consumer, filter, request, now);
         Ok(page.await?.items.len())
     }
 }

@@ -8,6 +8,7 @@ use keyward_domain::audit::{Actor, AuditEvent, Outcome};
 use keyward_domain::id::UserId;
 use keyward_domain::organization::OrganizationName;
 use keyward_domain::token::TokenHint;
+use keyward_domain::validity::End;
 
 use super::{BrokenStore, Fault, lock};
 
@@ -140,7 +141,7 @@ impl BrokenStore {
     fn revocation_as_read(&self, revocation: Revocation) -> Revocation {
         let mut revocation = revocation;
         match self.misread() {
-            Some(Column::KeyRevokedAt) => revocation.at = whole_seconds(revocation.at),
+            Some(Column::KeyRevokedAt) => revocation.end = whole_end(revocation.end),
             Some(Column::KeyRevokedBy) => revocation.by = Actor::Administrator,
             Some(Column::KeyRevocationReason) => revocation.reason = RevocationReason::Holder,
             Some(Column::KeyRevocationNote) => revocation.note = None,
@@ -180,10 +181,10 @@ impl BrokenStore {
                 credential.organization.name = OrganizationName::parse("any").expect("a name");
             }
             Some(Column::CredentialRevokedAt) => {
-                credential.revoked_at = credential.revoked_at.map(whole_seconds);
+                credential.key_end = credential.key_end.map(whole_end);
             }
             Some(Column::CredentialMembershipEndedAt) => {
-                credential.membership_ended_at = credential.membership_ended_at.map(whole_seconds);
+                credential.membership_end = credential.membership_end.map(whole_end);
             }
             _ => {}
         }
@@ -208,6 +209,13 @@ fn in_person(origin: Origin) -> Origin {
     match origin {
         Origin::Console(user) => Origin::Console(user),
         Origin::Key(key) => Origin::Console(UserId::from_uuid(key.as_uuid())),
+    }
+}
+
+pub(super) fn whole_end(end: End) -> End {
+    match end {
+        End::Planned(at) => End::Planned(whole_seconds(at)),
+        End::Come(at) => End::Come(whole_seconds(at)),
     }
 }
 

@@ -8,7 +8,7 @@ use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::sign_in::session::Session;
 use keyward_domain::user::{DisplayName, User};
 
-use super::columns::whole_seconds;
+use super::columns::{whole_end, whole_seconds};
 use super::{BrokenStore, Column};
 
 impl BrokenStore {
@@ -44,7 +44,7 @@ impl BrokenStore {
         match self.misread() {
             Some(Column::MembershipRole) => membership.role = Role::Member,
             Some(Column::MembershipJoinedAt) => membership.joined_at = whole_seconds(membership.joined_at),
-            Some(Column::MembershipEndedAt) => membership.ended_at = membership.ended_at.map(whole_seconds),
+            Some(Column::MembershipEndedAt) => membership.end = membership.end.map(whole_end),
             _ => {}
         }
         membership

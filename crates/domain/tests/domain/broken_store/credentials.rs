@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use keyward_domain::access::Credential;
 use keyward_domain::ports::{Credentials, StorageError};
 use keyward_domain::token::TokenDigest;
+use keyward_domain::validity::End;
 
 use super::{BrokenStore, Fault, Secret, lock};
 
@@ -22,6 +23,24 @@ impl Credentials for BrokenStore {
         if let Some(credential) = &found {
             lock(&self.credentials).push((*digest, credential.clone()));
         }
-        Ok(found.map(|credential| self.credential_as_read(credential)))
+        Ok(found.map(|found| {
+            let credential = Credential {
+                key_end: self.told(found.key_end),
+                membership_end: self.told(found.membership_end),
+                ..found
+            };
+            self.credential_as_read(credential)
+        }))
+    }
+}
+
+impl BrokenStore {
+    /// The end that a credential tells of.
+    const fn told(&self, end: Option<End>) -> Option<End> {
+        match (self.fault, end) {
+            (Fault::AcceptsKeysBeyondTheirPlannedEnd, Some(End::Planned(_))) => None,
+            (Fault::RefusesKeysBeforeTheirPlannedEnd, Some(End::Planned(at))) => Some(End::Come(at)),
+            (_, end) => end,
+        }
     }
 }

@@ -57,6 +57,12 @@ pub(crate) enum Fault {
     ForgetsWhichNumbersWereRemoved,
     /// The feed shows an event although one with a lower number is not committed yet.
     FeedsAheadOfLowerNumbers,
+    /// A planned end never comes, whatever moment the port of this list is asked about.
+    NeverSeesPlannedEndsCome(List),
+    /// A planned end has come already.
+    TakesPlannedEndsForCome(List),
+    AcceptsKeysBeyondTheirPlannedEnd,
+    RefusesKeysBeforeTheirPlannedEnd,
     /// One column is not read as it was written.
     Misreads(Column),
 }

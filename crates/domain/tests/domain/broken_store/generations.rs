@@ -1,5 +1,6 @@
 //! Revoking the keys of other generations than were asked for.
 
+use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
@@ -14,6 +15,7 @@ impl BrokenStore {
         consumer: ConsumerId,
         id: ApiKeyId,
         descendants: DescendantKeys,
+        now: DateTime<Utc>,
     ) -> Result<Option<Vec<ApiKeyId>>, StorageError> {
         let generations = match (self.fault, descendants) {
             (Fault::LooksForDescendantsBeforeTheTransaction, DescendantKeys::Revoke) => 1..usize::MAX,
@@ -23,7 +25,7 @@ impl BrokenStore {
         };
         let mut targets = vec![id];
         let mut are_others = self.fault == Fault::LooksForDescendantsBeforeTheTransaction;
-        for key in self.sound.valid_descendants(consumer, id).await? {
+        for key in self.sound.valid_descendants(consumer, id, now).await? {
             let meant = generations.contains(&self.generations_below(consumer, id, &key).await?);
             // The faults about generations show only where there are others than one would expect.
             are_others |= meant != (descendants == DescendantKeys::Revoke);

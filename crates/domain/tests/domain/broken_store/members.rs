@@ -20,9 +20,11 @@ impl MemberStore for BrokenStore {
         organization: OrganizationId,
         filter: MemberFilter,
         page: PageRequest<MembershipId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
+        let now = self.asked_about(List::Members, now);
         let is_filtered = filter != MemberFilter::default();
-        let ask = |page| MemberStore::list(&self.sound, organization, filter, page);
+        let ask = |page| MemberStore::list(&self.sound, organization, filter, page, now);
         let Page { items, next } = self.page(List::Members, is_filtered, page, ask).await?;
         let items = items
             .into_iter()
@@ -35,8 +37,10 @@ impl MemberStore for BrokenStore {
         &self,
         organization: OrganizationId,
         id: MembershipId,
+        now: DateTime<Utc>,
     ) -> Result<Option<MemberOverview>, StorageError> {
-        let found = MemberStore::find(&self.sound, organization, id).await?;
+        let now = self.asked_about(List::Members, now);
+        let found = MemberStore::find(&self.sound, organization, id, now).await?;
         Ok(found.map(|member| self.overview_as_read(member)))
     }
 
@@ -44,8 +48,10 @@ impl MemberStore for BrokenStore {
         &self,
         organization: OrganizationId,
         member: WhichMember,
+        now: DateTime<Utc>,
     ) -> Result<Option<KeyHolder>, StorageError> {
-        let found = self.sound.identify(organization, member.clone()).await?;
+        let now = self.asked_about(List::Members, now);
+        let found = self.sound.identify(organization, member.clone(), now).await?;
         if let (Fault::TakesTheBeginningOfUsernames, None, WhichMember::Username(name)) =
             (self.fault, &found, &member)
         {
@@ -53,7 +59,8 @@ impl MemberStore for BrokenStore {
                 size: PageSize::EXPORT,
                 after: None,
             };
-            let listed = MemberStore::list(&self.sound, organization, MemberFilter::default(), all).await?;
+            let listed =
+                MemberStore::list(&self.sound, organization, MemberFilter::default(), all, now).await?;
             let longer = listed
                 .items
                 .into_iter()
@@ -71,14 +78,24 @@ impl MemberStore for BrokenStore {
         organization: OrganizationId,
         id: MembershipId,
         used_after: DateTime<Utc>,
+        now: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError> {
-        let mut preview = self.sound.leaving_preview(organization, id, used_after).await?;
+        let now = self.asked_about(List::Members, now);
+        let mut preview = self
+            .sound
+            .leaving_preview(organization, id, used_after, now)
+            .await?;
         preview.first = preview.first.into_iter().map(|key| self.as_read(key)).collect();
         Ok(preview)
     }
 
-    async fn has_one_owner(&self, organization: OrganizationId) -> Result<bool, StorageError> {
-        self.sound.has_one_owner(organization).await
+    async fn has_one_owner(
+        &self,
+        organization: OrganizationId,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
+        let now = self.asked_about(List::Members, now);
+        self.sound.has_one_owner(organization, now).await
     }
 
     async fn change_role(

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{InvitationId, UserId};
 use keyward_domain::invitation::InvitationDigest;
@@ -17,9 +18,10 @@ impl OpenInvitations for BrokenStore {
         &self,
         digest: &InvitationDigest,
         visitor: Option<UserId>,
+        now: DateTime<Utc>,
     ) -> Result<Option<OpenInvitation>, StorageError> {
         let digest = InvitationDigest::from_bytes(self.taken_for(Secret::Invitation, digest.as_bytes()));
-        let found = OpenInvitations::find(&self.sound, &digest, visitor).await?;
+        let found = OpenInvitations::find(&self.sound, &digest, visitor, now).await?;
         Ok(found.map(|found| OpenInvitation {
             invitation: self.invitation_as_read(found.invitation),
             organization: self.organization_as_read(found.organization),

@@ -1,3 +1,4 @@
+use chrono::{DateTime, Utc};
 use std::num::NonZeroU32;
 
 use async_trait::async_trait;
@@ -20,9 +21,11 @@ impl OrganizationKeyStore for BrokenStore {
         organization: OrganizationId,
         filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
+        let now = self.asked_about(List::OrganizationKeys, now);
         let is_filtered = filter != OrganizationKeyFilter::default();
-        let ask = |page| OrganizationKeyStore::list(&self.sound, organization, filter, page);
+        let ask = |page| OrganizationKeyStore::list(&self.sound, organization, filter, page, now);
         let Page { items, next } = self.page(List::OrganizationKeys, is_filtered, page, ask).await?;
         let items = items.into_iter().map(|key| self.held_as_read(key)).collect();
         Ok(Page { items, next })
@@ -51,8 +54,10 @@ impl OrganizationKeyStore for BrokenStore {
         organization: OrganizationId,
         id: ApiKeyId,
         size: FamilySize,
+        now: DateTime<Utc>,
     ) -> Result<KeyFamily, StorageError> {
-        let mut family = self.sound.family(organization, id, size).await?;
+        let now = self.asked_about(List::OrganizationKeys, now);
+        let mut family = self.sound.family(organization, id, size, now).await?;
         family.keys = family
             .keys
             .into_iter()
@@ -65,8 +70,10 @@ impl OrganizationKeyStore for BrokenStore {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        now: DateTime<Utc>,
     ) -> Result<AtStake, StorageError> {
-        self.sound.at_stake(organization, selection).await
+        let now = self.asked_about(List::OrganizationKeys, now);
+        self.sound.at_stake(organization, selection, now).await
     }
 
     async fn revoke(
@@ -80,9 +87,9 @@ impl OrganizationKeyStore for BrokenStore {
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
         let (mut act, who) = (act.clone(), act.actor);
         if self.fault == Fault::ChecksOwnersWhoRevokeBeforeTheTransaction {
-            act.actor = self.owner_beforehand(organization, who).await?;
+            act.actor = self.owner_beforehand(organization, who, act.at).await?;
         }
-        let selection = self.meant_by(organization, selection).await?;
+        let selection = self.meant_by(organization, selection, act.at).await?;
         let revoked =
             OrganizationKeyStore::revoke(&self.sound, organization, selection, at_most, reason, note, act)
                 .await?;
@@ -108,7 +115,9 @@ impl BrokenStore {
         &self,
         organization: OrganizationId,
         selection: KeySelection,
+        now: DateTime<Utc>,
     ) -> Result<KeySelection, StorageError> {
+        let now = self.asked_about(List::OrganizationKeys, now);
         let (ids, generations) = match (self.fault, selection) {
             (
                 Fault::OwnersRevokeGrandchildrenUnasked,
@@ -132,7 +141,7 @@ impl BrokenStore {
         };
         let mut meant = ids.clone();
         for id in ids {
-            let family = self.sound.family(organization, id, everything).await?;
+            let family = self.sound.family(organization, id, everything, now).await?;
             let above = |id| {
                 let key = family.keys.iter().find(|key| key.id == id);
                 key.and_then(|key| key.next_above)

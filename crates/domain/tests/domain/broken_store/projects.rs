@@ -1,3 +1,4 @@
+use chrono::{DateTime, Utc};
 use std::collections::HashSet;
 
 use async_trait::async_trait;
@@ -18,7 +19,7 @@ impl ProjectStore for BrokenStore {
     async fn add(&self, project: Project, event: AuditEvent) -> Result<(), AddProjectError> {
         let event = if self.fault == Fault::ChecksOwnersWhoAddProjectsBeforeTheTransaction {
             let actor = self
-                .owner_beforehand(project.organization_id, event.actor)
+                .owner_beforehand(project.organization_id, event.actor, event.at)
                 .await?;
             self.in_the_name_of(actor, event)
         } else {
@@ -35,9 +36,11 @@ impl ProjectStore for BrokenStore {
         organization: OrganizationId,
         filter: ProjectFilter,
         page: PageRequest<ProjectId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ProjectOverview, ProjectId>, StorageError> {
+        let now = self.asked_about(List::Projects, now);
         let is_filtered = filter != ProjectFilter::default();
-        let ask = |page| ProjectStore::list(&self.sound, organization, filter, page);
+        let ask = |page| ProjectStore::list(&self.sound, organization, filter, page, now);
         let Page { items, next } = self.page(List::Projects, is_filtered, page, ask).await?;
         let items = items
             .into_iter()
@@ -50,8 +53,10 @@ impl ProjectStore for BrokenStore {
         &self,
         organization: OrganizationId,
         id: ProjectId,
+        now: DateTime<Utc>,
     ) -> Result<Option<ProjectOverview>, StorageError> {
-        let found = ProjectStore::find(&self.sound, organization, id).await?;
+        let now = self.asked_about(List::Projects, now);
+        let found = ProjectStore::find(&self.sound, organization, id, now).await?;
         Ok(found.map(|overview| self.project_overview_as_read(overview)))
     }
 
@@ -88,8 +93,10 @@ impl ProjectStore for BrokenStore {
         organization: OrganizationId,
         id: ProjectId,
         page: PageRequest<MembershipId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
-        let ask = |page| self.sound.members(organization, id, page);
+        let now = self.asked_about(List::Projects, now);
+        let ask = |page| self.sound.members(organization, id, page, now);
         let Page { items, next } = self.page(List::ProjectMembers, false, page, ask).await?;
         let as_read = |member: ProjectMember| ProjectMember {
             user: self.user_as_read(member.user),
@@ -104,8 +111,10 @@ impl ProjectStore for BrokenStore {
         organization: OrganizationId,
         id: ProjectId,
         members: &[MembershipId],
+        now: DateTime<Utc>,
     ) -> Result<HashSet<MembershipId>, StorageError> {
-        self.sound.members_among(organization, id, members).await
+        let now = self.asked_about(List::Projects, now);
+        self.sound.members_among(organization, id, members, now).await
     }
 
     async fn add_member(

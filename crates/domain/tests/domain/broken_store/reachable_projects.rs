@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use keyward_domain::id::{ConsumerId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{ReachableProjects, StorageError};
@@ -12,8 +13,10 @@ impl ReachableProjects for BrokenStore {
         &self,
         consumer: ConsumerId,
         page: PageRequest<ProjectId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<Project, ProjectId>, StorageError> {
-        let ask = |page| ReachableProjects::list(&self.sound, consumer, page);
+        let now = self.asked_about(List::ReachableProjects, now);
+        let ask = |page| ReachableProjects::list(&self.sound, consumer, page, now);
         let Page { items, next } = self.page(List::ReachableProjects, false, page, ask).await?;
         let items = items
             .into_iter()
@@ -22,8 +25,14 @@ impl ReachableProjects for BrokenStore {
         Ok(Page { items, next })
     }
 
-    async fn find(&self, consumer: ConsumerId, id: ProjectId) -> Result<Option<Project>, StorageError> {
-        let found = ReachableProjects::find(&self.sound, consumer, id).await?;
+    async fn find(
+        &self,
+        consumer: ConsumerId,
+        id: ProjectId,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Project>, StorageError> {
+        let now = self.asked_about(List::ReachableProjects, now);
+        let found = ReachableProjects::find(&self.sound, consumer, id, now).await?;
         if self.fault == Fault::ReachesEveryProject {
             return Ok(found.or_else(|| lock(&self.projects).get(&id).cloned()));
         }

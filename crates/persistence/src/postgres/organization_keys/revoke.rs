@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
+use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
@@ -20,6 +21,7 @@ use crate::postgres::schema::{api_keys, memberships};
 use crate::postgres::sql::api_keys::revoke::revoke_valid;
 use crate::postgres::sql::authority::lock_authority;
 use crate::postgres::sql::organization_keys::selection::{Selected, consumers_of_keys, valid_of};
+use crate::postgres::sql::validity::key_is_valid;
 
 pub(in crate::postgres) async fn revoke(
     connection: &mut AsyncPgConnection,
@@ -33,7 +35,7 @@ pub(in crate::postgres) async fn revoke(
     let at_once: &AsyncPgConnection = connection;
     let ((), may_administer, consumers) = try_join3(
         begin(at_once),
-        lock_authority(at_once, organization, act.actor),
+        lock_authority(at_once, organization, act.actor, act.at),
         consumers_of(at_once, organization, &selection),
     )
     .await?;
@@ -44,7 +46,7 @@ pub(in crate::postgres) async fn revoke(
     // lock of the consumer. Of these consumers, no key is born either while it is found out which are selected.
     let ((), (selected, mut first)) = try_join(
         lock_consumers(at_once, organization, &consumers),
-        select(at_once, organization, selection, at_most),
+        select(at_once, organization, selection, at_most, act.at),
     )
     .await?;
     let mut locked: BTreeSet<Uuid> = consumers.into_iter().collect();
@@ -60,7 +62,7 @@ pub(in crate::postgres) async fn revoke(
             let of_keys: Vec<Uuid> = consumers.iter().copied().collect();
             let ((), valid) = try_join(
                 lock_consumers(at_once, organization, &of_keys),
-                still_valid(at_once, &keys),
+                still_valid(at_once, &keys, act.at),
             )
             .await?;
             locked.extend(consumers);
@@ -73,7 +75,8 @@ pub(in crate::postgres) async fn revoke(
         if is_portion {
             return Ok(revoked);
         }
-        first = first_of(at_once, organization, &selected, left(at_most, &revoked)).await?;
+        let left = left(at_most, &revoked);
+        first = first_of(at_once, organization, &selected, left, act.at).await?;
     }
 }
 
@@ -101,9 +104,10 @@ async fn select(
     organization: OrganizationId,
     selection: KeySelection,
     at_most: NonZeroU32,
+    at: DateTime<Utc>,
 ) -> QueryResult<(Selected, Vec<(Uuid, Uuid)>)> {
-    let selected = Selected::new(connection, organization, selection).await?;
-    let first = first_of(connection, organization, &selected, left(at_most, &[])).await?;
+    let selected = Selected::new(connection, organization, selection, at).await?;
+    let first = first_of(connection, organization, &selected, left(at_most, &[]), at).await?;
     Ok((selected, first))
 }
 
@@ -113,9 +117,10 @@ async fn first_of(
     organization: OrganizationId,
     selected: &Selected,
     at_most: usize,
+    at: DateTime<Utc>,
 ) -> QueryResult<Vec<(Uuid, Uuid)>> {
     api_keys::table
-        .filter(valid_of(organization, selected))
+        .filter(valid_of(organization, selected, at))
         .order(api_keys::id)
         .limit(limit::at_most(at_most))
         .select((api_keys::id, api_keys::consumer_id))
@@ -123,10 +128,14 @@ async fn first_of(
         .await
 }
 
-async fn still_valid(mut connection: &AsyncPgConnection, keys: &[Uuid]) -> QueryResult<Vec<Uuid>> {
+async fn still_valid(
+    mut connection: &AsyncPgConnection,
+    keys: &[Uuid],
+    at: DateTime<Utc>,
+) -> QueryResult<Vec<Uuid>> {
     api_keys::table
         .filter(api_keys::id.eq_any(keys))
-        .filter(api_keys::revoked_at.is_null())
+        .filter(key_is_valid(at.into()))
         .order(api_keys::id)
         .select(api_keys::id)
         .load(&mut connection)

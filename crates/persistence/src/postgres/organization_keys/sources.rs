@@ -8,9 +8,11 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
+use crate::columns::StoredMoment;
 use crate::limit::at_most;
 use crate::postgres::schema::{api_key_search, api_keys, memberships, users};
 use crate::postgres::search::{containing, grams};
+use crate::postgres::sql::validity::{key_is_valid, membership_is_over};
 use crate::search::is_in_no_text;
 
 diesel::define_sql_function! {
@@ -79,12 +81,13 @@ pub(crate) async fn unused(
     since: DateTime<Utc>,
     before: Uuid,
     limit: usize,
+    now: StoredMoment,
 ) -> QueryResult<Vec<Uuid>> {
     // Of that day only some may pass.
     let day = since.timestamp().div_euclid(SECONDS_OF_A_DAY);
     api_keys::table
         .filter(api_keys::organization_id.eq(organization.as_uuid()))
-        .filter(api_keys::revoked_at.is_null())
+        .filter(key_is_valid(now))
         .filter(api_keys::idle_since_day.le(i32::try_from(day).unwrap_or(i32::MAX)))
         .filter(api_keys::id.lt(before))
         .select(api_keys::id)
@@ -100,10 +103,11 @@ pub(crate) async fn of_former_members(
     organization: OrganizationId,
     before: Uuid,
     limit: usize,
+    now: StoredMoment,
 ) -> QueryResult<Vec<Uuid>> {
     let former_members = memberships::table
         .filter(memberships::organization_id.eq(organization.as_uuid()))
-        .filter(memberships::ended_at.is_not_null())
+        .filter(membership_is_over(now))
         .select(memberships::id);
     api_keys::table
         .filter(api_keys::consumer_id.eq_any(former_members))

@@ -13,6 +13,7 @@ use keyward_domain::ports::{AddKeyError, KeyLimits, NewApiKey};
 use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, together, valid_in_line};
 use super::super::events::write_event;
 use super::super::schema::{api_keys, memberships, organizations};
+use super::super::validity::key_is_valid;
 use super::holder::{Changer, changer, lock_changer};
 use super::row::NewKeyRow;
 use crate::abort::Abort;
@@ -33,10 +34,10 @@ pub(super) async fn add(
         begin(connection),
         lock_changer(connection, consumer, new.key.parent(), limits.changes, act.at),
         created_by_form(connection, consumer, new.nonce),
-        valid_keys(connection, consumer),
+        valid_keys(connection, consumer, act.at),
         chosen_for_new_keys(connection, consumer, new.organization_decides),
     );
-    check(connection, &new, limits, changer, first, valid).await?;
+    check(connection, &new, limits, changer, first, valid, act.at).await?;
     let mut new = new;
     if let Some(chosen) = chosen {
         new.key.can_manage_keys = chosen;
@@ -61,9 +62,9 @@ pub(super) async fn look(
         connection,
         changer(connection, consumer, new.key.parent(), limits.changes, at),
         created_by_form(connection, consumer, new.nonce),
-        valid_keys(connection, consumer),
+        valid_keys(connection, consumer, at),
     );
-    check(connection, &new, limits, changer, first, valid).await
+    check(connection, &new, limits, changer, first, valid, at).await
 }
 
 async fn check(
@@ -73,6 +74,7 @@ async fn check(
     changer: Option<Changer>,
     first: Option<ApiKeyId>,
     valid: i64,
+    at: DateTime<Utc>,
 ) -> Result<(), Abort<AddKeyError>> {
     let changer = changer.ok_or(Abort::Refused(AddKeyError::HolderGone))?;
     if changer.reach != KeyReach::All {
@@ -89,7 +91,7 @@ async fn check(
     // A line has no more valid keys than the consumer has.
     if let Some(parent) = new.key.parent()
         && valid >= MAX_LINE
-        && valid_in_line(connection, new.key.consumer_id, parent).await? >= MAX_LINE
+        && valid_in_line(connection, new.key.consumer_id, parent, at).await? >= MAX_LINE
     {
         return Err(Abort::Refused(AddKeyError::TreeTooDeep));
     }
@@ -141,10 +143,14 @@ async fn created_by_form(
     Ok(id.map(|id| ApiKeyId::from_uuid(id.0)))
 }
 
-async fn valid_keys(mut connection: Pipelined<'_>, consumer: ConsumerId) -> QueryResult<i64> {
+async fn valid_keys(
+    mut connection: Pipelined<'_>,
+    consumer: ConsumerId,
+    at: DateTime<Utc>,
+) -> QueryResult<i64> {
     api_keys::table
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
-        .filter(api_keys::revoked_at.is_null())
+        .filter(key_is_valid(at.into()))
         .count()
         .get_result(&mut connection)
         .await

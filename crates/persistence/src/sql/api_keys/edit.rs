@@ -1,5 +1,6 @@
 //! Editing a key.
 
+use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition};
@@ -33,7 +34,7 @@ pub(super) async fn edit(
         lock_changer(connection, consumer, event.actor.api_key(), changes, event.at),
         find_row(connection, consumer, id),
     );
-    let mut key = check(id, &precondition, changer, row)?;
+    let mut key = check(id, &precondition, changer, row, event.at)?;
     if key.apply(&edit) {
         together!(
             connection,
@@ -58,7 +59,7 @@ pub(super) async fn look(
         changer(connection, consumer, event.actor.api_key(), changes, event.at),
         find_row(connection, consumer, id),
     );
-    check(id, &precondition, changer, row).map(drop)
+    check(id, &precondition, changer, row, event.at).map(drop)
 }
 
 fn check(
@@ -66,6 +67,7 @@ fn check(
     precondition: &KeyPrecondition,
     changer: Option<Changer>,
     row: Option<KeyRow>,
+    at: DateTime<Utc>,
 ) -> Result<ApiKey, Abort<EditKeyError>> {
     let changer = changer.ok_or(Abort::Refused(EditKeyError::HolderGone))?;
     let refused = |throttled| Abort::Refused(EditKeyError::Throttled(throttled));
@@ -75,7 +77,7 @@ fn check(
     }
     let row = row.ok_or(Abort::Refused(EditKeyError::NotFound))?;
     let key = ApiKey::try_from(row)?;
-    if !key.is_valid() {
+    if !key.is_valid(at) {
         return Err(Abort::Refused(EditKeyError::Revoked));
     }
     if !precondition.is_met_by(&key) {

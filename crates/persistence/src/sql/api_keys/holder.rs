@@ -10,6 +10,7 @@ use keyward_domain::rate::{Rate, Throttled};
 
 use super::super::dialect::{Pipelined, RunQueryDsl, count_change, locked, together};
 use super::super::schema::{api_keys, memberships};
+use super::super::validity::{key_is_valid, membership_is_live};
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 
 /// Makes every other change to this consumer's keys wait for the end of this transaction, so what it reads of them
@@ -19,21 +20,26 @@ pub(super) async fn lock_holder(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
     acting_key: Option<ApiKeyId>,
+    at: DateTime<Utc>,
 ) -> Result<Option<KeyReach>, QueryError> {
     let (is_live, reach) = together!(
         connection,
-        lock_consumer(connection, consumer),
-        reach(connection, consumer, acting_key)
+        lock_consumer(connection, consumer, at),
+        reach(connection, consumer, acting_key, at)
     );
     Ok(reach.filter(|_| is_live))
 }
 
 /// The lock alone. Says whether the membership is live.
-async fn lock_consumer(mut connection: Pipelined<'_>, consumer: ConsumerId) -> Result<bool, QueryError> {
+async fn lock_consumer(
+    mut connection: Pipelined<'_>,
+    consumer: ConsumerId,
+    at: DateTime<Utc>,
+) -> Result<bool, QueryError> {
     // Locked, the membership is not ended meanwhile either.
     let membership = memberships::table
         .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
-        .select(memberships::ended_at.is_null());
+        .select(membership_is_live(at.into()));
     let is_live: Option<bool> = locked!(membership).get_result(&mut connection).await.optional()?;
     Ok(is_live == Some(true))
 }
@@ -43,9 +49,10 @@ pub(super) async fn reach(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
     acting_key: Option<ApiKeyId>,
+    at: DateTime<Utc>,
 ) -> Result<Option<KeyReach>, QueryError> {
     match acting_key {
-        Some(key) => reach_of_key(connection, consumer, key).await,
+        Some(key) => reach_of_key(connection, consumer, key, at).await,
         None => Ok(Some(KeyReach::All)),
     }
 }
@@ -69,7 +76,7 @@ pub(super) async fn lock_changer(
     let (room, reach) = together!(
         connection,
         counted(connection, consumer, changes, at),
-        reach(connection, consumer, acting_key)
+        reach(connection, consumer, acting_key, at)
     );
     Ok(room.zip(reach).map(|(room, reach)| Changer { reach, room }))
 }
@@ -84,7 +91,7 @@ async fn counted(
     if count_change(connection, consumer, changes, at).await? {
         return Ok(Some(Ok(())));
     }
-    let full = changes_empty_at(connection, consumer).await?;
+    let full = changes_empty_at(connection, consumer, at).await?;
     // It was full a moment ago. If it is not any more, the wait is over soon.
     let soon = Throttled {
         retry_after: changes.interval(),
@@ -102,8 +109,8 @@ pub(super) async fn changer(
 ) -> Result<Option<Changer>, QueryError> {
     let (empty_at, reach) = together!(
         connection,
-        changes_empty_at(connection, consumer),
-        reach(connection, consumer, acting_key)
+        changes_empty_at(connection, consumer, at),
+        reach(connection, consumer, acting_key, at)
     );
     let room = empty_at.map(|empty_at| changes.take(empty_at, at).map(drop));
     Ok(room.zip(reach).map(|(room, reach)| Changer { reach, room }))
@@ -113,10 +120,11 @@ pub(super) async fn changer(
 async fn changes_empty_at(
     mut connection: Pipelined<'_>,
     consumer: ConsumerId,
+    at: DateTime<Utc>,
 ) -> Result<Option<Option<DateTime<Utc>>>, QueryError> {
     let empty_at: Option<Option<StoredMoment>> = memberships::table
         .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(at.into()))
         .select(memberships::changes_empty_at)
         .get_result(&mut connection)
         .await
@@ -131,13 +139,14 @@ async fn reach_of_key(
     mut connection: Pipelined<'_>,
     consumer: ConsumerId,
     key: ApiKeyId,
+    at: DateTime<Utc>,
 ) -> Result<Option<KeyReach>, QueryError> {
     let can_manage_keys: Option<StoredFlag> = api_keys::table
         .inner_join(memberships::table)
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(at.into()))
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
         .filter(api_keys::id.eq(StoredId(key.as_uuid())))
-        .filter(api_keys::revoked_at.is_null())
+        .filter(key_is_valid(at.into()))
         .select(api_keys::can_manage_keys)
         .get_result(&mut connection)
         .await

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::api_key::ApiKey;
@@ -12,9 +13,10 @@ use uuid::Uuid;
 
 use super::super::dialect::{Connection, RunQueryDsl, awaited, containing_term, contains, listed, newest};
 use super::super::schema::{api_keys, memberships};
+use super::super::validity::{key_is_revoked, key_is_valid};
 use super::row::KeyRow;
 use crate::abort::Abort;
-use crate::columns::StoredId;
+use crate::columns::{StoredId, StoredMoment};
 use crate::limit::{at_most, one_more};
 use crate::narrowing::{FEW, MORE, NEWEST};
 use crate::search::is_in_no_text;
@@ -24,6 +26,7 @@ pub(super) async fn list(
     consumer: ConsumerId,
     filter: KeyFilter,
     page: PageRequest<ApiKeyId>,
+    now: DateTime<Utc>,
 ) -> Result<Page<ApiKey, ApiKeyId>, Abort<Infallible>> {
     let keys = if filter.term().is_some_and(is_in_no_text) {
         Vec::new()
@@ -32,6 +35,7 @@ pub(super) async fn list(
             consumer,
             filter,
             page,
+            now: now.into(),
         };
         listing.keys(connection).await?
     };
@@ -43,6 +47,7 @@ struct Listing {
     consumer: ConsumerId,
     filter: KeyFilter,
     page: PageRequest<ApiKeyId>,
+    now: StoredMoment,
 }
 
 /// Which keys are looked at.
@@ -99,8 +104,8 @@ impl Listing {
             .select(api_keys::id)
             .into_boxed();
         query = match self.filter.status() {
-            StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
-            StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
+            StatusFilter::Valid => query.filter(key_is_valid(self.now)),
+            StatusFilter::Revoked => query.filter(key_is_revoked(self.now)),
             StatusFilter::All => query,
         };
         if let Some(after) = self.page.after {
@@ -127,8 +132,8 @@ impl Listing {
             Among::These(candidates) => query.filter(listed(candidates.into_iter())),
         };
         query = match self.filter.status() {
-            StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
-            StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
+            StatusFilter::Valid => query.filter(key_is_valid(self.now)),
+            StatusFilter::Revoked => query.filter(key_is_revoked(self.now)),
             StatusFilter::All => query,
         };
         if let Some(after) = self.page.after {

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, SelectableHelper};
 use keyward_domain::api_key::ApiKey;
@@ -10,6 +11,7 @@ use keyward_domain::ports::StorageError;
 
 use super::super::dialect::{Connection, Pipelined, RunQueryDsl, listed, valid_from};
 use super::super::schema::api_keys;
+use super::super::validity::key_is_valid;
 use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::columns::StoredId;
@@ -42,11 +44,12 @@ pub(super) async fn valid_descendants(
     connection: &mut Connection,
     consumer: ConsumerId,
     id: ApiKeyId,
+    now: DateTime<Utc>,
 ) -> Result<Vec<ApiKey>, Abort<Infallible>> {
-    let found = valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()]).await?;
+    let found = valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()], now).await?;
     let rows: Vec<KeyRow> = api_keys::table
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
-        .filter(api_keys::revoked_at.is_null())
+        .filter(key_is_valid(now.into()))
         .filter(api_keys::id.ne(StoredId(id.as_uuid())))
         .filter(listed(found.into_iter()))
         .order(api_keys::id.desc())

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::api_key::{ApiKey, KeyPrecondition, RevocationNote, RevocationReason};
@@ -38,9 +39,9 @@ pub(super) async fn revoke(
     let ((), reach, row, below) = together!(
         connection,
         begin(connection),
-        lock_holder(connection, consumer, acting_key),
+        lock_holder(connection, consumer, acting_key, act.at),
         find_row(connection, consumer, id),
-        valid_below(connection, consumer, id, descendants),
+        valid_below(connection, consumer, id, descendants, act.at),
     );
     if acting_key.is_some() {
         let reach = reach.ok_or(Abort::Refused(RevokeKeyError::HolderGone))?;
@@ -51,7 +52,7 @@ pub(super) async fn revoke(
     let row = row.ok_or(Abort::Refused(RevokeKeyError::NotFound))?;
     // The first revocation stays as it is.
     let valid = match descendants {
-        DescendantKeys::Keep if row.is_valid() => vec![id.as_uuid()],
+        DescendantKeys::Keep if row.is_valid(act.at) => vec![id.as_uuid()],
         DescendantKeys::Keep => Vec::new(),
         DescendantKeys::Revoke => below,
     };
@@ -69,10 +70,11 @@ async fn valid_below(
     consumer: ConsumerId,
     id: ApiKeyId,
     descendants: DescendantKeys,
+    at: DateTime<Utc>,
 ) -> QueryResult<Vec<Uuid>> {
     match descendants {
         DescendantKeys::Keep => Ok(Vec::new()),
-        DescendantKeys::Revoke => valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()]).await,
+        DescendantKeys::Revoke => valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()], at).await,
     }
 }
 
@@ -115,6 +117,7 @@ async fn write_revocation(
     let (by_kind, by_id) = actor::to_columns(act.actor);
     let update = diesel::update(api_keys::table.filter(listed(keys.iter().copied()))).set((
         api_keys::revoked_at.eq(StoredMoment::from(act.at)),
+        api_keys::end_came_at.eq(StoredMoment::from(act.at)),
         api_keys::revoked_by_kind.eq(by_kind),
         api_keys::revoked_by_id.eq(by_id.map(StoredId)),
         api_keys::revoked_reason.eq(reason.as_str()),
@@ -131,10 +134,11 @@ pub(super) async fn look_at_tree(
     consumer: ConsumerId,
     id: ApiKeyId,
     acting_key: Option<ApiKeyId>,
+    at: DateTime<Utc>,
 ) -> Result<Looked, Abort<Infallible>> {
     let (reach, row) = together!(
         connection,
-        reach(connection, consumer, acting_key),
+        reach(connection, consumer, acting_key, at),
         find_row(connection, consumer, id),
     );
     match reach {
@@ -142,11 +146,11 @@ pub(super) async fn look_at_tree(
         Some(_) => return Ok(Looked::NotFound),
         None => return Ok(Looked::HolderGone),
     }
-    match row.map(|row| row.is_valid()) {
+    match row.map(|row| row.is_valid(at)) {
         None => Ok(Looked::NotFound),
         Some(true) => Ok(Looked::SomethingToRevoke),
         Some(false) => {
-            let valid = valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()]).await?;
+            let valid = valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()], at).await?;
             Ok(Looked::of_valid(&valid))
         }
     }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use chrono::{DateTime, Utc};
 use diesel::prelude::{AsChangeset, Insertable, Queryable, Selectable};
 use keyward_domain::api_key::{
     ApiKey, KeyDescription, KeyName, LastUse, Origin, Revocation, RevocationNote, RevocationReason,
@@ -12,6 +13,7 @@ use keyward_domain::token::TokenHint;
 
 use super::super::dialect::Database;
 use super::super::schema::api_keys;
+use super::super::validity::StoredEnd;
 use crate::actor;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
@@ -28,6 +30,7 @@ pub(crate) struct KeyRow {
     created_by_key_id: Option<StoredId>,
     created_at: StoredMoment,
     revoked_at: Option<StoredMoment>,
+    end_came_at: Option<StoredMoment>,
     revoked_by_kind: Option<String>,
     revoked_by_id: Option<StoredId>,
     revoked_reason: Option<String>,
@@ -40,8 +43,15 @@ pub(crate) struct KeyRow {
 
 impl KeyRow {
     /// Not revoked, whatever else the row says.
-    pub(super) const fn is_valid(&self) -> bool {
-        self.revoked_at.is_none()
+    pub(super) fn is_valid(&self, now: DateTime<Utc>) -> bool {
+        !self.end().has_come(now)
+    }
+
+    const fn end(&self) -> StoredEnd {
+        StoredEnd {
+            at: self.revoked_at,
+            came_at: self.end_came_at,
+        }
     }
 }
 
@@ -79,7 +89,7 @@ fn origin(stored: &StoredRow, row: &KeyRow) -> Result<Origin, StorageError> {
 }
 
 fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, StorageError> {
-    let Some(at) = row.revoked_at else {
+    let Some(end) = row.end().read(stored, "revoked_at")? else {
         let told = row.revoked_by_kind.is_some()
             || row.revoked_by_id.is_some()
             || row.revoked_reason.is_some()
@@ -90,7 +100,7 @@ fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, St
     let reason = stored.present("revoked_reason", row.revoked_reason.as_deref())?;
     let note = row.revoked_note.as_deref().map(RevocationNote::from_storage);
     Ok(Some(Revocation {
-        at: stored.moment("revoked_at", at)?,
+        end,
         by: actor::from_columns(
             stored,
             ("revoked_by_kind", kind),

@@ -13,6 +13,7 @@ use super::super::authority::{lock_organization, may_administer};
 use super::super::dialect::{Connection, RunQueryDsl, username_is_taken, write_events};
 use super::super::people::{MembershipRow, NewUserRow};
 use super::super::schema::{invitations, memberships, users};
+use super::super::validity::membership_is_over;
 use super::row::InvitationRow;
 use super::stays::stays_of;
 use crate::abort::Abort;
@@ -42,13 +43,30 @@ pub(super) async fn as_user(
     let invitation = open_for(connection, id, &membership).await?;
     let invitation = invitation.ok_or(Abort::Refused(AcceptAsUserError::NotOpen))?;
     let stays = stays_of(connection, membership.organization_id, membership.user_id).await?;
-    if stays.iter().any(|stay| invitation.precedes_end_of(stay)) {
+    let at = membership.joined_at;
+    if stays.iter().any(|stay| invitation.precedes_end_of(stay, at)) {
         return Err(Abort::Refused(AcceptAsUserError::NotOpen));
     }
-    if stays.iter().any(Membership::is_live) {
+    if stays.iter().any(|stay| stay.is_live(at)) {
         return Err(Abort::Refused(AcceptAsUserError::AlreadyMember));
     }
+    settle(connection, &membership).await?;
     begin(connection, id, membership, events).await?;
+    Ok(())
+}
+
+/// A stay of the same user whose planned end has come makes room: of one user, one at most is kept as not over.
+async fn settle(connection: &mut Connection, membership: &Membership) -> QueryResult<()> {
+    let at = StoredMoment::from(membership.joined_at);
+    let of_user = memberships::table
+        .filter(memberships::organization_id.eq(StoredId(membership.organization_id.as_uuid())))
+        .filter(memberships::user_id.eq(StoredId(membership.user_id.as_uuid())))
+        .filter(memberships::end_came_at.is_null())
+        .filter(membership_is_over(at));
+    diesel::update(of_user)
+        .set(memberships::end_came_at.eq(at))
+        .execute(connection)
+        .await?;
     Ok(())
 }
 
@@ -73,7 +91,13 @@ async fn open_for<E>(
     };
     let invitation = Invitation::try_from(row)?;
     let is_open = invitation.is_for(membership)
-        && may_administer(connection, membership.organization_id, invitation.invited_by).await?;
+        && may_administer(
+            connection,
+            membership.organization_id,
+            invitation.invited_by,
+            membership.joined_at,
+        )
+        .await?;
     Ok(is_open.then_some(invitation))
 }
 

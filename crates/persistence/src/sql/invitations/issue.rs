@@ -23,7 +23,7 @@ pub(super) async fn add(
     event: AuditEvent,
 ) -> Result<(), Abort<AddInvitationError>> {
     let organization = new.invitation.organization_id;
-    if !lock_authority(connection, organization, event.actor).await? {
+    if !lock_authority(connection, organization, event.actor, event.at).await? {
         return Err(Abort::Refused(AddInvitationError::NotAllowed));
     }
     // Nobody else invites to this organization until the end of this transaction.
@@ -61,7 +61,7 @@ pub(super) async fn revoke(
     id: InvitationId,
     event: AuditEvent,
 ) -> Result<(), Abort<RevokeInvitationError>> {
-    if !lock_authority(connection, organization, event.actor).await? {
+    if !lock_authority(connection, organization, event.actor, event.at).await? {
         return Err(Abort::Refused(RevokeInvitationError::NotAllowed));
     }
     let row: Option<InvitationRow> = invitations::table

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
@@ -47,6 +48,7 @@ pub(super) async fn find(
     connection: &mut Connection,
     digest: InvitationDigest,
     visitor: Option<UserId>,
+    now: DateTime<Utc>,
 ) -> Result<Option<OpenInvitation>, Abort<Infallible>> {
     let row: Option<(InvitationRow, OrganizationRow)> = invitations::table
         .inner_join(organizations::table)
@@ -61,12 +63,12 @@ pub(super) async fn find(
         return Ok(None);
     };
     let invitation = Invitation::try_from(invitation)?;
-    if !may_administer(connection, invitation.organization_id, invitation.invited_by).await? {
+    if !may_administer(connection, invitation.organization_id, invitation.invited_by, now).await? {
         return Ok(None);
     }
     if let Some(visitor) = visitor {
         let stays = stays_of(connection, invitation.organization_id, visitor).await?;
-        if stays.iter().any(|stay| invitation.precedes_end_of(stay)) {
+        if stays.iter().any(|stay| invitation.precedes_end_of(stay, now)) {
             return Ok(None);
         }
     }

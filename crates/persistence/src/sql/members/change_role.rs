@@ -22,17 +22,17 @@ pub(super) async fn change_role(
     role: Role,
     act: Act,
 ) -> Result<(), Abort<ChangeRoleError>> {
-    if !lock_authority(connection, organization, act.actor).await? {
+    if !lock_authority(connection, organization, act.actor, act.at).await? {
         return Err(Abort::Refused(ChangeRoleError::NotAllowed));
     }
-    let member = lock_live_member(connection, organization, id)
+    let member = lock_live_member(connection, organization, id, act.at)
         .await?
         .ok_or(Abort::Refused(ChangeRoleError::NotFound))?;
     let before = member.role(id)?;
     if before == role {
         return Ok(());
     }
-    if before == Role::Owner && has_one_owner(connection, organization).await? {
+    if before == Role::Owner && has_one_owner(connection, organization, act.at).await? {
         return Err(Abort::Refused(ChangeRoleError::LastOwner));
     }
     diesel::update(memberships::table.filter(memberships::id.eq(StoredId(id.as_uuid()))))

@@ -23,10 +23,10 @@ pub(super) async fn end(
     id: MembershipId,
     act: Act,
 ) -> Result<(), Abort<EndMembershipError>> {
-    let may_administer = lock_authority(connection, organization, act.actor).await?;
+    let may_administer = lock_authority(connection, organization, act.actor, act.at).await?;
     // From here on no key of theirs is added: whoever adds one locks the membership, too, and then sees that it has
     // ended.
-    let member = lock_live_member(connection, organization, id).await?;
+    let member = lock_live_member(connection, organization, id, act.at).await?;
     let is_the_member = member
         .as_ref()
         .is_some_and(|member| act.actor == Actor::User(member.user));
@@ -34,12 +34,15 @@ pub(super) async fn end(
         return Err(Abort::Refused(EndMembershipError::NotAllowed));
     }
     let member = member.ok_or(Abort::Refused(EndMembershipError::NotFound))?;
-    if member.role(id)? == Role::Owner && has_one_owner(connection, organization).await? {
+    if member.role(id)? == Role::Owner && has_one_owner(connection, organization, act.at).await? {
         return Err(Abort::Refused(EndMembershipError::LastOwner));
     }
     let ended_at = moment_of_end(connection, organization, act.at).await?;
     diesel::update(memberships::table.filter(memberships::id.eq(StoredId(id.as_uuid()))))
-        .set(memberships::ended_at.eq(StoredMoment::from(ended_at)))
+        .set((
+            memberships::ended_at.eq(StoredMoment::from(ended_at)),
+            memberships::end_came_at.eq(StoredMoment::from(act.at)),
+        ))
         .execute(connection)
         .await?;
     diesel::delete(project_members::table.filter(project_members::membership_id.eq(StoredId(id.as_uuid()))))

@@ -21,9 +21,10 @@ pub(super) async fn preview(
     organization: OrganizationId,
     id: MembershipId,
     used_after: DateTime<Utc>,
+    now: DateTime<Utc>,
 ) -> Result<LeavingPreview<ApiKey>, Abort<Infallible>> {
     let shown = at_most(LeavingPreview::<ApiKey>::SHOWN);
-    let valid = valid_keys_of_member(connection, organization, id, used_after, shown).await?;
+    let valid = valid_keys_of_member(connection, organization, id, used_after, now, shown).await?;
     let rows: Vec<KeyRow> = api_keys::table
         .filter(listed(valid.first.iter().copied()))
         .select(KeyRow::as_select())

@@ -1,5 +1,6 @@
 //! Live members, as whoever changes them or what is theirs has to find them.
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
@@ -8,6 +9,7 @@ use keyward_domain::membership::Role;
 
 use super::super::dialect::{Connection, RunQueryDsl, locked};
 use super::super::schema::memberships;
+use super::super::validity::membership_is_live;
 use crate::columns::StoredId;
 use crate::live_member::LiveMember;
 
@@ -17,12 +19,13 @@ pub(in super::super) async fn lock_live_member(
     connection: &mut Connection,
     organization: OrganizationId,
     id: MembershipId,
+    at: DateTime<Utc>,
 ) -> Result<Option<LiveMember>, QueryError> {
     let row: Option<(StoredId, String)> = locked!(
         memberships::table
             .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
             .filter(memberships::id.eq(StoredId(id.as_uuid())))
-            .filter(memberships::ended_at.is_null())
+            .filter(membership_is_live(at.into()))
             .select((memberships::user_id, memberships::role))
     )
     .get_result(connection)
@@ -38,10 +41,11 @@ pub(in super::super) async fn lock_live_member(
 pub(super) async fn has_one_owner(
     connection: &mut Connection,
     organization: OrganizationId,
+    at: DateTime<Utc>,
 ) -> Result<bool, QueryError> {
     let owners: i64 = memberships::table
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(at.into()))
         .filter(memberships::role.eq(Role::Owner.as_str()))
         .count()
         .get_result(connection)

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{KeyHolder, MemberFilter, MemberOverview, WhichMember};
@@ -12,6 +13,7 @@ use keyward_domain::ports::StorageError;
 use super::super::dialect::{Connection, RunQueryDsl, awaited, contains};
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{api_keys, memberships, project_members, projects, users};
+use super::super::validity::{key_is_valid, membership_is_live};
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit::one_more;
@@ -30,6 +32,7 @@ pub(super) async fn find(
     connection: &mut Connection,
     organization: OrganizationId,
     id: MembershipId,
+    now: DateTime<Utc>,
 ) -> Result<Option<MemberOverview>, Abort<Infallible>> {
     let selection = Selection {
         only: Some(id),
@@ -37,18 +40,19 @@ pub(super) async fn find(
         term: None,
         limit: 1,
     };
-    Ok(select(connection, organization, selection).await?.pop())
+    Ok(select(connection, organization, selection, now).await?.pop())
 }
 
 pub(super) async fn identify(
     connection: &mut Connection,
     organization: OrganizationId,
     member: WhichMember,
+    now: DateTime<Utc>,
 ) -> Result<Option<KeyHolder>, Abort<Infallible>> {
     let mut query = memberships::table
         .inner_join(users::table)
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(now.into()))
         .select((UserRow::as_select(), MembershipRow::as_select()))
         .into_boxed();
     query = match member {
@@ -70,6 +74,7 @@ pub(super) async fn list(
     organization: OrganizationId,
     filter: MemberFilter,
     page: PageRequest<MembershipId>,
+    now: DateTime<Utc>,
 ) -> Result<Page<MemberOverview, MembershipId>, Abort<Infallible>> {
     let selection = Selection {
         only: None,
@@ -79,7 +84,7 @@ pub(super) async fn list(
     };
     let members = match filter.term() {
         Some(term) if is_in_no_text(term) => Vec::new(),
-        _ => select(connection, organization, selection).await?,
+        _ => select(connection, organization, selection, now).await?,
     };
     Ok(Page::from_one_more(members, page.size, |member| {
         member.membership.id
@@ -91,10 +96,11 @@ async fn select(
     connection: &mut Connection,
     organization: OrganizationId,
     selection: Selection,
+    now: DateTime<Utc>,
 ) -> Result<Vec<MemberOverview>, Abort<Infallible>> {
     let valid_keys = api_keys::table
         .filter(api_keys::consumer_id.eq(memberships::id))
-        .filter(api_keys::revoked_at.is_null())
+        .filter(key_is_valid(now.into()))
         .count()
         .single_value();
     let active_projects = project_members::table
@@ -106,7 +112,7 @@ async fn select(
     let mut query = memberships::table
         .inner_join(users::table)
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(now.into()))
         .order(memberships::id.desc())
         .limit(selection.limit)
         .select((

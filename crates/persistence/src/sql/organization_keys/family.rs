@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::administration::ports::{FamilySize, KeyFamily};
@@ -20,6 +21,7 @@ pub(super) async fn family(
     organization: OrganizationId,
     id: ApiKeyId,
     size: FamilySize,
+    now: DateTime<Utc>,
 ) -> Result<KeyFamily, Abort<Infallible>> {
     let consumer: Option<StoredId> = api_keys::table
         .filter(within(organization))
@@ -40,7 +42,7 @@ pub(super) async fn family(
     let below = some_below(connection, consumer, top, most + 1).await?;
     let is_cut_below = below.len() > most;
     let shown = if is_cut_below {
-        let mut valid = valid_from(connection, &[consumer], &[top]).await?;
+        let mut valid = valid_from(connection, &[consumer], &[top], now).await?;
         valid.truncate(most);
         let between = some_between(connection, consumer, &valid, depth, most).await?;
         shown_of_family(&line, valid, between, below, most)

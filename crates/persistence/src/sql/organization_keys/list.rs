@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, SelectableHelper,
@@ -14,6 +15,9 @@ use uuid::Uuid;
 
 use super::super::dialect::{Connection, RunQueryDsl, awaited, contains, listed, newest, of_organization};
 use super::super::schema::{api_keys, memberships, users};
+use super::super::validity::{
+    key_has_end, key_is_revoked, key_is_valid, membership_is_live, membership_is_over,
+};
 use super::read::{HeldKeyRow, held};
 use super::sources::Source;
 use crate::abort::Abort;
@@ -27,6 +31,7 @@ pub(super) async fn list(
     organization: OrganizationId,
     filter: OrganizationKeyFilter,
     page: PageRequest<ApiKeyId>,
+    now: DateTime<Utc>,
 ) -> Result<Page<HeldKey, ApiKeyId>, Abort<Infallible>> {
     let keys = if filter.term().is_some_and(is_in_no_text) {
         Vec::new()
@@ -35,6 +40,7 @@ pub(super) async fn list(
             organization,
             filter,
             page,
+            now: now.into(),
         };
         listing.keys(connection).await?
     };
@@ -46,6 +52,7 @@ struct Listing {
     organization: OrganizationId,
     filter: OrganizationKeyFilter,
     page: PageRequest<ApiKeyId>,
+    now: StoredMoment,
 }
 
 /// What was found so far, and before which key the source goes on unless that fills the page or is all.
@@ -119,7 +126,7 @@ impl Listing {
         mut keys: Vec<HeldKey>,
     ) -> Result<Step, Abort<Infallible>> {
         let found = source
-            .candidates(connection, self.organization, before, limit)
+            .candidates(connection, self.organization, before, limit, self.now)
             .await?;
         let next = found.last().copied().filter(|_| found.len() == limit);
         if !found.is_empty() {
@@ -151,10 +158,13 @@ impl Listing {
             ),
         };
         query = match self.filter.status {
-            StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
-            StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
+            StatusFilter::Valid => query.filter(key_is_valid(self.now)),
+            StatusFilter::Revoked => query.filter(key_is_revoked(self.now)),
             StatusFilter::All => query,
         };
+        if self.filter.status == StatusFilter::Revoked && self.filter.consumer.is_none() {
+            query = query.filter(key_has_end());
+        }
         if let Some(after) = self.page.after {
             query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
         }
@@ -186,18 +196,21 @@ impl Listing {
             Among::These(candidates) => query.filter(listed(candidates.into_iter())),
         };
         query = match filter.status {
-            StatusFilter::Valid => query.filter(api_keys::revoked_at.is_null()),
-            StatusFilter::Revoked => query.filter(api_keys::revoked_at.is_not_null()),
+            StatusFilter::Valid => query.filter(key_is_valid(self.now)),
+            StatusFilter::Revoked => query.filter(key_is_revoked(self.now)),
             StatusFilter::All => query,
         };
+        if filter.status == StatusFilter::Revoked && filter.consumer.is_none() {
+            query = query.filter(key_has_end());
+        }
         query = match filter.holders {
             HolderFilter::Anybody => query,
-            HolderFilter::Members => query.filter(memberships::ended_at.is_null()),
-            HolderFilter::FormerMembers => query.filter(memberships::ended_at.is_not_null()),
+            HolderFilter::Members => query.filter(membership_is_live(self.now)),
+            HolderFilter::FormerMembers => query.filter(membership_is_over(self.now)),
         };
         if let Some(since) = filter.unused_since.map(StoredMoment::from) {
             query = query
-                .filter(api_keys::revoked_at.is_null())
+                .filter(key_is_valid(self.now))
                 .filter(api_keys::created_at.lt(since))
                 .filter(
                     api_keys::last_used_at

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::convert::Infallible;
 
+use chrono::{DateTime, Utc};
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel::sql_types::BigInt;
@@ -15,6 +16,7 @@ use super::super::api_keys::row::KeyRow;
 use super::super::dialect::{Connection, RunQueryDsl, awaited, listed, texts_by_code_point};
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{api_keys, memberships, users};
+use super::super::validity::membership_is_over;
 use super::selection::{Selected, valid_of, valid_with_descendants};
 use crate::abort::Abort;
 use crate::columns::StoredId;
@@ -35,16 +37,17 @@ pub(super) async fn at_stake(
     connection: &mut Connection,
     organization: OrganizationId,
     selection: KeySelection,
+    now: DateTime<Utc>,
 ) -> Result<AtStake, Abort<Infallible>> {
     let descendants = match &selection {
         KeySelection::Keys {
             ids,
             descendants: DescendantKeys::Revoke,
         } => {
-            let mut below = valid_with_descendants(connection, organization, ids).await?;
+            let mut below = valid_with_descendants(connection, organization, ids, now).await?;
             let selected: HashSet<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
             below.retain(|key| !selected.contains(key));
-            keys_at_stake(connection, organization, &Selected::Keys(below)).await?
+            keys_at_stake(connection, organization, &Selected::Keys(below), now).await?
         }
         KeySelection::Keys {
             descendants: DescendantKeys::Keep,
@@ -55,7 +58,7 @@ pub(super) async fn at_stake(
     };
     let selected = Selected::without_descendants(&selection);
     Ok(AtStake {
-        selected: keys_at_stake(connection, organization, &selected).await?,
+        selected: keys_at_stake(connection, organization, &selected, now).await?,
         descendants,
     })
 }
@@ -64,10 +67,11 @@ async fn keys_at_stake(
     connection: &mut Connection,
     organization: OrganizationId,
     selected: &Selected,
+    now: DateTime<Utc>,
 ) -> Result<KeysAtStake, Abort<Infallible>> {
     let valid = || {
         awaited!(
-            api_keys::table.filter(valid_of(organization, selected)),
+            api_keys::table.filter(valid_of(organization, selected, now)),
             api_keys::id
         )
     };
@@ -80,7 +84,7 @@ async fn keys_at_stake(
         .await?;
     let former_members = memberships::table
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(memberships::ended_at.is_not_null())
+        .filter(membership_is_over(now.into()))
         .select(memberships::id);
     let without_access: i64 = valid()
         .filter(api_keys::consumer_id.eq_any(former_members))

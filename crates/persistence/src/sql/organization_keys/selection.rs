@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::super::dialect::{Database, Pipelined, RunQueryDsl, listed, of_organization, valid_from};
 use super::super::schema::api_keys;
+use super::super::validity::key_is_valid;
 use crate::columns::{StoredId, StoredMoment};
 
 type KeyCondition = Box<dyn BoxableExpression<api_keys::table, Database, SqlType = Bool>>;
@@ -34,21 +35,23 @@ impl Selected {
         connection: Pipelined<'_>,
         organization: OrganizationId,
         selection: KeySelection,
+        now: DateTime<Utc>,
     ) -> BoxFuture<'_, QueryResult<Self>> {
-        Box::pin(Self::find(connection, organization, selection))
+        Box::pin(Self::find(connection, organization, selection, now))
     }
 
     async fn find(
         connection: Pipelined<'_>,
         organization: OrganizationId,
         selection: KeySelection,
+        now: DateTime<Utc>,
     ) -> QueryResult<Self> {
         match selection {
             KeySelection::Keys {
                 ids,
                 descendants: DescendantKeys::Revoke,
             } => {
-                let keys = valid_with_descendants(connection, organization, &ids).await?;
+                let keys = valid_with_descendants(connection, organization, &ids, now).await?;
                 Ok(Self::Keys(keys))
             }
             KeySelection::Keys {
@@ -77,10 +80,11 @@ pub(super) async fn valid_with_descendants(
     connection: Pipelined<'_>,
     organization: OrganizationId,
     ids: &[ApiKeyId],
+    now: DateTime<Utc>,
 ) -> QueryResult<Vec<Uuid>> {
     let consumers = consumers_of_keys(connection, organization, ids).await?;
     let roots: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
-    valid_from(connection, &consumers, &roots).await
+    valid_from(connection, &consumers, &roots, now).await
 }
 
 /// Whose these keys are.
@@ -107,15 +111,19 @@ async fn load_consumers_of_keys(
     Ok(consumers.into_iter().map(|consumer| consumer.0).collect())
 }
 
-/// The valid keys of the organization that were selected.
-pub(crate) fn valid_of(organization: OrganizationId, selected: &Selected) -> KeyCondition {
-    let valid = within(organization).and(api_keys::revoked_at.is_null());
+/// The keys of the organization that were selected and are valid at a moment.
+pub(crate) fn valid_of(
+    organization: OrganizationId,
+    selected: &Selected,
+    now: DateTime<Utc>,
+) -> KeyCondition {
+    let valid = within(organization).and(key_is_valid(now.into()));
     match selected {
         Selected::Keys(ids) => Box::new(valid.and(listed(ids.iter().copied()))),
         Selected::OfConsumer(consumer) => Box::new(
             api_keys::consumer_id
                 .eq(StoredId(consumer.as_uuid()))
-                .and(api_keys::revoked_at.is_null())
+                .and(key_is_valid(now.into()))
                 .and(of_organization!(StoredId(organization.as_uuid()))),
         ),
         Selected::IssuedBefore(moment) => {

@@ -7,6 +7,7 @@ use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
 use super::super::dialect::{Connection, sources};
+use crate::columns::StoredMoment;
 use crate::narrowing::newest;
 
 /// Part of a filter that an index knows about.
@@ -44,6 +45,7 @@ impl Source {
         organization: OrganizationId,
         before: Uuid,
         limit: usize,
+        now: StoredMoment,
     ) -> QueryResult<Vec<Uuid>> {
         match self {
             Self::Term(term) => {
@@ -53,9 +55,11 @@ impl Source {
                 Ok(newest(own, holders, limit))
             }
             Self::UnusedSince(since) => {
-                sources::unused(connection, organization, *since, before, limit).await
+                sources::unused(connection, organization, *since, before, limit, now).await
             }
-            Self::FormerMembers => sources::of_former_members(connection, organization, before, limit).await,
+            Self::FormerMembers => {
+                sources::of_former_members(connection, organization, before, limit, now).await
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) async fn add(
     project: Project,
     event: AuditEvent,
 ) -> Result<(), Abort<AddProjectError>> {
-    if !lock_authority(connection, project.organization_id, event.actor).await? {
+    if !lock_authority(connection, project.organization_id, event.actor, event.at).await? {
         return Err(Abort::Refused(AddProjectError::NotAllowed));
     }
     diesel::insert_into(projects::table)
@@ -92,7 +92,7 @@ async fn to_be_changed(
     id: ProjectId,
     event: &AuditEvent,
 ) -> Result<Project, Abort<ChangeProjectError>> {
-    if !lock_authority(connection, organization, event.actor).await? {
+    if !lock_authority(connection, organization, event.actor, event.at).await? {
         return Err(Abort::Refused(ChangeProjectError::NotAllowed));
     }
     let row: Option<ProjectRow> = projects::table

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::convert::Infallible;
 
+use chrono::{DateTime, Utc};
 use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{ChangeProjectMembersError, ProjectMember};
@@ -17,6 +18,7 @@ use super::super::events::write_event;
 use super::super::members::live::lock_live_member;
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{memberships, project_members, projects, users};
+use super::super::validity::membership_is_live;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::one_more;
@@ -26,13 +28,14 @@ pub(super) async fn list(
     organization: OrganizationId,
     id: ProjectId,
     page: PageRequest<MembershipId>,
+    now: DateTime<Utc>,
 ) -> Result<Page<ProjectMember, MembershipId>, Abort<Infallible>> {
     let mut query = project_members::table
         .inner_join(projects::table)
         .inner_join(memberships::table.inner_join(users::table))
         .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(project_members::project_id.eq(StoredId(id.as_uuid())))
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(now.into()))
         .order(project_members::membership_id.desc())
         .limit(one_more(page.size))
         .select((UserRow::as_select(), MembershipRow::as_select()))
@@ -60,6 +63,7 @@ pub(super) async fn among(
     organization: OrganizationId,
     id: ProjectId,
     members: Vec<MembershipId>,
+    now: DateTime<Utc>,
 ) -> Result<HashSet<MembershipId>, Abort<Infallible>> {
     let members: Vec<StoredId> = members.iter().map(|member| StoredId(member.as_uuid())).collect();
     let inside: Vec<StoredId> = project_members::table
@@ -67,7 +71,7 @@ pub(super) async fn among(
         .inner_join(memberships::table)
         .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(project_members::project_id.eq(StoredId(id.as_uuid())))
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(now.into()))
         .filter(project_members::membership_id.eq_any(members))
         .select(project_members::membership_id)
         .load(connection)
@@ -130,7 +134,7 @@ async fn check(
     member: MembershipId,
     event: &AuditEvent,
 ) -> Result<(), Abort<ChangeProjectMembersError>> {
-    if !lock_authority(connection, organization, event.actor).await? {
+    if !lock_authority(connection, organization, event.actor, event.at).await? {
         return Err(Abort::Refused(ChangeProjectMembersError::NotAllowed));
     }
     let project_exists: bool = diesel::select(exists(
@@ -143,7 +147,7 @@ async fn check(
     if !project_exists {
         return Err(Abort::Refused(ChangeProjectMembersError::ProjectNotFound));
     }
-    match lock_live_member(connection, organization, member).await? {
+    match lock_live_member(connection, organization, member, event.at).await? {
         Some(_) => Ok(()),
         None => Err(Abort::Refused(ChangeProjectMembersError::MemberNotFound)),
     }

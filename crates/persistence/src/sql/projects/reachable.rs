@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::id::{ConsumerId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
@@ -11,6 +12,7 @@ use keyward_domain::project::Project;
 
 use super::super::dialect::{Connection, RunQueryDsl, Store, in_organization_of_membership};
 use super::super::schema::{memberships, project_members, projects};
+use super::super::validity::membership_is_live;
 use super::row::ProjectRow;
 use crate::abort::Abort;
 use crate::columns::StoredId;
@@ -22,14 +24,20 @@ impl ReachableProjects for Store {
         &self,
         consumer: ConsumerId,
         page: PageRequest<ProjectId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<Project, ProjectId>, StorageError> {
         let (after, limit) = (page.after, one_more(page.size));
-        let projects = read!(self, reached(consumer, None, after, limit))?;
+        let projects = read!(self, reached(consumer, None, after, limit, now))?;
         Ok(Page::from_one_more(projects, page.size, |project| project.id))
     }
 
-    async fn find(&self, consumer: ConsumerId, id: ProjectId) -> Result<Option<Project>, StorageError> {
-        let mut projects = read!(self, reached(consumer, Some(id), None, 1))?;
+    async fn find(
+        &self,
+        consumer: ConsumerId,
+        id: ProjectId,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Project>, StorageError> {
+        let mut projects = read!(self, reached(consumer, Some(id), None, 1, now))?;
         Ok(projects.pop())
     }
 }
@@ -41,12 +49,13 @@ async fn reached(
     only: Option<ProjectId>,
     after: Option<ProjectId>,
     limit: i64,
+    now: DateTime<Utc>,
 ) -> Result<Vec<Project>, Abort<Infallible>> {
     let mut query = project_members::table
         .inner_join(projects::table)
         .inner_join(memberships::table)
         .filter(project_members::membership_id.eq(StoredId(consumer.as_uuid())))
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(now.into()))
         .filter(in_organization_of_membership!())
         .filter(projects::archived_at.is_null())
         .order(project_members::project_id.desc())

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{ProjectFilter, ProjectOverview, ProjectStatus};
 use keyward_domain::id::{OrganizationId, ProjectId};
@@ -10,6 +11,7 @@ use keyward_domain::ports::StorageError;
 
 use super::super::dialect::{Connection, RunQueryDsl, awaited, contains};
 use super::super::schema::{memberships, project_members, projects};
+use super::super::validity::membership_is_live;
 use super::row::ProjectRow;
 use crate::abort::Abort;
 use crate::columns::StoredId;
@@ -30,6 +32,7 @@ pub(super) async fn find(
     connection: &mut Connection,
     organization: OrganizationId,
     id: ProjectId,
+    now: DateTime<Utc>,
 ) -> Result<Option<ProjectOverview>, Abort<Infallible>> {
     let selection = Selection {
         only: Some(id),
@@ -38,7 +41,7 @@ pub(super) async fn find(
         term: None,
         limit: 1,
     };
-    Ok(select(connection, organization, selection).await?.pop())
+    Ok(select(connection, organization, selection, now).await?.pop())
 }
 
 pub(super) async fn list(
@@ -46,6 +49,7 @@ pub(super) async fn list(
     organization: OrganizationId,
     filter: ProjectFilter,
     page: PageRequest<ProjectId>,
+    now: DateTime<Utc>,
 ) -> Result<Page<ProjectOverview, ProjectId>, Abort<Infallible>> {
     let selection = Selection {
         only: None,
@@ -56,7 +60,7 @@ pub(super) async fn list(
     };
     let projects = match filter.term() {
         Some(term) if is_in_no_text(term) => Vec::new(),
-        _ => select(connection, organization, selection).await?,
+        _ => select(connection, organization, selection, now).await?,
     };
     Ok(Page::from_one_more(projects, page.size, |overview| {
         overview.project.id
@@ -68,11 +72,12 @@ async fn select(
     connection: &mut Connection,
     organization: OrganizationId,
     selection: Selection,
+    now: DateTime<Utc>,
 ) -> Result<Vec<ProjectOverview>, Abort<Infallible>> {
     let live_members = project_members::table
         .inner_join(memberships::table)
         .filter(project_members::project_id.eq(projects::id))
-        .filter(memberships::ended_at.is_null())
+        .filter(membership_is_live(now.into()))
         .count()
         .single_value();
     let mut query = projects::table

@@ -25,12 +25,12 @@ pub(in crate::sqlite) async fn revoke(
     note: Option<RevocationNote>,
     act: Act,
 ) -> Result<Vec<ApiKeyId>, Abort<RevokeKeysError>> {
-    if !may_administer(connection, organization, act.actor).await? {
+    if !may_administer(connection, organization, act.actor, act.at).await? {
         return Err(Abort::Refused(RevokeKeysError::NotAllowed));
     }
-    let selected = Selected::new(connection, organization, selection).await?;
+    let selected = Selected::new(connection, organization, selection, act.at).await?;
     let valid: Vec<StoredId> = api_keys::table
-        .filter(valid_of(organization, &selected))
+        .filter(valid_of(organization, &selected, act.at))
         .order(api_keys::id)
         .limit(i64::from(at_most.get()))
         .select(api_keys::id)

@@ -1,7 +1,7 @@
 //! What names the keys that may pass a filter, by an index.
 
 use chrono::{DateTime, Utc};
-use diesel::dsl::{exists, select};
+use diesel::dsl::{exists, select, sql};
 use diesel::prelude::{
     ExpressionMethods, QueryDsl, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection,
 };
@@ -9,11 +9,13 @@ use diesel::sql_types::{BigInt, Binary, Text};
 use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
-use crate::columns::StoredId;
+use crate::columns::{StoredId, StoredMoment};
 use crate::limit::at_most;
 use crate::narrowing::newest;
-use crate::sqlite::schema::api_key_search;
+use crate::sqlite::dialect::awaited;
+use crate::sqlite::schema::{api_key_search, api_keys, memberships};
 use crate::sqlite::search::grams;
+use crate::sqlite::sql::validity::{membership_is_over, not_over};
 
 #[derive(QueryableByName)]
 struct Candidate {
@@ -115,21 +117,24 @@ pub(crate) async fn unused(
     since: DateTime<Utc>,
     before: Uuid,
     limit: usize,
+    now: StoredMoment,
 ) -> QueryResult<Vec<Uuid>> {
     // The `+` keeps SQLite from going through all valid keys by their identifiers. In the inner order, which SQLite leaves out
     // without a limit, most newer keys come first: then few are sorted in and taken out again.
-    let candidates: Vec<Candidate> = diesel::sql_query(
+    let valid = not_over("api_keys", "revoked_at", "?");
+    let candidates: Vec<Candidate> = diesel::sql_query(format!(
         "SELECT id FROM (
              SELECT id FROM api_keys
-             WHERE organization_id = ? AND revoked_at IS NULL AND coalesce(last_used_at, created_at) < ? AND +id < ?
+             WHERE organization_id = ? AND {valid} AND coalesce(last_used_at, created_at) < ? AND +id < ?
                  AND still_awaited(id)
              ORDER BY coalesce(last_used_at, created_at) DESC
              LIMIT -1
          )
          ORDER BY +id DESC
-         LIMIT ?",
-    )
+         LIMIT ?"
+    ))
     .bind::<Binary, _>(StoredId(organization.as_uuid()))
+    .bind::<BigInt, _>(now)
     .bind::<BigInt, _>(since.timestamp_millis())
     .bind::<Binary, _>(StoredId(before))
     .bind::<BigInt, _>(at_most(limit))
@@ -143,19 +148,21 @@ pub(crate) async fn of_former_members(
     organization: OrganizationId,
     before: Uuid,
     limit: usize,
+    now: StoredMoment,
 ) -> QueryResult<Vec<Uuid>> {
-    let candidates: Vec<Candidate> = diesel::sql_query(
-        "SELECT id FROM api_keys
-         WHERE consumer_id IN (SELECT id FROM memberships WHERE organization_id = ? AND ended_at IS NOT NULL)
-            AND id < ? AND still_awaited(id)
-         ORDER BY +id DESC
-         LIMIT ?",
-    )
-    .bind::<Binary, _>(StoredId(organization.as_uuid()))
-    .bind::<Binary, _>(StoredId(before))
-    .bind::<BigInt, _>(at_most(limit))
-    .load(connection)?;
-    Ok(ids(candidates))
+    let former = memberships::table
+        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(membership_is_over(now))
+        .select(memberships::id);
+    // In this order, not by identifier alone: see `unused`.
+    let found: Vec<StoredId> = awaited!(api_keys::table, api_keys::id)
+        .filter(api_keys::consumer_id.eq_any(former))
+        .filter(api_keys::id.lt(StoredId(before)))
+        .order(sql::<Binary>("+id").desc())
+        .limit(at_most(limit))
+        .select(api_keys::id)
+        .load(connection)?;
+    Ok(found.into_iter().map(|id| id.0).collect())
 }
 
 fn ids(candidates: Vec<Candidate>) -> Vec<Uuid> {

@@ -103,9 +103,20 @@ async fn the_dead_keys_of_a_family_are_passed_over() {
     };
 
     let statements = noted(&store).await;
-    keys.valid_descendants(consumer, key).await.unwrap();
-    assert!(owners.family(organization, key, size).await.unwrap().has_more);
-    owners.at_stake(organization, selection()).await.unwrap();
+    keys.valid_descendants(consumer, key, DateTime::UNIX_EPOCH)
+        .await
+        .unwrap();
+    assert!(
+        owners
+            .family(organization, key, size, DateTime::UNIX_EPOCH)
+            .await
+            .unwrap()
+            .has_more
+    );
+    owners
+        .at_stake(organization, selection(), DateTime::UNIX_EPOCH)
+        .await
+        .unwrap();
     let (first, reason) = (NonZeroU32::MIN, RevocationReason::Owner);
     let revoked = owners.revoke(organization, selection(), first, reason, None, act());
     assert_eq!(revoked.await.unwrap(), [key]);
@@ -198,7 +209,9 @@ async fn lists_are_narrowed_by_indexes_and_by_nothing_else() {
             "api_keys_consumer_id_id_idx (consumer_id=? AND id>?)",
         ),
     ] {
-        let found = OrganizationKeyStore::list(&store, organization, filter.clone(), page).await;
+        let found =
+            OrganizationKeyStore::list(&store, organization, filter.clone(), page, DateTime::UNIX_EPOCH)
+                .await;
         assert_eq!(found.unwrap().items, [], "{filter:?}");
         let mut plans = String::new();
         let listing: Vec<String> = std::mem::take(&mut *statements.lock().unwrap());
@@ -237,12 +250,19 @@ async fn the_keys_of_a_member_are_found_by_the_member() {
         let filter = OrganizationKeyFilter::new(status, None)
             .of_consumer(consumer)
             .held_by(HolderFilter::Members);
-        OrganizationKeyStore::list(&store, organization, filter, page)
+        OrganizationKeyStore::list(&store, organization, filter, page, DateTime::UNIX_EPOCH)
             .await
             .unwrap();
         asked.push(std::mem::take(&mut *statements.lock().unwrap()));
     }
-    let preview = MemberStore::leaving_preview(&store, organization, consumer, DateTime::UNIX_EPOCH).await;
+    let preview = MemberStore::leaving_preview(
+        &store,
+        organization,
+        consumer,
+        DateTime::UNIX_EPOCH,
+        DateTime::UNIX_EPOCH,
+    )
+    .await;
     assert!(preview.unwrap().keys > 0);
     asked.push(std::mem::take(&mut *statements.lock().unwrap()));
     // However many keys there are.

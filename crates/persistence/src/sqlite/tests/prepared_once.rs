@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use chrono::DateTime;
+
 use keyward_domain::administration::ports::OrganizationKeyStore;
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Actor;
@@ -55,7 +57,13 @@ async fn ask_what_requests_ask(store: &SqliteStore) {
     let session = SessionToken::parse(&"0".repeat(64)).unwrap().digest();
     SessionStore::find(store, &session).await.unwrap();
     let acme = Slug::parse("acme").unwrap();
-    assert!(store.find_live(user, &acme).await.unwrap().is_some());
+    assert!(
+        store
+            .find_live(user, &acme, DateTime::UNIX_EPOCH)
+            .await
+            .unwrap()
+            .is_some()
+    );
     let ada = Username::parse("ada").unwrap();
     AccountStore::find(store, &ada).await.unwrap();
     OrganizationKeyStore::find(store, organization, key)

@@ -12,12 +12,18 @@ use crate::{actor, subject};
 
 impl Together for Organization {}
 impl Together for User {}
-impl Together for Membership {}
 impl Together for Project {}
 impl Together for ProjectMember {}
 impl Together for Session {}
 impl Together for Throttle {}
 impl Together for Installation {}
+
+impl Together for Membership {
+    fn check_together(&self, row: &Row) -> Result<(), StorageError> {
+        let came_without = self.ended_at.is_none() && self.end_came_at.is_some();
+        row.nothing_unless::<()>("ended_at", came_without).map(drop)
+    }
+}
 
 impl Together for Invitation {
     fn check_together(&self, row: &Row) -> Result<(), StorageError> {
@@ -54,7 +60,8 @@ impl Together for ApiKey {
             let told = self.revoked_by_kind.is_some()
                 || self.revoked_by_id.is_some()
                 || self.revoked_reason.is_some()
-                || self.revoked_note.is_some();
+                || self.revoked_note.is_some()
+                || self.end_came_at.is_some();
             row.nothing_unless::<()>("revoked_at", told)?;
         }
         let is_told_from = self.last_used_at.is_none() && self.last_used_from.is_some();

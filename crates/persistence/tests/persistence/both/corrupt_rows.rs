@@ -16,7 +16,7 @@ use keyward_domain::sign_in::session::SessionToken;
 use uuid::Uuid;
 
 use crate::both::scene::Scene;
-use crate::database::Database;
+use crate::database::{Database, now};
 
 on_both!(
     a_corrupt_key_is_named,
@@ -94,7 +94,7 @@ async fn a_corrupt_key_is_named(database: Database) {
     let (consumer, key, organization) = (scene.bob.membership.id, scene.key, scene.bob.organization.id);
     let store = &*scene.database.store;
     let whole = ApiKeys::find(store, consumer, key).await.expect("a whole row");
-    let revoked = "revoked_at = created_at, revoked_by_kind = ";
+    let revoked = "revoked_at = created_at, end_came_at = created_at, revoked_by_kind = ";
     let spoils = [
         ("hint = 'kwp_'", "hint"),
         ("name = ''", "name"),
@@ -122,6 +122,7 @@ async fn a_corrupt_key_is_named(database: Database) {
         ("revoked_by_kind = 'administrator'", "revoked_at"),
         ("revoked_reason = 'leak'", "revoked_at"),
         ("revoked_note = 'gone'", "revoked_at"),
+        ("end_came_at = created_at", "revoked_at"),
         (
             "last_used_at = created_at, last_used_from = 'nowhere'",
             "last_used_from",
@@ -133,9 +134,9 @@ async fn a_corrupt_key_is_named(database: Database) {
         let held = OrganizationKeyFilter::new(StatusFilter::All, None);
         vec![
             read(ApiKeys::find(store, consumer, key).await),
-            read(ApiKeys::list(store, consumer, filter, first_page::<ApiKeyId>()).await),
-            read(OrganizationKeyStore::list(store, organization, held, first_page()).await),
-            read(store.family(organization, key, FamilySize::DEFAULT).await),
+            read(ApiKeys::list(store, consumer, filter, first_page::<ApiKeyId>(), now()).await),
+            read(OrganizationKeyStore::list(store, organization, held, first_page(), now()).await),
+            read(store.family(organization, key, FamilySize::DEFAULT, now()).await),
         ]
     })
     .await;
@@ -155,10 +156,19 @@ async fn corrupt_people_and_organizations_are_named(database: Database) {
     assert_named(&scene, ("users", user.id.as_uuid()), &spoils, async || {
         vec![
             read(Credentials::find(store, digest).await),
-            read(store.find_live(user.id, &organization.slug).await),
-            read(MemberStore::find(store, organization.id, membership).await),
-            read(MemberStore::list(store, organization.id, MemberFilter::default(), first_page()).await),
-            read(ProjectStore::members(store, organization.id, scene.project.id, first_page()).await),
+            read(store.find_live(user.id, &organization.slug, now()).await),
+            read(MemberStore::find(store, organization.id, membership, now()).await),
+            read(
+                MemberStore::list(
+                    store,
+                    organization.id,
+                    MemberFilter::default(),
+                    first_page(),
+                    now(),
+                )
+                .await,
+            ),
+            read(ProjectStore::members(store, organization.id, scene.project.id, first_page(), now()).await),
         ]
     })
     .await;
@@ -166,7 +176,7 @@ async fn corrupt_people_and_organizations_are_named(database: Database) {
     assert_named(&scene, ("users", user.id.as_uuid()), &spoils, async || {
         vec![
             read(AccountStore::find(store, &user.username).await),
-            read(MemberStore::find(store, organization.id, membership).await),
+            read(MemberStore::find(store, organization.id, membership, now()).await),
         ]
     })
     .await;
@@ -179,8 +189,8 @@ async fn corrupt_people_and_organizations_are_named(database: Database) {
             vec![
                 read(Credentials::find(store, digest).await),
                 read(store.organizations().await),
-                read(store.organizations_of(user.id).await),
-                read(OpenInvitations::find(store, &scene.invitation.token.digest(), None).await),
+                read(store.organizations_of(user.id, now()).await),
+                read(OpenInvitations::find(store, &scene.invitation.token.digest(), None, now()).await),
             ]
         },
     )
@@ -192,8 +202,8 @@ async fn corrupt_people_and_organizations_are_named(database: Database) {
         &spoils,
         async || {
             vec![
-                read(store.find_live(user.id, &organization.slug).await),
-                read(MemberStore::find(store, organization.id, membership).await),
+                read(store.find_live(user.id, &organization.slug, now()).await),
+                read(MemberStore::find(store, organization.id, membership, now()).await),
             ]
         },
     )
@@ -222,7 +232,7 @@ async fn a_corrupt_invitation_is_named(database: Database) {
         async || {
             vec![
                 read(store.pending(invitation.organization_id, first_page()).await),
-                read(OpenInvitations::find(store, &scene.invitation.token.digest(), None).await),
+                read(OpenInvitations::find(store, &scene.invitation.token.digest(), None, now()).await),
             ]
         },
     )
@@ -237,10 +247,12 @@ async fn a_corrupt_project_is_named(database: Database) {
     let spoils = [("name = ''", "name"), ("name = 'a\nb'", "name")];
     assert_named(&scene, ("projects", project.as_uuid()), &spoils, async || {
         vec![
-            read(ProjectStore::find(store, organization, project).await),
-            read(ProjectStore::list(store, organization, ProjectFilter::default(), first_page()).await),
-            read(ReachableProjects::find(store, consumer, project).await),
-            read(ReachableProjects::list(store, consumer, first_page()).await),
+            read(ProjectStore::find(store, organization, project, now()).await),
+            read(
+                ProjectStore::list(store, organization, ProjectFilter::default(), first_page(), now()).await,
+            ),
+            read(ReachableProjects::find(store, consumer, project, now()).await),
+            read(ReachableProjects::list(store, consumer, first_page(), now()).await),
         ]
     })
     .await;

@@ -11,7 +11,7 @@ use keyward_domain::ports::{ApiKeys, DescendantKeys};
 use uuid::Uuid;
 
 use crate::both::scene::Scene;
-use crate::database::Database;
+use crate::database::{Database, now};
 
 on_both!(
     a_line_of_thousands_of_dead_keys_is_not_gone_through,
@@ -49,9 +49,10 @@ async fn add_dead_line(scene: &Scene, below: ApiKeyId, length: usize) {
     database
         .execute(&format!(
             "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
-                                   created_at, revoked_at, revoked_by_kind, revoked_reason)
+                                   created_at, revoked_at, end_came_at, revoked_by_kind,
+                                   revoked_reason)
              SELECT {id}, consumer_id, {digest}, hint, 'dead', '', 'dead',
-                 CASE WHEN {number} = 1 THEN {first} ELSE {before} END, created_at, created_at,
+                 CASE WHEN {number} = 1 THEN {first} ELSE {before} END, created_at, created_at, created_at,
                  'administrator', 'administrator'
              FROM {series}, api_keys WHERE id = {first} ORDER BY number{look}"
         ))
@@ -61,7 +62,7 @@ async fn add_dead_line(scene: &Scene, below: ApiKeyId, length: usize) {
 /// Makes a key valid again, past the store: it is the end of the line.
 async fn revive(scene: &Scene, key: ApiKeyId) {
     let key = scene.database.id(key.as_uuid());
-    let valid = "revoked_at = NULL, revoked_by_kind = NULL, revoked_reason = NULL";
+    let valid = "revoked_at = NULL, end_came_at = NULL, revoked_by_kind = NULL, revoked_reason = NULL";
     scene
         .database
         .execute(&format!("UPDATE api_keys SET {valid} WHERE id = {key}"))
@@ -99,7 +100,7 @@ async fn a_line_of_thousands_of_dead_keys_is_not_gone_through(database: Database
     let organization = scene.ada.organization.id;
     let owners: &dyn OrganizationKeyStore = &*scene.database.store;
     let family = owners
-        .family(organization, newest, FamilySize::DEFAULT)
+        .family(organization, newest, FamilySize::DEFAULT, now())
         .await
         .expect("a family");
     assert!(family.has_more);
@@ -108,7 +109,7 @@ async fn a_line_of_thousands_of_dead_keys_is_not_gone_through(database: Database
         ids: vec![id(2), id(DEAD / 2)],
         descendants: DescendantKeys::Revoke,
     };
-    let at_stake = owners.at_stake(organization, selection.clone()).await;
+    let at_stake = owners.at_stake(organization, selection.clone(), now()).await;
     assert_eq!(at_stake.expect("an answer").descendants.keys, 2);
     // With all that came from a key which is dead itself.
     assert_eq!(scene.revoke_all(id(DEAD / 2)).await, [last, newest]);

@@ -7,7 +7,7 @@ use keyward_domain::api_key::RevocationReason;
 use keyward_domain::ports::DescendantKeys;
 
 use crate::both::scene::Scene;
-use crate::database::Database;
+use crate::database::{Database, now};
 
 on_both!(a_family_of_hundreds_of_thousands_is_looked_at_and_ended_without_going_through_its_dead_keys);
 
@@ -32,8 +32,8 @@ async fn add_dead(scene: &Scene) {
     let copies = format!(
         "{shortcut}
          INSERT INTO api_keys (id, consumer_id, {organization} digest, hint, name, description, search_text,
-             created_by_key_id, created_at, revoked_at, revoked_by_kind, revoked_reason)
-         SELECT {id}, consumer_id, {organization} {digest}, hint, name, '', name, id, created_at, created_at,
+             created_by_key_id, created_at, revoked_at, end_came_at, revoked_by_kind, revoked_reason)
+         SELECT {id}, consumer_id, {organization} {digest}, hint, name, '', name, id, created_at, created_at, created_at,
              'administrator', 'administrator'
          FROM api_keys, {series} WHERE id = {parent}{look}"
     );
@@ -55,7 +55,9 @@ async fn a_family_of_hundreds_of_thousands_is_looked_at_and_ended_without_going_
     assert_eq!(valid, [newest, child]);
     let organization = scene.ada.organization.id;
     let owners: &dyn OrganizationKeyStore = &*scene.database.store;
-    let family = owners.family(organization, newest, FamilySize::DEFAULT).await;
+    let family = owners
+        .family(organization, newest, FamilySize::DEFAULT, now())
+        .await;
     let family = family.expect("a family");
     assert_eq!((family.keys.len(), family.has_more), (500, true));
     assert!(family.keys.iter().any(|key| key.id == newest));
@@ -63,7 +65,7 @@ async fn a_family_of_hundreds_of_thousands_is_looked_at_and_ended_without_going_
         ids: vec![key],
         descendants: DescendantKeys::Revoke,
     };
-    let at_stake = owners.at_stake(organization, selection.clone()).await;
+    let at_stake = owners.at_stake(organization, selection.clone(), now()).await;
     assert_eq!(at_stake.expect("an answer").descendants.keys, 2);
     let act = scene.make.act_of(&scene.ada.as_holder());
     let (at_most, reason) = (NonZeroU32::MAX, RevocationReason::Owner);

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::both::changes::Change;
 use crate::both::scene::Scene;
-use crate::database::Database;
+use crate::database::{Database, now};
 
 on_both!(
     every_term_finds_what_the_domain_finds,
@@ -115,9 +115,9 @@ async fn add_keys(scene: &Scene, numbers: &mut Numbers) {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
         let created_at = moment(database, begin + TimeDelta::minutes(i64::from(number) * 40));
         let revoked = if number % 3 == 0 {
-            format!("{created_at}, 'administrator', 'holder'")
+            format!("{created_at}, {created_at}, 'administrator', 'holder'")
         } else {
-            "NULL, NULL, NULL".to_owned()
+            "NULL, NULL, NULL, NULL".to_owned()
         };
         let used_at = if number < KEYS / 2 && number % 2 == 0 {
             moment(database, begin + TimeDelta::days(200 + i64::from(number % 200)))
@@ -145,7 +145,8 @@ async fn add_keys(scene: &Scene, numbers: &mut Numbers) {
         database
             .execute(&format!(
                 "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text,
-                     created_by_user_id, created_at, revoked_at, revoked_by_kind, revoked_reason, last_used_at)
+                     created_by_user_id, created_at, revoked_at, end_came_at, revoked_by_kind, revoked_reason,
+                     last_used_at)
                  VALUES {}",
                 rows.join(", ")
             ))
@@ -216,18 +217,18 @@ fn text_of(key: &HeldKey) -> String {
 /// What [`OrganizationKeyFilter::accepts`] says, of what owners see.
 fn passes(filter: &OrganizationKeyFilter, key: &HeldKey) -> bool {
     let has_status = match filter.status {
-        StatusFilter::Valid => key.is_valid(),
-        StatusFilter::Revoked => !key.is_valid(),
+        StatusFilter::Valid => key.is_valid(now()),
+        StatusFilter::Revoked => !key.is_valid(now()),
         StatusFilter::All => true,
     };
     let is_unused = filter.unused_since.is_none_or(|since| {
-        key.is_valid() && key.created_at < since && key.last_use.is_none_or(|last| last.at < since)
+        key.is_valid(now()) && key.created_at < since && key.last_use.is_none_or(|last| last.at < since)
     });
     let membership = &key.holder.membership;
     has_status
         && is_unused
         && filter.consumer.is_none_or(|consumer| membership.id == consumer)
-        && filter.holders.accepts(membership)
+        && filter.holders.accepts(membership, now())
         && filter
             .term()
             .is_none_or(|term| text_of(key).contains(term) || key.holder.user.search_text().contains(term))
@@ -244,6 +245,7 @@ async fn page(
         scene.ada.organization.id,
         filter.clone(),
         PageRequest { size, after },
+        now(),
     );
     let page = page.await.expect("a page");
     (page.items, page.next)
@@ -330,7 +332,13 @@ async fn found(scene: &Scene, consumer: ConsumerId, filter: KeyFilter) -> Vec<Ap
     let (store, mut found, mut after) = (&*scene.database.store, Vec::new(), None);
     for _ in 0..2 {
         let size = PageSize::DEFAULT;
-        let page = ApiKeys::list(store, consumer, filter.clone(), PageRequest { size, after });
+        let page = ApiKeys::list(
+            store,
+            consumer,
+            filter.clone(),
+            PageRequest { size, after },
+            now(),
+        );
         let page = page.await.expect("a page");
         found.extend(page.items.iter().map(|key| key.id));
         after = page.next;
@@ -465,7 +473,7 @@ async fn a_members_old_keys_are_found_past_newer_ones_of_others(database: Databa
             size: PageSize::DEFAULT,
             after: None,
         };
-        let own = ApiKeys::list(&*database.store, bob, KeyFilter::new(status, None), size).await;
+        let own = ApiKeys::list(&*database.store, bob, KeyFilter::new(status, None), size, now()).await;
         let own: Vec<ApiKeyId> = own.expect("a page").items.iter().map(|key| key.id).collect();
         assert_eq!(own.len(), 50);
         assert_eq!(theirs.iter().map(|key| key.id).collect::<Vec<_>>(), own);

@@ -11,7 +11,7 @@ use keyward_domain::ports::{ApiKeys, Credentials, KeyFilter, StatusFilter};
 use keyward_domain::sign_in::ports::{AccountStore, OpenInvitations};
 
 use crate::both::scene::Scene;
-use crate::database::Database;
+use crate::database::{Database, now};
 
 on_both!(
     texts_refused_today_are_read_as_they_are_stored,
@@ -51,15 +51,17 @@ async fn texts_refused_today_are_read_as_they_are_stored(database: Database) {
         bob,
         KeyFilter::new(StatusFilter::All, None),
         first_page::<ApiKeyId>(),
+        now(),
     )
     .await;
     assert_eq!(keys.expect("keys").items.len(), 2);
     let held = OrganizationKeyFilter::new(StatusFilter::All, None);
-    let held = OrganizationKeyStore::list(store, organization, held, first_page()).await;
+    let held = OrganizationKeyStore::list(store, organization, held, first_page(), now()).await;
     assert_eq!(held.expect("keys").items.len(), 2);
     let caller = Credentials::find(store, &scene.key_digest).await;
     assert!(caller.expect("an answer").is_some());
-    let projects = ProjectStore::list(store, organization, ProjectFilter::default(), first_page()).await;
+    let projects =
+        ProjectStore::list(store, organization, ProjectFilter::default(), first_page(), now()).await;
     assert!(
         projects
             .expect("projects")
@@ -67,13 +69,13 @@ async fn texts_refused_today_are_read_as_they_are_stored(database: Database) {
             .iter()
             .all(|project| project.project.name.as_str() == OLDER)
     );
-    MemberStore::list(store, organization, MemberFilter::default(), first_page())
+    MemberStore::list(store, organization, MemberFilter::default(), first_page(), now())
         .await
         .expect("members");
     AccountStore::find(store, &scene.bob.user.username)
         .await
         .expect("an account");
-    OpenInvitations::find(store, &scene.invitation.token.digest(), None)
+    OpenInvitations::find(store, &scene.invitation.token.digest(), None, now())
         .await
         .expect("an invitation");
 }

@@ -4,14 +4,14 @@ use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::ReachableProjects;
 
 use crate::both::scene::{Scene, add_project, member};
-use crate::database::Database;
+use crate::database::{Database, now};
 
 on_both!(a_project_of_another_organization_is_not_reached_even_if_a_row_says_so);
 
 async fn a_project_of_another_organization_is_not_reached_even_if_a_row_says_so(database: Database) {
     let scene = Scene::new(database).await;
     let owner = member(&scene.database, "ada", &scene.elsewhere).await;
-    let authority = owner.as_authority().expect("an owner");
+    let authority = owner.as_authority(owner.membership.joined_at).expect("an owner");
     let foreign = add_project(&scene.use_cases, &authority, "Secrets").await;
     let (bob, own) = (scene.bob.membership.id, scene.project.id);
     let [of_bob, of_foreign, of_own] =
@@ -27,8 +27,11 @@ async fn a_project_of_another_organization_is_not_reached_even_if_a_row_says_so(
         size: PageSize::DEFAULT,
         after: None,
     };
-    let reached = reachable.list(bob, all).await.expect("an answer");
+    let reached = reachable.list(bob, all, now()).await.expect("an answer");
     let reached: Vec<_> = reached.items.iter().map(|project| project.id).collect();
     assert_eq!(reached, [own]);
-    assert_eq!(reachable.find(bob, foreign.id).await.expect("an answer"), None);
+    assert_eq!(
+        reachable.find(bob, foreign.id, now()).await.expect("an answer"),
+        None
+    );
 }

@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use crate::asked::{Asked, Plan};
 use crate::both::scene::{Scene, draft};
-use crate::database::{Database, Store};
+use crate::database::{Database, Store, now};
 
 on_both!(
     questions_about_keys_are_answered_by_an_index,
@@ -164,7 +164,7 @@ async fn questions_about_keys_are_answered_by_an_index(database: Database) {
         (StatusFilter::Valid, "api_keys_valid_idx"),
     ] {
         let filter = KeyFilter::new(status, None);
-        ApiKeys::list(store, consumer, filter, page(last))
+        ApiKeys::list(store, consumer, filter, page(last), now())
             .await
             .expect("a page");
         listening.expect("own keys", &[index], &[index]).await;
@@ -200,13 +200,13 @@ async fn questions_about_people_and_projects_are_answered_by_an_index(database: 
         .await;
 
     let (everybody, last) = (MemberFilter::new(None), Some(scene.bob.membership.id));
-    MemberStore::list(store, organization, everybody, page(last))
+    MemberStore::list(store, organization, everybody, page(last), now())
         .await
         .expect("a page");
     let index = "memberships_organization_id_id_idx";
     listening.expect("members", &[index], &[index]).await;
 
-    OpenInvitations::find(store, &scene.invitation.token.digest(), None)
+    OpenInvitations::find(store, &scene.invitation.token.digest(), None, now())
         .await
         .expect("an answer");
     let digest = ("invitations_digest_key", "sqlite_autoindex_invitations_2");
@@ -236,12 +236,12 @@ async fn questions_about_people_and_projects_are_answered_by_an_index(database: 
 
     let all = || ProjectFilter::new(ProjectStatus::All, None);
     let last = Some(ProjectId::from_uuid(Uuid::max()));
-    ProjectStore::list(store, organization, all(), page(last))
+    ProjectStore::list(store, organization, all(), page(last), now())
         .await
         .expect("a page");
     let index = "projects_organization_id_id_idx";
     listening.expect("projects", &[index], &[index]).await;
-    ReachableProjects::list(store, scene.bob.membership.id, page(None))
+    ReachableProjects::list(store, scene.bob.membership.id, page(None), now())
         .await
         .expect("a page");
     listening
@@ -251,7 +251,7 @@ async fn questions_about_people_and_projects_are_answered_by_an_index(database: 
             &["USING PRIMARY KEY"],
         )
         .await;
-    ProjectStore::members(store, organization, scene.project.id, page(None))
+    ProjectStore::members(store, organization, scene.project.id, page(None), now())
         .await
         .expect("a page");
     let index = "project_members_project_id_idx";

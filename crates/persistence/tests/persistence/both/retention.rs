@@ -8,7 +8,7 @@ use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::AuditLog;
 
 use crate::both::scene::Scene;
-use crate::database::Database;
+use crate::database::{Database, now};
 
 on_both!(
     an_event_goes_by_its_moment_and_never_before_the_moment_of_its_identifier,
@@ -89,9 +89,10 @@ async fn add_family(database: &Database, above: ApiKeyId, revoked: usize, below_
     database
         .execute(&format!(
             "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
-                                   created_at, revoked_at, revoked_by_kind, revoked_reason)
+                                   created_at, revoked_at, end_came_at, revoked_by_kind,
+                                   revoked_reason)
              SELECT {id}, consumer_id, {digest}, hint, 'dead {below_each}', description, search_text, id, created_at,
-                    created_at, 'administrator', 'leak'
+                    created_at, created_at, 'administrator', 'leak'
              FROM api_keys, {dead} WHERE id = {above};
              INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
                                    created_at)
@@ -125,7 +126,7 @@ async fn as_many_keys_go_at_once_as_those_below_them_can_be_given_to_others(data
     };
     let organization = scene.bob.organization.id;
     let owners: &dyn OrganizationKeyStore = &*scene.database.store;
-    let family = owners.family(organization, above, everything).await;
+    let family = owners.family(organization, above, everything, now()).await;
     // With the key that the one above came from.
     assert_eq!(family.expect("a family").keys.len(), 2 + 6 * 900 + 3_000);
 }
@@ -138,9 +139,9 @@ async fn former_members_whose_keys_are_gone_are_not_looked_at_again(database: Da
     scene
         .database
         .execute(&format!(
-            "UPDATE memberships SET ended_at = joined_at WHERE id = {member};
-             INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at)
-             SELECT {new}, organization_id, user_id, role, joined_at, joined_at FROM memberships, {many}
+            "UPDATE memberships SET ended_at = joined_at, end_came_at = joined_at WHERE id = {member};
+             INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at, end_came_at)
+             SELECT {new}, organization_id, user_id, role, joined_at, joined_at, joined_at FROM memberships, {many}
              WHERE id = {member}"
         ))
         .await;
@@ -186,7 +187,7 @@ async fn the_keys_of_former_members_go_member_by_member(database: Database) {
                                    created_at)
              SELECT {id}, memberships.id, {digest}, 'kwp', 'key', '', 'key', user_id, joined_at
              FROM memberships, {five} WHERE memberships.id = {member};
-             UPDATE memberships SET ended_at = {at} WHERE id = {member}"
+             UPDATE memberships SET ended_at = {at}, end_came_at = {at} WHERE id = {member}"
         )
     };
     let statements = format!("{}; {}", leave(&first, 1), leave(&second, 2));

@@ -31,7 +31,7 @@ use keyward_domain::token::TokenDigest;
 use keyward_domain::user::{DisplayName, User, Username};
 
 use crate::both::first_run::{PASSWORD, choices, setup};
-use crate::database::Database;
+use crate::database::{Database, now};
 
 /// How an attempt to change something ends.
 pub(crate) type Attempt = Result<(), Box<dyn Error + Send + Sync>>;
@@ -150,7 +150,7 @@ impl Scene {
         let organization = setup(&database, &make).bootstrap(choices()).await;
         let organization = organization.expect("an organization");
         let ada = member(&database, "ada", &organization).await;
-        let authority = ada.as_authority().expect("an owner");
+        let authority = ada.as_authority(ada.membership.joined_at).expect("an owner");
         for (username, role) in [("bob", Role::Member), ("carol", Role::Owner)] {
             add_user(&use_cases, &organization, username, role).await;
         }
@@ -160,7 +160,8 @@ impl Scene {
             .create_organization(elsewhere, &ada.user.username)
             .await;
         let elsewhere = elsewhere.expect("another organization");
-        let of_elsewhere = member(&database, "ada", &elsewhere).await.as_authority();
+        let ada_elsewhere = member(&database, "ada", &elsewhere).await;
+        let of_elsewhere = ada_elsewhere.as_authority(ada_elsewhere.membership.joined_at);
         let chosen = use_cases
             .organizations
             .choose_for_new_keys(&of_elsewhere.expect("its owner"), false, RequestSource::default())
@@ -169,7 +170,8 @@ impl Scene {
         let dave = add_user(&use_cases, &elsewhere, "dave", Role::Member).await;
         let bob = member(&database, "bob", &organization).await;
         let key = issue(&use_cases, &bob.as_holder(), "deploy").await;
-        let authenticate = Authenticate::new(Arc::clone(&database.store) as _);
+        let authenticate =
+            Authenticate::new(Arc::clone(&database.store) as _, Arc::new(make.sources.clone()));
         let caller = authenticate.caller(key.token.expose(), None).await;
         let through_key = caller.expect("an accepted key").as_holder();
         let child = issue(&use_cases, &through_key, "nightly").await;
@@ -189,7 +191,7 @@ impl Scene {
             .invite(&authority, draft(), None, source())
             .await;
         let carol = member(&database, "carol", &organization).await;
-        let hers = carol.as_authority().expect("an owner");
+        let hers = carol.as_authority(carol.membership.joined_at).expect("an owner");
         let invited = use_cases.invitations.invite(&hers, draft(), None, source()).await;
         invited.expect("an invitation of Carol's");
         let (_, here) = sign_in(&use_cases).await;
@@ -243,7 +245,9 @@ impl Scene {
     }
 
     pub(crate) fn authority(&self) -> Authority {
-        self.ada.as_authority().expect("an owner")
+        self.ada
+            .as_authority(self.ada.membership.joined_at)
+            .expect("an owner")
     }
 }
 
@@ -290,7 +294,7 @@ pub(crate) async fn member(database: &Database, username: &str, organization: &O
     let username = Username::parse(username).expect("a username");
     let account = keyward_domain::sign_in::ports::AccountStore::find(&*database.store, &username).await;
     let user = account.expect("an answer").expect("a user").user;
-    let found = database.store.find_live(user.id, &organization.slug).await;
+    let found = database.store.find_live(user.id, &organization.slug, now()).await;
     found.expect("an answer").expect("a member")
 }
 

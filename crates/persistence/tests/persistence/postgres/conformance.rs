@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use keyward_domain::api_key::{ApiKey, Revocation};
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Membership;
 use keyward_domain::organization::Organization;
 use keyward_domain::testing::conformance::{Arrange, Stores};
 use keyward_domain::user::User;
+use keyward_domain::validity::End;
 use keyward_test_database::TestDatabase;
 use tokio_postgres::Client;
 
@@ -85,21 +87,47 @@ impl Arrange for BySql {
             user_id,
             role,
             joined_at,
-            ended_at,
+            end,
         } = membership;
         let role = role.as_str();
-        let ended_at = ended_at.map_or("NULL".to_owned(), |moment| format!("'{moment}'"));
+        let moment = |at: Option<DateTime<Utc>>| at.map_or("NULL".to_owned(), |at| format!("'{at}'"));
+        let (ended_at, came_at) = (moment(end.map(End::at)), moment(end.and_then(come)));
         self.execute(format!(
-            "INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at)
-             VALUES ('{id}', '{organization_id}', '{user_id}', '{role}', '{joined_at}', {ended_at})"
+            "INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at, end_came_at)
+             VALUES ('{id}', '{organization_id}', '{user_id}', '{role}', '{joined_at}', {ended_at}, {came_at})"
         ))
         .await;
     }
 
     async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
         self.execute(format!(
-            "UPDATE memberships SET ended_at = '{at}' WHERE id = '{membership}' AND ended_at IS NULL"
+            "UPDATE memberships SET ended_at = '{at}', end_came_at = '{at}' WHERE id = '{membership}' AND ended_at IS NULL"
         ))
         .await;
+    }
+
+    async fn plan_end_of_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
+        self.execute(format!(
+            "UPDATE memberships SET ended_at = '{at}' WHERE id = '{membership}'"
+        ))
+        .await;
+    }
+
+    async fn plan_revocation(&self, key: &ApiKey, revocation: Revocation) {
+        let (id, at) = (key.id, revocation.end.at());
+        let reason = revocation.reason.as_str();
+        self.execute(format!(
+            "UPDATE api_keys SET revoked_at = '{at}', revoked_by_kind = 'administrator', revoked_reason = '{reason}'
+             WHERE id = '{id}'"
+        ))
+        .await;
+    }
+}
+
+/// When an end came, if it is none that was planned.
+const fn come(end: End) -> Option<DateTime<Utc>> {
+    match end {
+        End::Come(at) => Some(at),
+        End::Planned(_) => None,
     }
 }

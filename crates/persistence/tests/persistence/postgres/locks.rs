@@ -37,7 +37,9 @@ async fn an_owner_locks_no_consumer_of_another_organization() {
 async fn retention_waits_for_nobody_who_holds_a_former_member() {
     let scene = Scene::new(Database::postgres().await).await;
     let consumer = scene.bob.membership.id.as_uuid();
-    let ended = format!("UPDATE memberships SET ended_at = joined_at WHERE id = '{consumer}'");
+    let ended = format!(
+        "UPDATE memberships SET ended_at = joined_at, end_came_at = joined_at WHERE id = '{consumer}'"
+    );
     scene.database.execute(&ended).await;
     scene.make.clock.advance(TimeDelta::days(1));
     let remove = async || {

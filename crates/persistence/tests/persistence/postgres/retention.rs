@@ -127,7 +127,7 @@ async fn what_another_server_removes_is_left_to_it() {
     let fixture = Fixture::new().await;
     fixture
         .execute(
-            "UPDATE api_keys SET revoked_at = created_at, revoked_by_kind = 'administrator', revoked_reason = 'leak';
+            "UPDATE api_keys SET revoked_at = created_at, end_came_at = created_at, revoked_by_kind = 'administrator', revoked_reason = 'leak';
              INSERT INTO sign_in_throttle SELECT sha256(n::text::bytea), '2020-01-01' FROM generate_series(1, 3) n",
         )
         .await;

@@ -18,8 +18,9 @@ async fn add_keys(fixture: &Fixture) {
     let (organization, user) = (owner.organization.id, owner.user.id);
     fixture
         .execute(&format!(
-            "INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at)
-             SELECT gen_random_uuid(), '{organization}', '{user}', 'member', now(), now() FROM generate_series(1, 300);
+            "INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at,
+                 end_came_at)
+             SELECT gen_random_uuid(), '{organization}', '{user}', 'member', now(), now(), now() FROM generate_series(1, 300);
              SET session_replication_role = replica;
              INSERT INTO api_keys (id, consumer_id, organization_id, digest, hint, name, description, search_text,
                  created_by_user_id, created_at, idle_since_day)

@@ -3,6 +3,7 @@
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{ApiKeys, KeyFilter, StatusFilter};
 
+use crate::database::now;
 use crate::postgres::fixture::Fixture;
 
 #[tokio::test]
@@ -15,7 +16,7 @@ async fn a_search_for_nul_finds_nothing() {
             size: PageSize::DEFAULT,
             after: None,
         };
-        let page = ApiKeys::list(&fixture.store, consumer, filter, page).await;
+        let page = ApiKeys::list(&fixture.store, consumer, filter, page, now()).await;
         let page = page.expect("an answer");
         assert_eq!((page.items.len(), page.next), (found, None), "{term:?}");
     }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use keyward_domain::api_key::{ApiKey, Revocation};
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Membership;
 use keyward_domain::organization::Organization;
 use keyward_domain::testing::conformance::{Arrange, Stores};
 use keyward_domain::user::User;
+use keyward_domain::validity::End;
 
 use crate::sqlite::fixture::{DataDirectory, blob, migrated_store};
 
@@ -70,22 +72,47 @@ impl Arrange for BySql {
             user_id,
             role,
             joined_at,
-            ended_at,
+            end,
         } = membership;
         let [id, organization_id, user_id] =
             [id.as_uuid(), organization_id.as_uuid(), user_id.as_uuid()].map(blob);
         let (role, joined_at) = (role.as_str(), joined_at.timestamp_millis());
-        let ended_at = ended_at.map_or("NULL".to_owned(), |moment| moment.timestamp_millis().to_string());
+        let moment =
+            |at: Option<DateTime<Utc>>| at.map_or("NULL".to_owned(), |at| at.timestamp_millis().to_string());
+        let (ended_at, came_at) = (moment(end.map(End::at)), moment(end.and_then(come)));
         self.0.execute(&format!(
-            "INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at)
-             VALUES ({id}, {organization_id}, {user_id}, '{role}', {joined_at}, {ended_at})"
+            "INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at, end_came_at)
+             VALUES ({id}, {organization_id}, {user_id}, '{role}', {joined_at}, {ended_at}, {came_at})"
         ));
     }
 
     async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
         let (id, at) = (blob(membership.as_uuid()), at.timestamp_millis());
         self.0.execute(&format!(
-            "UPDATE memberships SET ended_at = {at} WHERE id = {id} AND ended_at IS NULL"
+            "UPDATE memberships SET ended_at = {at}, end_came_at = {at} WHERE id = {id} AND ended_at IS NULL"
         ));
+    }
+
+    async fn plan_end_of_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
+        let (id, at) = (blob(membership.as_uuid()), at.timestamp_millis());
+        self.0
+            .execute(&format!("UPDATE memberships SET ended_at = {at} WHERE id = {id}"));
+    }
+
+    async fn plan_revocation(&self, key: &ApiKey, revocation: Revocation) {
+        let (id, at) = (blob(key.id.as_uuid()), revocation.end.at().timestamp_millis());
+        let reason = revocation.reason.as_str();
+        self.0.execute(&format!(
+            "UPDATE api_keys SET revoked_at = {at}, revoked_by_kind = 'administrator', revoked_reason = '{reason}'
+             WHERE id = {id}"
+        ));
+    }
+}
+
+/// When an end came, if it is none that was planned.
+const fn come(end: End) -> Option<DateTime<Utc>> {
+    match end {
+        End::Come(at) => Some(at),
+        End::Planned(_) => None,
     }
 }

@@ -11,6 +11,7 @@ use keyward_domain::testing::Builder;
 use keyward_domain::user::Username;
 use keyward_persistence::sqlite::SqliteStore;
 
+use crate::database::now;
 use crate::sqlite::child::{Running, part, say};
 use crate::sqlite::fixture::{DataDirectory, add, migrated_store, patient, set_up};
 
@@ -20,7 +21,7 @@ pub(crate) async fn owner_in(store: &SqliteStore) -> Member {
     let account = AccountStore::find(store, &username).await.expect("an answer");
     let user = account.expect("an account").user;
     let slug = Slug::parse("analytical-engines").expect("a slug");
-    let member = store.find_live(user.id, &slug).await.expect("an answer");
+    let member = store.find_live(user.id, &slug, now()).await.expect("an answer");
     member.expect("a member")
 }
 
@@ -97,7 +98,7 @@ async fn nothing_that_was_answered_is_lost_and_nothing_is_half_done_when_the_pro
             let key = found
                 .expect("an answer")
                 .unwrap_or_else(|| panic!("{words}, and lost"));
-            assert!(what == "added" || !key.is_valid(), "{words}, and forgotten");
+            assert!(what == "added" || !key.is_valid(now()), "{words}, and forgotten");
         }
         let without_event = "api_keys WHERE NOT EXISTS (SELECT 1 FROM audit_events
              WHERE action = 'api_key.create' AND subject_id = api_keys.id)";

@@ -4,7 +4,7 @@ use keyward_domain::ports::{AddKeyError, ApiKeys, Credentials, KeyLimit, KeyLimi
 use keyward_domain::testing::Builder;
 use keyward_persistence::sqlite::SqliteStore;
 
-use crate::database::migrations;
+use crate::database::{migrations, now};
 use crate::sqlite::child::{all_at_once, part, say, wait_for_the_others};
 use crate::sqlite::durability::owner_in;
 use crate::sqlite::fixture::{AMPLE, DataDirectory, Fixture, migrated_store, patient, set_up};
@@ -69,5 +69,5 @@ async fn what_one_store_answered_the_other_sees_at_once() {
     assert_eq!(Credentials::find(&other, &digest).await.expect("an answer"), None);
     fixture.add(new).await.expect("added");
     let found = Credentials::find(&other, &digest).await.expect("an answer");
-    assert!(found.is_some_and(|credential| credential.is_accepted()));
+    assert!(found.is_some_and(|credential| credential.is_accepted(now())));
 }

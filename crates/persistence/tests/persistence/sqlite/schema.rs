@@ -229,7 +229,7 @@ async fn rows_that_contradict_themselves_are_refused() {
             "UNIQUE constraint failed: installation.only_row",
         ),
         (
-            "INSERT INTO memberships SELECT randomblob(16), organization_id, user_id, role, joined_at, NULL, NULL, NULL
+            "INSERT INTO memberships SELECT randomblob(16), organization_id, user_id, role, joined_at, NULL, NULL, NULL, NULL
              FROM memberships",
             "UNIQUE constraint failed: memberships.organization_id, memberships.user_id",
         ),

@@ -62,7 +62,7 @@ pub async fn a_user_joins_with_the_account_they_have(stores: Stores) {
     let credential = scene.stores.keys.credentials.find(&key.digest).await;
     let credential = credential.expect("the store answers").expect("still there");
     assert_eq!(credential.consumer.id, stranger.membership.id);
-    assert!(credential.is_accepted());
+    assert!(credential.is_accepted(scene.now()));
     let listed = scene.listed(ada.organization.id, Some("a stranger"), 5).await;
     assert_eq!(listed.len(), 1);
 }
@@ -175,7 +175,7 @@ pub async fn whoever_left_joins_anew_without_keys_or_projects(stores: Stores) {
     let found = scene
         .stores
         .members
-        .find(ada.organization.id, again.membership.id)
+        .find(ada.organization.id, again.membership.id, scene.now())
         .await;
     let found = found.expect("the store answers").expect("a member again");
     assert_eq!(
@@ -185,7 +185,7 @@ pub async fn whoever_left_joins_anew_without_keys_or_projects(stores: Stores) {
     assert_eq!(scene.reached(&again, PageSize::MAX).await, []);
     let credential = scene.stores.keys.credentials.find(&old.digest).await;
     let credential = credential.expect("the store answers").expect("still known");
-    assert!(!credential.is_accepted(), "old keys stay dead");
+    assert!(!credential.is_accepted(scene.now()), "old keys stay dead");
 }
 
 pub async fn a_dead_invitation_is_told_before_anything_else(stores: Stores) {
@@ -391,7 +391,7 @@ async fn live(scene: &AdministrationScene, member: &Member) -> Option<Member> {
         .stores
         .keys
         .memberships
-        .find_live(member.user.id, &member.organization.slug)
+        .find_live(member.user.id, &member.organization.slug, scene.now())
         .await
         .expect("the store answers")
 }

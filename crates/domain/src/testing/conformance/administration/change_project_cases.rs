@@ -42,7 +42,7 @@ pub async fn a_renamed_project_is_found_by_its_new_name(stores: Stores) {
             after: None,
         };
         let page = projects
-            .list(here, filter, page)
+            .list(here, filter, page, scene.now())
             .await
             .expect("the store answers");
         assert_eq!(page.items.len(), found, "{term}");

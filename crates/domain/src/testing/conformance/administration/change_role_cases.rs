@@ -24,7 +24,7 @@ pub async fn a_changed_role_reads_back_and_is_told(stores: Stores) {
         .stores
         .keys
         .memberships
-        .find_live(bob.user.id, &ada.organization.slug)
+        .find_live(bob.user.id, &ada.organization.slug, scene.now())
         .await;
     let member = member.expect("the store answers").expect("still a member");
     assert_eq!(member.membership.role, Role::Owner);
@@ -93,7 +93,11 @@ pub async fn an_organization_of_two_owners_has_not_one_owner_until_one_is_left(s
 }
 
 async fn has_one_owner(scene: &AdministrationScene, organization: OrganizationId) -> bool {
-    let answer = scene.stores.members.has_one_owner(organization).await;
+    let answer = scene
+        .stores
+        .members
+        .has_one_owner(organization, scene.now())
+        .await;
     answer.expect("the store answers")
 }
 

@@ -202,6 +202,6 @@ async fn keys_of(scene: &AdministrationScene, member: &Member) -> Vec<ApiKey> {
         .stores
         .keys
         .api_keys
-        .list(member.membership.id, filter, page);
+        .list(member.membership.id, filter, page, scene.now());
     keys.await.expect("the store answers").items
 }

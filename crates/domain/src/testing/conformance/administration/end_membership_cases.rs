@@ -11,6 +11,7 @@ use crate::administration::ports::EndMembershipError;
 use crate::audit::{Action, Actor, Subject};
 use crate::membership::{Member, Role};
 use crate::ports::{AddKeyError, NewApiKey};
+use crate::validity::End;
 
 pub async fn whoever_was_removed_is_no_member_and_none_of_their_keys_is_accepted(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -25,10 +26,10 @@ pub async fn whoever_was_removed_is_no_member_and_none_of_their_keys_is_accepted
 
     for key in [&root, &child] {
         let credential = credential(&scene, key).await;
-        assert!(!credential.is_accepted());
-        assert_eq!(credential.membership_ended_at, Some(scene.now()));
+        assert!(!credential.is_accepted(scene.now()));
+        assert_eq!(credential.membership_end, Some(End::Come(scene.now())));
         assert!(
-            scene.stored(&key.key).await.is_valid(),
+            scene.stored(&key.key).await.is_valid(scene.now()),
             "a key's state is its own"
         );
     }
@@ -57,7 +58,7 @@ pub async fn other_memberships_and_their_keys_outlive_the_end_of_one(stores: Sto
     scene.end_as(as_user(&ada), &bob).await.expect("removed");
 
     for (member, key) in &keys {
-        assert!(credential(&scene, key).await.is_accepted());
+        assert!(credential(&scene, key).await.is_accepted(scene.now()));
         assert_eq!(live(&scene, member).await.as_ref(), Some(*member));
     }
 }
@@ -175,7 +176,7 @@ pub async fn a_membership_whose_end_cannot_be_written_goes_on(stores: Stores) {
         "{failed:?}"
     );
     assert_eq!(live(&scene, &bob).await.as_ref(), Some(&bob));
-    assert!(credential(&scene, &key).await.is_accepted());
+    assert!(credential(&scene, &key).await.is_accepted(scene.now()));
 }
 
 pub async fn a_membership_ends_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
@@ -189,7 +190,7 @@ pub async fn a_membership_ends_in_full_even_if_the_caller_stops_waiting(stores: 
         live(&scene, &bob).await.is_none()
     })
     .await;
-    assert!(!credential(&scene, &key).await.is_accepted());
+    assert!(!credential(&scene, &key).await.is_accepted(scene.now()));
     let (here, subject) = (Some(ada.organization.id), Subject::Membership(bob.membership.id));
     let told = scene.events_about(here, Action::RemoveMember, subject).await;
     assert_eq!(told.len(), 1);
@@ -200,7 +201,7 @@ async fn live(scene: &AdministrationScene, member: &Member) -> Option<Member> {
         .stores
         .keys
         .memberships
-        .find_live(member.user.id, &member.organization.slug)
+        .find_live(member.user.id, &member.organization.slug, scene.now())
         .await
         .expect("the store answers")
 }

@@ -125,7 +125,7 @@ fn valid_keys(scene: AdministrationScene, holder: Member) -> BoxFuture<'static, 
         let store = &scene.stores.keys.api_keys;
         let filter = || KeyFilter::new(StatusFilter::Valid, None);
         let keys: Vec<ApiKey> = all_pages(size_of(PageSize::MAX), |page| {
-            store.list(holder.membership.id, filter(), page)
+            store.list(holder.membership.id, filter(), page, scene.now())
         })
         .await;
         keys.into_iter().map(|key| key.id).collect()
@@ -137,7 +137,7 @@ fn projects(scene: AdministrationScene, owner: Member) -> BoxFuture<'static, Vec
         let store = &scene.stores.projects;
         let filter = || ProjectFilter::new(ProjectStatus::All, None);
         let projects = all_pages(size_of(PageSize::MAX), |page| {
-            store.list(owner.organization.id, filter(), page)
+            store.list(owner.organization.id, filter(), page, scene.now())
         })
         .await;
         projects.into_iter().map(|overview| overview.project).collect()

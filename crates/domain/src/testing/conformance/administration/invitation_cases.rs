@@ -41,7 +41,11 @@ pub async fn an_unknown_digest_leads_to_no_invitation(stores: Stores) {
     scene.invite(&ada, Role::Member).await;
     let digest = InvitationToken::generate(&*scene.make.random).digest();
 
-    let found = scene.stores.open_invitations.find(&digest, None).await;
+    let found = scene
+        .stores
+        .open_invitations
+        .find(&digest, None, scene.now())
+        .await;
     assert_eq!(found.expect("the store answers"), None);
 }
 
@@ -51,7 +55,7 @@ pub async fn an_invitation_is_found_by_every_byte_of_its_digest(stores: Stores) 
     let similar = similar_to(first.digest.as_bytes()).map(InvitationDigest::from_bytes);
     let invitations = &scene.stores.open_invitations;
     for (byte, digest) in similar.iter().enumerate() {
-        let found = invitations.find(digest, None).await;
+        let found = invitations.find(digest, None, scene.now()).await;
         assert_eq!(
             found.expect("the store answers"),
             None,

@@ -50,7 +50,7 @@ impl KeyScene {
     ) -> Vec<HeldKey> {
         let store = &self.stores.organization_keys;
         all_pages(size_of(size), |page| {
-            store.list(organization, filter.clone(), page)
+            store.list(organization, filter.clone(), page, self.now())
         })
         .await
     }

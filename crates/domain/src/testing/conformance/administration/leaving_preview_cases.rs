@@ -26,7 +26,7 @@ async fn preview(
     used_after: DateTime<Utc>,
 ) -> LeavingPreview<ApiKey> {
     let store = &scene.stores.members;
-    let preview = store.leaving_preview(organization, member.membership.id, used_after);
+    let preview = store.leaving_preview(organization, member.membership.id, used_after, scene.now());
     preview.await.expect("the store answers")
 }
 

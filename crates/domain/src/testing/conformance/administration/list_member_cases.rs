@@ -81,7 +81,11 @@ pub async fn a_live_member_is_identified_by_membership_or_whole_username(stores:
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&bob.user, &other).await;
     let identify = async |organization: OrganizationId, member: WhichMember| {
-        let found = scene.stores.members.identify(organization, member).await;
+        let found = scene
+            .stores
+            .members
+            .identify(organization, member, scene.now())
+            .await;
         found.expect("the store answers")
     };
     let named = |name: &str| WhichMember::Username(Username::parse(name).expect("a username"));
@@ -245,7 +249,7 @@ async fn find(
     scene
         .stores
         .members
-        .find(organization, id)
+        .find(organization, id, scene.now())
         .await
         .expect("the store answers")
 }

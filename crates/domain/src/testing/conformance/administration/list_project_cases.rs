@@ -197,7 +197,12 @@ async fn listed(
 ) -> Vec<ProjectOverview> {
     let store = &scene.stores.projects;
     all_pages(size_of(size), |page| {
-        store.list(organization, ProjectFilter::new(status, search), page)
+        store.list(
+            organization,
+            ProjectFilter::new(status, search),
+            page,
+            scene.now(),
+        )
     })
     .await
 }

@@ -22,7 +22,10 @@ pub async fn a_list_of_members_goes_on_beyond_a_hundred(stores: Stores) {
     let (store, here) = (&scene.stores.members, members[0].organization.id);
     for (search, expected) in [(None, &members[..]), (Some("member"), &members[1..])] {
         for size in SIZES {
-            let listed = all_pages(size, |page| store.list(here, MemberFilter::new(search), page)).await;
+            let listed = all_pages(size, |page| {
+                store.list(here, MemberFilter::new(search), page, scene.now())
+            })
+            .await;
             let listed: Vec<MembershipId> = listed.iter().map(|member| member.membership.id).collect();
             let expected = newest_first(expected);
             assert_eq!(listed, expected, "{search:?} in pages of {}", size.items());
@@ -43,7 +46,7 @@ pub async fn a_list_of_project_members_goes_on_beyond_a_hundred(stores: Stores) 
 
     let (store, here) = (&scene.stores.projects, project.organization_id);
     for size in SIZES {
-        let listed = all_pages(size, |page| store.members(here, project.id, page)).await;
+        let listed = all_pages(size, |page| store.members(here, project.id, page, scene.now())).await;
         let listed: Vec<MembershipId> = listed.iter().map(|member| member.membership.id).collect();
         assert_eq!(listed, newest_first(&members), "pages of {}", size.items());
     }
@@ -69,7 +72,7 @@ pub async fn a_list_of_projects_goes_on_beyond_a_hundred(stores: Stores) {
         ProjectFilter::new(ProjectStatus::Active, Some("project")),
     ] {
         for size in SIZES {
-            let listed = all_pages(size, |page| store.list(here, filter.clone(), page)).await;
+            let listed = all_pages(size, |page| store.list(here, filter.clone(), page, scene.now())).await;
             let listed: Vec<ProjectId> = listed.iter().map(|overview| overview.project.id).collect();
             assert_eq!(listed, added, "{filter:?} in pages of {}", size.items());
         }
@@ -93,7 +96,7 @@ pub async fn a_list_of_reached_projects_goes_on_beyond_a_hundred(stores: Stores)
 
     let (store, consumer) = (&scene.stores.reachable_projects, ada.membership.id);
     for size in SIZES {
-        let listed = all_pages(size, |page| store.list(consumer, page)).await;
+        let listed = all_pages(size, |page| store.list(consumer, page, scene.now())).await;
         let listed: Vec<ProjectId> = listed.iter().map(|project| project.id).collect();
         assert_eq!(listed, added, "pages of {}", size.items());
     }
@@ -145,7 +148,7 @@ pub async fn a_list_of_an_organizations_keys_goes_on_beyond_a_hundred(stores: St
         ),
     ] {
         for size in [size_of(PageSize::MAX), PageSize::EXPORT] {
-            let listed = all_pages(size, |page| store.list(here, filter.clone(), page)).await;
+            let listed = all_pages(size, |page| store.list(here, filter.clone(), page, scene.now())).await;
             let listed: Vec<ApiKeyId> = listed.iter().map(|key| key.id).collect();
             assert_eq!(&listed, expected, "{filter:?} in pages of {}", size.items());
         }

@@ -138,7 +138,7 @@ async fn choose(
 async fn chosen(scene: &AdministrationScene, member: &Member) -> bool {
     let memberships = &scene.stores.keys.memberships;
     let found = memberships
-        .find_live(member.user.id, &member.organization.slug)
+        .find_live(member.user.id, &member.organization.slug, scene.now())
         .await;
     let found = found.expect("the store answers").expect("a live member");
     found.organization.new_keys_manage_keys

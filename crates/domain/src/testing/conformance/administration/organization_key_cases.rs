@@ -13,6 +13,7 @@ use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::page::PageSize;
 use crate::ports::{DescendantKeys, KeyUse, StatusFilter};
+use crate::validity::End;
 
 fn all() -> OrganizationKeyFilter {
     OrganizationKeyFilter::new(StatusFilter::All, None)
@@ -30,7 +31,9 @@ async fn use_key(scene: &KeyScene, key: &ApiKey) -> LastUse {
 
 async fn at_stake(scene: &KeyScene, owner: &Member, selection: KeySelection) -> AtStake {
     let store = &scene.stores.organization_keys;
-    let at_stake = store.at_stake(owner.organization.id, selection).await;
+    let at_stake = store
+        .at_stake(owner.organization.id, selection, scene.now())
+        .await;
     at_stake.expect("the store answers")
 }
 
@@ -42,7 +45,7 @@ async fn family_of_size(
 ) -> (Vec<ApiKeyId>, bool) {
     let store = &scene.stores.organization_keys;
     let size = FamilySize { ancestors, keys };
-    let family = store.family(owner.organization.id, key, size).await;
+    let family = store.family(owner.organization.id, key, size, scene.now()).await;
     let KeyFamily { keys, has_more } = family.expect("the store answers");
     (keys.iter().map(|key| key.id).collect(), has_more)
 }
@@ -176,7 +179,7 @@ pub async fn keys_of_former_members_are_told_from_those_that_work(stores: Stores
     }
     for held in scene.held(ada.organization.id, &all(), PageSize::MAX).await {
         let of_bob = held.holder.membership.id == bob.membership.id;
-        assert_eq!(held.holder.membership.ended_at, of_bob.then_some(ended));
+        assert_eq!(held.holder.membership.end, of_bob.then_some(End::Come(ended)));
     }
 
     let everything = issued_before(scene.later(TimeDelta::days(1)));

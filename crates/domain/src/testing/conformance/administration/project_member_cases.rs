@@ -134,7 +134,9 @@ pub async fn of_many_members_those_that_are_in_a_project_are_found_at_once(store
     scene.end_membership(&former).await;
     let among = async |project: &Project, members: &[MembershipId]| {
         let (organization, projects) = (project.organization_id, &scene.stores.projects);
-        let among = projects.members_among(organization, project.id, members).await;
+        let among = projects
+            .members_among(organization, project.id, members, scene.now())
+            .await;
         let mut among: Vec<MembershipId> = among.expect("the store answers").into_iter().collect();
         among.sort_unstable();
         among
@@ -183,7 +185,7 @@ pub async fn whoever_leaves_is_taken_out_of_all_projects_and_comes_back_without(
     let found = scene
         .stores
         .members
-        .find(ada.organization.id, again.membership.id)
+        .find(ada.organization.id, again.membership.id, scene.now())
         .await;
     let found = found.expect("the store answers").expect("a member again");
     assert_eq!((found.projects, found.valid_keys), (0, 0));
@@ -400,7 +402,7 @@ async fn change_with(
 async fn members(scene: &AdministrationScene, project: &Project, size: u16) -> Vec<ProjectMember> {
     let projects = &scene.stores.projects;
     all_pages(size_of(size), |page| {
-        projects.members(project.organization_id, project.id, page)
+        projects.members(project.organization_id, project.id, page, scene.now())
     })
     .await
 }

@@ -143,7 +143,7 @@ async fn find(scene: &AdministrationScene, member: &Member, id: ProjectId) -> Op
     scene
         .stores
         .reachable_projects
-        .find(member.membership.id, id)
+        .find(member.membership.id, id, scene.now())
         .await
         .expect("the store answers")
 }

@@ -15,7 +15,7 @@ pub async fn descendants_survive_owners_unless_selected(stores: Stores) {
         assert_eq!(revoked.expect("revoked"), [selected.id]);
         for (generation, key) in descendants.iter().enumerate() {
             assert!(
-                scene.stored(key).await.is_valid(),
+                scene.stored(key).await.is_valid(scene.now()),
                 "generation {}",
                 generation + 1
             );
@@ -31,7 +31,7 @@ pub async fn a_long_line_is_revoked_to_its_end_by_an_owner(stores: Stores) {
     let at_stake = scene
         .stores
         .organization_keys
-        .at_stake(ada.organization.id, selection.clone())
+        .at_stake(ada.organization.id, selection.clone(), scene.now())
         .await;
     let at_stake = at_stake.expect("the store answers");
     assert_eq!(
@@ -43,6 +43,9 @@ pub async fn a_long_line_is_revoked_to_its_end_by_an_owner(stores: Stores) {
     let ids: Vec<ApiKeyId> = line.iter().map(|key| key.id).collect();
     assert_eq!(revoked.expect("revoked"), ids);
     for (generation, key) in line.iter().enumerate() {
-        assert!(!scene.stored(key).await.is_valid(), "generation {generation}");
+        assert!(
+            !scene.stored(key).await.is_valid(scene.now()),
+            "generation {generation}"
+        );
     }
 }

@@ -15,6 +15,7 @@ use crate::audit::{Action, Actor, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Role;
 use crate::ports::{AddKeyError, DescendantKeys};
+use crate::validity::End;
 
 fn ids(keys: &[&ApiKey]) -> Vec<ApiKeyId> {
     keys.iter().map(|key| key.id).collect()
@@ -48,7 +49,7 @@ pub async fn revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_ea
 
     for new in [&hers, &his] {
         let revocation = Revocation {
-            at,
+            end: End::Come(at),
             by: Actor::User(ada.user.id),
             reason: RevocationReason::Owner,
             note: Some(note.clone()),
@@ -56,7 +57,7 @@ pub async fn revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_ea
         assert_eq!(scene.stored(&new.key).await.revocation, Some(revocation));
         let credential = scene.stores.keys.credentials.find(&new.digest).await;
         let credential = credential.expect("the store answers").expect("still known");
-        assert!(!credential.is_accepted());
+        assert!(!credential.is_accepted(scene.now()));
         let subject = Subject::ApiKey(new.key.id);
         let told = scene
             .events_about(act.organization_id, Action::RevokeApiKey, subject)
@@ -94,7 +95,7 @@ pub async fn every_selection_revokes_its_valid_keys_and_no_others(stores: Stores
         assert_eq!(revoked, ids(&expected), "{selection:?}");
     }
     for key in [&hers, &root, &child, &grandchild, &late, &third] {
-        assert!(!scene.stored(key).await.is_valid());
+        assert!(!scene.stored(key).await.is_valid(scene.now()));
         assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
     }
 }
@@ -132,11 +133,11 @@ pub async fn many_keys_are_revoked_portion_by_portion_each_with_its_act(stores: 
         assert_eq!(revoked.expect("revoked"), ids, "{selection:?}");
         for key in expected {
             let revocation = scene.stored(key).await.revocation;
-            assert_eq!(revocation.expect("it is revoked").at, at);
+            assert_eq!(revocation.expect("it is revoked").end, End::Come(at));
             assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
         }
         for key in rest {
-            assert!(scene.stored(key).await.is_valid());
+            assert!(scene.stored(key).await.is_valid(scene.now()));
         }
         left = rest;
     }
@@ -159,7 +160,7 @@ pub async fn every_portion_asks_anew_whether_who_acts_still_may(stores: Stores) 
     scene.end_membership(&eve).await;
     let refused = scene.revoke_some(&ada, all, ONE, scene.act(&eve)).await;
     assert!(matches!(refused, Err(RevokeKeysError::NotAllowed)), "{refused:?}");
-    assert!(scene.stored(&keys[1]).await.is_valid());
+    assert!(scene.stored(&keys[1]).await.is_valid(scene.now()));
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &keys[1]).await, 0);
 }
 
@@ -196,7 +197,7 @@ pub async fn portions_that_many_revoke_at_once_leave_no_key(stores: Stores) {
     }
     scene.in_parallel(tasks).await;
     for key in &keys {
-        assert!(!scene.stored(key).await.is_valid());
+        assert!(!scene.stored(key).await.is_valid(scene.now()));
         assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
     }
 }
@@ -282,10 +283,10 @@ pub async fn keys_are_revoked_in_full_even_if_the_caller_stops_waiting(stores: S
     let selection = KeySelection::OfConsumer(ada.membership.id);
     abandon(scene.revoke_many(&ada, selection, scene.act(&ada))).await;
     eventually("the abandoned revocation happens", async || {
-        !scene.stored(&keys[0]).await.is_valid()
+        !scene.stored(&keys[0]).await.is_valid(scene.now())
     })
     .await;
-    assert!(!scene.stored(&keys[1]).await.is_valid());
+    assert!(!scene.stored(&keys[1]).await.is_valid(scene.now()));
     for key in &keys {
         assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
     }
@@ -370,6 +371,10 @@ pub async fn no_child_outlives_the_revocation_of_its_family_by_an_owner(stores: 
             .find(bob.membership.id, child.key.id)
             .await;
         let stored = stored.expect("the store answers");
-        assert!(stored.is_none_or(|key| !key.is_valid()), "{}", child.key.name);
+        assert!(
+            stored.is_none_or(|key| !key.is_valid(scene.now())),
+            "{}",
+            child.key.name
+        );
     }
 }

@@ -89,7 +89,7 @@ impl AdministrationScene {
     ) -> Vec<MemberOverview> {
         let store = &self.stores.members;
         all_pages(size_of(size), |page| {
-            store.list(organization, MemberFilter::new(search), page)
+            store.list(organization, MemberFilter::new(search), page, self.now())
         })
         .await
     }
@@ -150,7 +150,7 @@ impl AdministrationScene {
         organization: OrganizationId,
         id: ProjectId,
     ) -> Option<ProjectOverview> {
-        let found = self.stores.projects.find(organization, id).await;
+        let found = self.stores.projects.find(organization, id, self.now()).await;
         found.expect("the store answers")
     }
 
@@ -184,7 +184,10 @@ impl AdministrationScene {
     /// The projects that a member's keys reach, over all pages of that size.
     pub(super) async fn reached(&self, member: &Member, size: u16) -> Vec<Project> {
         let reachable = &self.stores.reachable_projects;
-        all_pages(size_of(size), |page| reachable.list(member.membership.id, page)).await
+        all_pages(size_of(size), |page| {
+            reachable.list(member.membership.id, page, self.now())
+        })
+        .await
     }
 
     /// An invitation that no store knows yet.
@@ -231,7 +234,11 @@ impl AdministrationScene {
 
     /// What an invitation's link leads to.
     pub(in super::super) async fn open_invitation(&self, new: &NewInvitation) -> Option<OpenInvitation> {
-        let found = self.stores.open_invitations.find(&new.digest, None).await;
+        let found = self
+            .stores
+            .open_invitations
+            .find(&new.digest, None, self.now())
+            .await;
         found.expect("the store answers")
     }
 
@@ -242,7 +249,11 @@ impl AdministrationScene {
         visitor: &Member,
     ) -> Option<OpenInvitation> {
         let visitor = Some(visitor.user.id);
-        let found = self.stores.open_invitations.find(&new.digest, visitor).await;
+        let found = self
+            .stores
+            .open_invitations
+            .find(&new.digest, visitor, self.now())
+            .await;
         found.expect("the store answers")
     }
 

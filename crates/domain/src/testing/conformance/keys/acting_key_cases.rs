@@ -130,6 +130,7 @@ async fn keys_of(scene: &Scene, holder: &Member) -> Vec<ApiKey> {
             holder.membership.id,
             KeyFilter::new(StatusFilter::All, None),
             page,
+            scene.now(),
         )
     })
     .await

@@ -112,11 +112,11 @@ pub async fn no_child_outlives_a_concurrent_revocation_with_descendants(stores: 
         let survivors = scene
             .stores
             .api_keys
-            .valid_descendants(ada.membership.id, parent.id)
+            .valid_descendants(ada.membership.id, parent.id, scene.now())
             .await
             .expect("the store answers");
         assert_eq!(survivors, [], "after the revocation no child is valid");
-        assert!(!scene.stored(&parent).await.is_valid());
+        assert!(!scene.stored(&parent).await.is_valid(scene.now()));
     }
 }
 

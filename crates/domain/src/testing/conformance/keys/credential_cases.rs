@@ -8,6 +8,7 @@ use crate::access::{CallerOrganization, CallingKey, Credential};
 use crate::membership::Member;
 use crate::ports::{DescendantKeys, NewApiKey};
 use crate::token::TokenDigest;
+use crate::validity::End;
 
 pub async fn a_credential_holds_every_fact_about_the_caller(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -20,7 +21,7 @@ pub async fn a_credential_holds_every_fact_about_the_caller(stores: KeyStores) {
         scene.store(member, &new).await;
         let found = find(&scene, &new.digest).await;
         assert_eq!(found, Some(credential(member, &new)));
-        assert!(found.is_some_and(|credential| credential.is_accepted()));
+        assert!(found.is_some_and(|credential| credential.is_accepted(scene.now())));
     }
 }
 
@@ -61,7 +62,7 @@ pub async fn a_credential_tells_when_its_key_was_revoked(stores: KeyStores) {
     scene.later(TimeDelta::hours(1));
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
     let expected = Credential {
-        revoked_at: Some(revoked_at),
+        key_end: Some(End::Come(revoked_at)),
         ..credential(&ada, &new)
     };
 
@@ -84,7 +85,7 @@ pub async fn credentials_tell_at_once_when_their_membership_has_ended(stores: Ke
 
     for new in &lost {
         let expected = Credential {
-            membership_ended_at: Some(ended_at),
+            membership_end: Some(End::Come(ended_at)),
             ..credential(&ada, new)
         };
         assert_eq!(find(&scene, &new.digest).await, Some(expected));
@@ -107,7 +108,7 @@ pub async fn keys_stay_dead_when_their_user_is_invited_again(stores: KeyStores) 
     scene.store(&again, &new).await;
 
     let dead = find(&scene, &old.digest).await.expect("still known");
-    assert!(!dead.is_accepted());
+    assert!(!dead.is_accepted(scene.now()));
     assert_eq!(dead.consumer.id, ada.membership.id);
     assert_eq!(find(&scene, &new.digest).await, Some(credential(&again, &new)));
 }
@@ -125,8 +126,8 @@ fn credential(member: &Member, new: &NewApiKey) -> Credential {
             slug: member.organization.slug.clone(),
             name: member.organization.name.clone(),
         },
-        revoked_at: None,
-        membership_ended_at: None,
+        key_end: None,
+        membership_end: None,
     }
 }
 

@@ -83,7 +83,7 @@ async fn descendants(scene: &Scene, member: &Member, id: ApiKeyId) -> Vec<ApiKey
     scene
         .stores
         .api_keys
-        .valid_descendants(member.membership.id, id)
+        .valid_descendants(member.membership.id, id, scene.now())
         .await
         .expect("the store answers")
 }

@@ -38,7 +38,7 @@ pub async fn a_revoked_key_is_still_found(stores: KeyStores) {
     let key = scene.add_key(&ada, "old").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
 
-    assert!(!scene.stored(&key).await.is_valid());
+    assert!(!scene.stored(&key).await.is_valid(scene.now()));
 }
 
 pub async fn of_many_keys_the_consumers_own_are_found_each_once(stores: KeyStores) {

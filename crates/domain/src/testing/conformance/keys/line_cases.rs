@@ -21,7 +21,10 @@ async fn longest_line(scene: &Scene, member: &Member) -> Vec<ApiKey> {
 }
 
 async fn descendants(scene: &Scene, member: &Member, id: ApiKeyId) -> Vec<ApiKeyId> {
-    let found = scene.stores.api_keys.valid_descendants(member.membership.id, id);
+    let found = scene
+        .stores
+        .api_keys
+        .valid_descendants(member.membership.id, id, scene.now());
     found
         .await
         .expect("the store answers")

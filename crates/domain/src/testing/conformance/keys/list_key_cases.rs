@@ -71,7 +71,10 @@ pub async fn a_list_of_keys_goes_on_beyond_a_hundred(stores: KeyStores) {
         KeyFilter::new(StatusFilter::Valid, Some("key ")),
     ] {
         for size in [size_of(PageSize::MAX), PageSize::EXPORT] {
-            let listed = all_pages(size, |page| store.list(ada.membership.id, filter.clone(), page)).await;
+            let listed = all_pages(size, |page| {
+                store.list(ada.membership.id, filter.clone(), page, scene.now())
+            })
+            .await;
             let listed: Vec<ApiKeyId> = listed.iter().map(|key| key.id).collect();
             assert_eq!(listed, added, "{filter:?} in pages of {}", size.items());
         }
@@ -170,7 +173,7 @@ async fn page_of(
     scene
         .stores
         .api_keys
-        .list(consumer, KeyFilter::new(status, None), request)
+        .list(consumer, KeyFilter::new(status, None), request, scene.now())
         .await
         .expect("the store answers")
 }

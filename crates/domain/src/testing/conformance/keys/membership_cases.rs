@@ -106,7 +106,7 @@ async fn find(scene: &Scene, user: UserId, organization: &Slug) -> Option<Member
     scene
         .stores
         .memberships
-        .find_live(user, organization)
+        .find_live(user, organization, scene.now())
         .await
         .expect("the store answers")
 }
@@ -115,7 +115,7 @@ async fn organizations_of(scene: &Scene, user: UserId) -> Vec<Organization> {
     scene
         .stores
         .memberships
-        .organizations_of(user)
+        .organizations_of(user, scene.now())
         .await
         .expect("the store answers")
 }
@@ -124,7 +124,7 @@ async fn list_live(scene: &Scene, user: UserId) -> Vec<Member> {
     scene
         .stores
         .memberships
-        .list_live(user)
+        .list_live(user, scene.now())
         .await
         .expect("the store answers")
 }

@@ -168,7 +168,7 @@ pub async fn an_edit_and_a_revocation_of_one_version_do_not_both_happen(stores: 
             .into_iter()
             .flatten()
             .collect();
-        let is_valid = scene.stored(&key).await.is_valid();
+        let is_valid = scene.stored(&key).await.is_valid(scene.now());
         let expected = if is_valid {
             Action::EditApiKey
         } else {

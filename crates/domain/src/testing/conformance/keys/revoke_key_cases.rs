@@ -10,6 +10,7 @@ use crate::audit::{Act, Action, Actor, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys, RevokeKeyError};
+use crate::validity::End;
 
 pub async fn a_revocation_keeps_its_moment_actor_and_reason(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -37,7 +38,7 @@ pub async fn a_revocation_keeps_its_moment_actor_and_reason(stores: KeyStores) {
         assert_eq!(revoked.expect("revoked"), [key.id]);
         let expected = ApiKey {
             revocation: Some(Revocation {
-                at,
+                end: End::Come(at),
                 by,
                 reason,
                 note: None,
@@ -139,7 +140,11 @@ pub async fn other_keys_survive_a_revocation(stores: KeyStores) {
     scene.revoke(&ada, &key, DescendantKeys::Revoke).await;
 
     for survivor in [&parent, &sibling, &unrelated] {
-        assert!(scene.stored(survivor).await.is_valid(), "{}", survivor.name);
+        assert!(
+            scene.stored(survivor).await.is_valid(scene.now()),
+            "{}",
+            survivor.name
+        );
     }
 }
 
@@ -164,7 +169,7 @@ pub async fn every_generation_survives_unless_asked_for(stores: KeyStores) {
         );
         for (generation, key) in descendants.iter().enumerate() {
             assert!(
-                scene.stored(key).await.is_valid(),
+                scene.stored(key).await.is_valid(scene.now()),
                 "generation {}",
                 generation + 1
             );
@@ -180,7 +185,10 @@ pub async fn a_long_line_of_descendants_is_revoked_to_its_end(stores: KeyStores)
 
     assert_same(revoked, &line);
     for (generation, key) in line.iter().enumerate() {
-        assert!(!scene.stored(key).await.is_valid(), "generation {generation}");
+        assert!(
+            !scene.stored(key).await.is_valid(scene.now()),
+            "generation {generation}"
+        );
     }
 }
 
@@ -202,7 +210,7 @@ pub async fn all_generations_are_revoked_if_asked_for(stores: KeyStores) {
 
     assert_same(revoked, &family);
     let revocation = Revocation {
-        at,
+        end: End::Come(at),
         by: Actor::User(ada.user.id),
         reason: RevocationReason::Holder,
         note: None,
@@ -246,7 +254,7 @@ pub async fn descendants_of_a_key_revoked_before_can_still_be_revoked(stores: Ke
 
     assert_eq!(revoked, [child.id]);
     assert_eq!(scene.stored(&root).await, root_then);
-    assert!(!scene.stored(&child).await.is_valid());
+    assert!(!scene.stored(&child).await.is_valid(scene.now()));
 }
 
 pub async fn each_revoked_key_has_its_own_event(stores: KeyStores) {
@@ -300,7 +308,7 @@ pub async fn a_revocation_whose_event_cannot_be_written_does_not_happen(stores: 
 
     assert!(matches!(failed, Err(RevokeKeyError::Storage(_))), "{failed:?}");
     for key in [&root, &child] {
-        assert!(scene.stored(key).await.is_valid(), "{}", key.name);
+        assert!(scene.stored(key).await.is_valid(scene.now()), "{}", key.name);
         assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 0);
     }
 }
@@ -312,10 +320,10 @@ pub async fn a_revocation_happens_in_full_even_if_the_caller_stops_waiting(store
     abandon(scene.revoke(&ada, &root, DescendantKeys::Revoke)).await;
 
     eventually("the abandoned revocation happens", async || {
-        !scene.stored(&root).await.is_valid()
+        !scene.stored(&root).await.is_valid(scene.now())
     })
     .await;
-    assert!(!scene.stored(&child).await.is_valid());
+    assert!(!scene.stored(&child).await.is_valid(scene.now()));
     for key in [&root, &child] {
         assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
     }
@@ -332,7 +340,7 @@ pub async fn once_revoked_a_key_opens_nothing_and_has_no_more_children(stores: K
     for digest in [new_root.digest, new_child.digest] {
         let credential = scene.stores.credentials.find(&digest).await;
         let credential = credential.expect("the store answers").expect("still known");
-        assert!(!credential.is_accepted());
+        assert!(!credential.is_accepted(scene.now()));
     }
     for parent in [&root, &child] {
         let late = scene.new_child(&ada, parent.id, "late");

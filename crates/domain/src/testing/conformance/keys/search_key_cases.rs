@@ -152,7 +152,7 @@ pub async fn a_search_goes_on_over_pages(stores: KeyStores) {
     let store = &scene.stores.api_keys;
     let found = all_pages(size_of(2), |page| {
         let filter = KeyFilter::new(StatusFilter::Valid, Some("odd"));
-        store.list(ada.membership.id, filter, page)
+        store.list(ada.membership.id, filter, page, scene.now())
     })
     .await;
     let names: Vec<&str> = found.iter().map(|key| key.name.as_str()).collect();
@@ -172,6 +172,7 @@ async fn search(scene: &Scene, member: &Member, term: &str) -> Vec<String> {
             member.membership.id,
             KeyFilter::new(StatusFilter::Valid, Some(term)),
             request,
+            scene.now(),
         )
         .await
         .expect("the store answers")

@@ -107,14 +107,21 @@ pub async fn a_removed_key_is_nowhere_and_its_events_stay(stores: Stores) {
     let (organization, consumer) = (ada.organization.id, ada.membership.id);
     let own = keys
         .api_keys
-        .list(consumer, KeyFilter::new(StatusFilter::All, None), first_page)
+        .list(
+            consumer,
+            KeyFilter::new(StatusFilter::All, None),
+            first_page,
+            scene.now(),
+        )
         .await;
     assert_eq!(own.expect("a page").items, []);
     let filter = OrganizationKeyFilter::new(StatusFilter::All, None);
     let owners = &scene.stores.organization_keys;
-    let held = owners.list(organization, filter, first_page).await;
+    let held = owners.list(organization, filter, first_page, scene.now()).await;
     assert_eq!(held.expect("a page").items, []);
-    let family = owners.family(organization, key.id, FamilySize::DEFAULT).await;
+    let family = owners
+        .family(organization, key.id, FamilySize::DEFAULT, scene.now())
+        .await;
     assert_eq!(family.expect("a family"), KeyFamily::default());
     assert_eq!(owners.find(organization, key.id).await.expect("an answer"), None);
     let found = owners.find_many(organization, &[key.id]).await;

@@ -33,7 +33,7 @@ pub async fn what_came_from_a_removed_key_stays_in_the_family_above_it(stores: S
     let at_stake = scene
         .stores
         .organization_keys
-        .at_stake(ada.organization.id, with_descendants(&line[0]))
+        .at_stake(ada.organization.id, with_descendants(&line[0]), scene.now())
         .await;
     assert_eq!(at_stake.expect("an answer").descendants.keys, 3);
     let act = scene.act(&ada);
@@ -52,7 +52,7 @@ pub async fn what_came_from_a_removed_key_stays_in_the_family_above_it(stores: S
     let mut revoked = revoked.expect("an owner revokes");
     revoked.sort_unstable();
     assert_eq!(revoked, family);
-    assert!(scene.stored(&bystander).await.is_valid());
+    assert!(scene.stored(&bystander).await.is_valid(scene.now()));
 }
 
 pub async fn a_family_of_which_the_first_key_was_removed_stays_one_below_each_of_its_children(
@@ -72,8 +72,8 @@ pub async fn a_family_of_which_the_first_key_was_removed_stays_one_below_each_of
     assert_eq!(family_of(&scene, &ada, &sibling).await, [sibling.id]);
     assert_eq!(descendants(&scene, &ada, &line[0]).await, []);
     scene.revoke(&ada, &line[1], DescendantKeys::Revoke).await;
-    assert!(!scene.stored(&line[2]).await.is_valid());
-    assert!(scene.stored(&sibling).await.is_valid());
+    assert!(!scene.stored(&line[2]).await.is_valid(scene.now()));
+    assert!(scene.stored(&sibling).await.is_valid(scene.now()));
 }
 
 pub async fn nobody_is_adopted_by_a_key_that_went_before(stores: Stores) {
@@ -143,7 +143,7 @@ pub async fn what_came_from_a_removed_key_is_revoked_with_any_other_selected_key
         let at_stake = scene
             .stores
             .organization_keys
-            .at_stake(ada.organization.id, selected)
+            .at_stake(ada.organization.id, selected, scene.now())
             .await;
         let descendants = at_stake.expect("an answer").descendants.keys;
         assert_eq!(descendants, 1 + below, "beside a key {deep} deep");
@@ -158,7 +158,7 @@ pub async fn a_line_counts_what_is_valid_above_a_removed_key(stores: Stores) {
     let (above, dead) = (&other[longest / 4], &line[longest / 4]);
     scene.kill(&ada, dead).await;
     assert_eq!(scene.remove_dead_keys(ALL).await, 1);
-    assert!(scene.stored(above).await.is_valid());
+    assert!(scene.stored(above).await.is_valid(scene.now()));
     line.push(scene.add_child(&ada, &line[longest - 1], "in its place").await);
 
     let one_more = scene.new_child(&ada, line[longest].id, "one more");
@@ -234,7 +234,9 @@ pub async fn keys_that_are_replaced_for_ever_are_few_and_one_family(stores: Stor
 /// The valid keys that came from a key, by rising identifier.
 async fn descendants(scene: &RetentionScene, member: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
     let store = &scene.stores.keys.api_keys;
-    let found = store.valid_descendants(member.membership.id, key.id).await;
+    let found = store
+        .valid_descendants(member.membership.id, key.id, scene.now())
+        .await;
     let mut ids: Vec<ApiKeyId> = found.expect("an answer").iter().map(|key| key.id).collect();
     ids.reverse();
     ids
@@ -243,7 +245,9 @@ async fn descendants(scene: &RetentionScene, member: &Member, key: &ApiKey) -> V
 async fn family_of(scene: &RetentionScene, owner: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
     let store = &scene.stores.organization_keys;
     let size = FamilySize::DEFAULT;
-    let family = store.family(owner.organization.id, key.id, size).await;
+    let family = store
+        .family(owner.organization.id, key.id, size, scene.now())
+        .await;
     let keys = family.expect("an answer").keys;
     keys.iter().map(|key| key.id).collect()
 }

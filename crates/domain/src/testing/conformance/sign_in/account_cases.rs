@@ -29,7 +29,7 @@ pub async fn an_account_reads_back_as_it_was_added(stores: Stores) {
         .stores
         .keys
         .memberships
-        .find_live(new.account.user.id, &ada.organization.slug)
+        .find_live(new.account.user.id, &ada.organization.slug, scene.now())
         .await
         .expect("the store answers")
         .expect("a member from the start");
@@ -64,7 +64,12 @@ pub async fn a_username_is_given_once(stores: Stores) {
     assert_eq!(find(&scene, "ada").await, before);
     assert_eq!(scene.events(Some(other.id)).await, []);
     for user in [ada.user.id, twin.account.user.id] {
-        let member = scene.stores.keys.memberships.find_live(user, &other.slug).await;
+        let member = scene
+            .stores
+            .keys
+            .memberships
+            .find_live(user, &other.slug, scene.now())
+            .await;
         assert_eq!(member.expect("the store answers"), None);
     }
 }
@@ -131,7 +136,7 @@ pub async fn an_account_is_added_in_full_even_if_the_caller_stops_waiting(stores
         .stores
         .keys
         .memberships
-        .find_live(new.account.user.id, &ada.organization.slug)
+        .find_live(new.account.user.id, &ada.organization.slug, scene.now())
         .await;
     assert!(member.expect("the store answers").is_some());
 }
@@ -252,7 +257,7 @@ pub async fn keys_outlive_a_replaced_password(stores: Stores) {
         credential
             .expect("the store answers")
             .expect("still known")
-            .is_accepted()
+            .is_accepted(scene.now())
     );
 }
 

@@ -416,7 +416,7 @@ async fn found(scene: &SignInScene, owner: &FirstOwner) -> Option<Member> {
         .stores
         .keys
         .memberships
-        .find_live(owner.user.id, &owner.organization.slug)
+        .find_live(owner.user.id, &owner.organization.slug, scene.now())
         .await
         .expect("the store answers")
 }

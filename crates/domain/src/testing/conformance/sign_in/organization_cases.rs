@@ -29,7 +29,7 @@ pub async fn a_further_organization_has_its_first_owner_from_the_start(stores: S
         .stores
         .keys
         .memberships
-        .find_live(ada.user.id, &slug)
+        .find_live(ada.user.id, &slug, scene.now())
         .await
         .expect("the store answers");
     assert_eq!(member, Some(expected));
@@ -114,7 +114,12 @@ pub async fn an_organization_whose_events_cannot_be_written_is_not_added(stores:
         organizations(&scene).await,
         std::slice::from_ref(&ada.organization)
     );
-    let of_ada = scene.stores.keys.memberships.organizations_of(ada.user.id).await;
+    let of_ada = scene
+        .stores
+        .keys
+        .memberships
+        .organizations_of(ada.user.id, scene.now())
+        .await;
     assert_eq!(of_ada.expect("the store answers"), [ada.organization]);
 }
 
@@ -127,7 +132,12 @@ pub async fn an_organization_is_added_in_full_even_if_the_caller_stops_waiting(s
         organizations(&scene).await.contains(&new.organization)
     })
     .await;
-    let of_ada = scene.stores.keys.memberships.organizations_of(ada.user.id).await;
+    let of_ada = scene
+        .stores
+        .keys
+        .memberships
+        .organizations_of(ada.user.id, scene.now())
+        .await;
     assert!(of_ada.expect("the store answers").contains(&new.organization));
     assert_eq!(scene.events(Some(new.organization.id)).await.len(), 2);
 }

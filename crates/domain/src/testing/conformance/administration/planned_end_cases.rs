@@ -1,0 +1,319 @@
+//! How ends that lie ahead show in what owners see and do.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::super::Stores;
+use super::super::pages::{all_pages, size_of};
+use super::key_scene::{ALL, KeyScene, only, with_descendants};
+use super::scene::{as_user, assert_closed_to_user};
+use crate::administration::ports::{
+    AddInvitationError, ChangeProjectMembersError, EndMembershipError, FamilySize, HolderFilter,
+    KeySelection, OrganizationKeyFilter, RevokeKeysError, WhichMember,
+};
+use crate::api_key::ApiKey;
+use crate::audit::Action;
+use crate::id::ApiKeyId;
+use crate::membership::{Member, Role};
+use crate::page::PageSize;
+use crate::ports::{DescendantKeys, StatusFilter};
+use crate::sign_in::ports::AcceptAsUserError;
+use crate::validity::End;
+
+const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
+
+fn soon(scene: &KeyScene) -> DateTime<Utc> {
+    scene.now() + TimeDelta::hours(1)
+}
+
+fn wait_until(scene: &KeyScene, moment: DateTime<Utc>) {
+    scene.later(moment - scene.now());
+}
+
+/// The keys that pass, newest first.
+async fn shown_at(
+    scene: &KeyScene,
+    owner: &Member,
+    filter: &OrganizationKeyFilter,
+    now: DateTime<Utc>,
+) -> Vec<ApiKeyId> {
+    let store = &scene.stores.organization_keys;
+    let keys = all_pages(size_of(PageSize::MAX), |page| {
+        store.list(owner.organization.id, filter.clone(), page, now)
+    });
+    keys.await.into_iter().map(|key| key.id).collect()
+}
+
+pub async fn members_are_shown_until_their_planned_end(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
+    let (here, him) = (ada.organization.id, bob.membership.id);
+    let end = soon(&scene);
+    let bob = scene.plan_end_of_membership(&bob, end).await;
+    let members = &scene.stores.members;
+
+    for (now, is_live) in [(end - MILLISECOND, true), (end, false)] {
+        wait_until(&scene, now);
+        let listed = scene.listed(here, None, PageSize::MAX).await;
+        let listed: Vec<_> = listed.into_iter().map(|member| member.membership).collect();
+        let expected = is_live.then(|| bob.membership.clone());
+        let expected: Vec<_> = expected.into_iter().chain([ada.membership.clone()]).collect();
+        assert_eq!(listed, expected);
+        let found = members.find(here, him, now).await.expect("the store answers");
+        assert_eq!(found.is_some(), is_live);
+        for which in [
+            WhichMember::Id(him),
+            WhichMember::Username(bob.user.username.clone()),
+        ] {
+            let found = members.identify(here, which, now).await;
+            assert_eq!(found.expect("the store answers").is_some(), is_live);
+        }
+        let one = members.has_one_owner(here, now).await;
+        assert_eq!(one.expect("the store answers"), !is_live);
+    }
+}
+
+pub async fn a_member_is_in_projects_until_the_planned_end(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let (here, him) = (ada.organization.id, bob.membership.id);
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    scene.assign(&project, &bob).await.expect("added");
+    let end = soon(&scene);
+    scene.plan_end_of_membership(&bob, end).await;
+    let (projects, reachable) = (&scene.stores.projects, &scene.stores.reachable_projects);
+
+    for (now, is_live) in [(end - MILLISECOND, true), (end, false)] {
+        wait_until(&scene, now);
+        let reached = scene.reached(&bob, PageSize::MAX).await;
+        assert_eq!(reached, Vec::from_iter(is_live.then(|| project.clone())));
+        let found = reachable.find(him, project.id, now).await;
+        assert_eq!(found.expect("the store answers").is_some(), is_live);
+        let overview = scene.project(here, project.id).await.expect("a project");
+        assert_eq!(overview.members, u32::from(is_live));
+        let inside = all_pages(size_of(PageSize::MAX), |page| {
+            projects.members(here, project.id, page, now)
+        });
+        assert_eq!(inside.await.len(), usize::from(is_live));
+        let among = projects.members_among(here, project.id, &[him], now).await;
+        assert_eq!(among.expect("the store answers").contains(&him), is_live);
+    }
+    let refused = scene.assign(&project, &bob).await;
+    assert!(
+        matches!(refused, Err(ChangeProjectMembersError::MemberNotFound)),
+        "{refused:?}"
+    );
+}
+
+pub async fn an_owner_runs_the_organization_until_the_planned_end(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
+    let key = scene.add_key(&ada, "key").await;
+    let end = soon(&scene);
+    scene.plan_end_of_membership(&bob, end).await;
+
+    wait_until(&scene, end - MILLISECOND);
+    let invitation = scene.invite(&bob, Role::Member).await;
+    assert!(scene.open_invitation(&invitation).await.is_some());
+    wait_until(&scene, end);
+    assert!(scene.open_invitation(&invitation).await.is_none());
+    let refused = scene.try_invite(&bob, Role::Member).await;
+    assert!(
+        matches!(refused, Err(AddInvitationError::NotAllowed)),
+        "{refused:?}"
+    );
+    let refused = scene.revoke_many(&bob, only(&[&key]), scene.act(&bob)).await;
+    assert!(matches!(refused, Err(RevokeKeysError::NotAllowed)), "{refused:?}");
+}
+
+pub async fn a_membership_whose_end_is_planned_can_be_ended_before(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let [bob, carl] = [
+        scene.join(&ada.organization, "bob").await,
+        scene.join(&ada.organization, "carl").await,
+    ];
+    let new = scene.new_key(&bob, "key");
+    scene.store(&bob, &new).await;
+    let end = soon(&scene);
+    for member in [&bob, &carl] {
+        scene.plan_end_of_membership(member, end).await;
+    }
+    let at = scene.later(MILLISECOND);
+
+    scene.end_as(as_user(&ada), &bob).await.expect("removed");
+    let credential = scene.stores.keys.credentials.find(&new.digest).await;
+    let credential = credential.expect("the store answers").expect("still known");
+    assert_eq!(credential.membership_end, Some(End::Come(at)));
+    assert!(!credential.is_accepted(at));
+    wait_until(&scene, end);
+    let late = scene.end_as(as_user(&ada), &carl).await;
+    assert!(matches!(late, Err(EndMembershipError::NotFound)), "{late:?}");
+}
+
+pub async fn whoever_left_by_plan_comes_back_with_a_later_invitation(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let end = soon(&scene);
+    let early = scene.invite(&ada, Role::Member).await;
+    scene.plan_end_of_membership(&bob, end).await;
+
+    wait_until(&scene, end - MILLISECOND);
+    assert!(scene.open_invitation_for(&early, &bob).await.is_some());
+    let refused = scene.accept_as_user(&early, &bob, &ada.organization).await;
+    assert!(
+        matches!(refused, Err(AcceptAsUserError::AlreadyMember)),
+        "{refused:?}"
+    );
+    wait_until(&scene, end + MILLISECOND);
+    assert!(scene.open_invitation_for(&early, &bob).await.is_none());
+    assert_closed_to_user(&scene.accept_as_user(&early, &bob, &ada.organization).await);
+    let later = scene.invite(&ada, Role::Member).await;
+    let again = scene.accept_as_user(&later, &bob, &ada.organization).await;
+    let again = again.expect("a member again");
+    let roles = scene.roles(ada.organization.id).await;
+    assert_eq!(
+        roles,
+        [
+            (ada.membership.id, Role::Owner),
+            (again.membership.id, Role::Member)
+        ]
+    );
+}
+
+pub async fn owners_see_keys_as_valid_until_their_planned_end(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let [of_ada, of_bob] = [
+        scene.add_key(&ada, "planned").await,
+        scene.add_key(&bob, "of a leaver").await,
+    ];
+    let (hers, his, end) = (of_ada.id, of_bob.id, soon(&scene));
+    scene.plan_revocation(&of_ada, end).await;
+    scene.plan_end_of_membership(&bob, end).await;
+    let of = |status| OrganizationKeyFilter::new(status, None);
+    let (valid, revoked) = (of(StatusFilter::Valid), of(StatusFilter::Revoked));
+    let former = of(StatusFilter::All).held_by(HolderFilter::FormerMembers);
+    let members = of(StatusFilter::All).held_by(HolderFilter::Members);
+    let unused = of(StatusFilter::All).unused_since(end + TimeDelta::days(1));
+    let found = OrganizationKeyFilter::new(StatusFilter::Valid, Some("a"));
+
+    for (filter, before, after) in [
+        (&valid, &[his, hers][..], &[his][..]),
+        (&revoked, &[], &[hers]),
+        (&former, &[], &[his]),
+        (&members, &[his, hers], &[hers]),
+        (&unused, &[his, hers], &[his]),
+        (&found, &[his, hers], &[his]),
+    ] {
+        let shown = shown_at(&scene, &ada, filter, end - MILLISECOND).await;
+        assert_eq!(shown, before, "{filter:?}");
+        let shown = shown_at(&scene, &ada, filter, end).await;
+        assert_eq!(shown, after, "{filter:?}");
+    }
+    assert_eq!(scene.stored(&of_bob).await.revocation, None);
+}
+
+pub async fn previews_take_planned_ends_by_their_moment(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let root = scene.add_key(&bob, "root").await;
+    let child = scene.add_child(&bob, &root, "child").await;
+    let end = soon(&scene);
+    scene.plan_revocation(&child, end).await;
+    scene.plan_end_of_membership(&bob, end).await;
+    let (here, him) = (ada.organization.id, bob.membership.id);
+    let (owners, members) = (&scene.stores.organization_keys, &scene.stores.members);
+    let selections = [
+        with_descendants(&[&root]),
+        KeySelection::OfConsumer(him),
+        only(&[&root, &child]),
+    ];
+
+    for (now, keys, without_access) in [(end - MILLISECOND, 2, 0), (end, 1, 1)] {
+        for selection in &selections {
+            let stake = owners.at_stake(here, selection.clone(), now).await;
+            let stake = stake.expect("the store answers");
+            let parts = [&stake.selected, &stake.descendants];
+            assert_eq!(
+                parts.map(|part| part.keys).iter().sum::<u32>(),
+                keys,
+                "{selection:?}"
+            );
+            let without = parts.map(|part| part.without_access).iter().sum::<u32>();
+            assert_eq!(
+                without,
+                if without_access == 0 { 0 } else { keys },
+                "{selection:?}"
+            );
+        }
+        let preview = members.leaving_preview(here, him, now, now).await;
+        let preview = preview.expect("the store answers");
+        assert_eq!(preview.keys, keys);
+        assert_eq!(preview.first.len(), keys as usize);
+    }
+    let overview = members.find(here, him, end - MILLISECOND).await;
+    assert_eq!(
+        overview
+            .expect("the store answers")
+            .map(|member| member.valid_keys),
+        Some(2)
+    );
+}
+
+pub async fn of_a_large_family_keys_come_first_until_their_planned_end(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let root = scene.add_key(&ada, "root").await;
+    for number in 0..5 {
+        let dead = scene.add_child(&ada, &root, &format!("dead {number}")).await;
+        scene.revoke(&ada, &dead, DescendantKeys::Keep).await;
+    }
+    let planned = scene.add_child(&ada, &root, "planned").await;
+    let valid = scene.add_child(&ada, &root, "valid").await;
+    let end = soon(&scene);
+    scene.plan_revocation(&planned, end).await;
+    let family_at = async |now, keys| {
+        let size = FamilySize { ancestors: 1, keys };
+        let owners = &scene.stores.organization_keys;
+        let family = owners.family(ada.organization.id, root.id, size, now).await;
+        let keys = family
+            .expect("the store answers")
+            .keys
+            .into_iter()
+            .map(|key| key.id);
+        keys.collect::<Vec<_>>()
+    };
+
+    assert_eq!(
+        family_at(end - MILLISECOND, 3).await,
+        [root.id, planned.id, valid.id]
+    );
+    assert_eq!(family_at(end, 2).await, [root.id, valid.id]);
+}
+
+pub async fn owners_revoke_keys_until_their_planned_end(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let [early, late] = [
+        scene.add_key(&ada, "early").await,
+        scene.add_key(&ada, "late").await,
+    ];
+    let end = soon(&scene);
+    for key in [&early, &late] {
+        scene.plan_revocation(key, end).await;
+    }
+
+    wait_until(&scene, end - MILLISECOND);
+    let revoked = scene
+        .revoke_some(&ada, only(&[&early]), ALL, scene.act(&ada))
+        .await;
+    assert_eq!(revoked.expect("revoked"), [early.id]);
+    let end_of = |key: ApiKey| key.revocation.map(|revocation| revocation.end);
+    assert_eq!(
+        end_of(scene.stored(&early).await),
+        Some(End::Come(end - MILLISECOND))
+    );
+    assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &early).await, 1);
+    wait_until(&scene, end);
+    let all = KeySelection::OfConsumer(ada.membership.id);
+    let revoked = scene.revoke_some(&ada, all, ALL, scene.act(&ada)).await;
+    assert_eq!(revoked.expect("nothing left"), []);
+    assert_eq!(end_of(scene.stored(&late).await), Some(End::Planned(end)));
+}

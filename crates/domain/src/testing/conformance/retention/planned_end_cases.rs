@@ -1,0 +1,38 @@
+//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys) promises of ends
+//! that lie ahead.
+
+use chrono::TimeDelta;
+
+use super::super::Stores;
+use super::scene::{ALL, MILLISECOND, RetentionScene};
+
+pub async fn a_key_stays_until_long_enough_after_its_planned_end(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "planned").await;
+    let end = scene.now() + TimeDelta::days(1);
+    let planned = scene.plan_revocation(&key, end).await;
+
+    assert_eq!(scene.remove_dead_keys(ALL).await, 0);
+    assert_eq!(scene.remove_keys_dead_before(end, ALL).await, 0);
+    assert_eq!(scene.stored(&key).await, planned);
+    assert_eq!(scene.remove_keys_dead_before(end + MILLISECOND, ALL).await, 1);
+    assert!(!scene.is_stored(&key).await);
+}
+
+pub async fn keys_stay_until_long_enough_after_the_planned_end_of_their_membership(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let [key, planned] = [
+        scene.add_key(&bob, "key").await,
+        scene.add_key(&bob, "planned for later").await,
+    ];
+    let end = scene.now() + TimeDelta::days(1);
+    scene.plan_end_of_membership(&bob, end).await;
+    scene.plan_revocation(&planned, end + TimeDelta::days(1)).await;
+
+    assert_eq!(scene.remove_dead_keys(ALL).await, 0);
+    assert_eq!(scene.remove_keys_dead_before(end, ALL).await, 0);
+    assert!(scene.is_stored(&key).await);
+    assert_eq!(scene.remove_keys_dead_before(end + MILLISECOND, ALL).await, 2);
+    assert_eq!(scene.kept(&[key, planned]).await, []);
+}

@@ -1,0 +1,59 @@
+//! Until when a key or a membership is valid: the one place that says it.
+//!
+//! Either has at most one end. Validity is a question about a moment, and whoever asks it has one: the moment of the act
+//! or, if nothing is changed, the present one.
+
+use chrono::{DateTime, Utc};
+
+/// The end of a key or of a membership.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum End {
+    /// It was planned, and comes at this moment: what has it is valid before, and not at it.
+    Planned(DateTime<Utc>),
+    /// It has come: somebody ended it there and then. It is over for good, also by a clock that is behind the one that
+    /// timed the end.
+    Come(DateTime<Utc>),
+}
+
+impl End {
+    /// When it comes, or came.
+    #[must_use]
+    pub const fn at(self) -> DateTime<Utc> {
+        match self {
+            Self::Planned(at) | Self::Come(at) => at,
+        }
+    }
+
+    /// Whether it has come by this moment.
+    #[must_use]
+    pub fn has_come(self, now: DateTime<Utc>) -> bool {
+        match self {
+            Self::Planned(at) => at <= now,
+            Self::Come(_) => true,
+        }
+    }
+}
+
+/// Whether what has this end, or none, is over at this moment.
+#[must_use]
+pub fn is_over(end: Option<End>, now: DateTime<Utc>) -> bool {
+    end.is_some_and(|end| end.has_come(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+
+    use super::{End, is_over};
+
+    #[test]
+    fn a_planned_end_comes_at_its_moment() {
+        let moment: DateTime<Utc> = "2026-01-01T00:00:00Z".parse().unwrap();
+        let over = |end, after| is_over(end, moment + TimeDelta::milliseconds(after));
+        for (after, planned) in [(-1, false), (0, true), (1, true)] {
+            assert!(!over(None, after));
+            assert_eq!(over(Some(End::Planned(moment)), after), planned);
+            assert!(over(Some(End::Come(moment)), after), "by a clock that is behind");
+        }
+    }
+}
