@@ -13,7 +13,8 @@
 //! - **No time is read**: every moment that is stored or compared comes from the caller.
 //!
 //! PostgreSQL must speak English to its clients (`lc_messages` of `C` or `en_…`, as in every official image and managed
-//! service): diesel passes the server's words on, but not its error codes. A server that does not is refused at the start.
+//! service), or timeouts are reported as defects: diesel passes the server's words on, but not its error codes. See
+//! [`PostgresStore::other_language`].
 //!
 //! A connection pooler between Keyward and PostgreSQL must pool by session. One that pools by transaction is refused.
 
@@ -53,6 +54,7 @@ mod trial_change;
 pub use config::PostgresConfig;
 pub use connection_refused::ConnectionRefused;
 pub use database_url::InvalidDatabaseUrl;
+pub use language::OtherLanguage;
 pub use migrations::MigrateError;
 pub use store::{ConnectError, PostgresStore};
 pub use tls::TlsError;

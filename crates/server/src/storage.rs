@@ -339,6 +339,7 @@ pub(crate) async fn open_to_serve(
     match &opened {
         Opened::Postgres { store, .. } => {
             warn_of_excessive_rights(store).await;
+            warn_of_other_language(store).await;
             exposure::warn_of_open_url_files(database_url::files(|name| std::env::var_os(name)));
         }
         Opened::Sqlite { data_directory, .. } => {
@@ -347,6 +348,22 @@ pub(crate) async fn open_to_serve(
         }
     }
     Ok((opened.into_store(), serving_right))
+}
+
+/// Some errors are told apart by their words, which only a superuser can set the language of.
+async fn warn_of_other_language(store: &PostgresStore) {
+    match store.other_language().await {
+        Ok(None) => {}
+        Ok(Some(other)) => warn!(
+            "the database server writes its messages in another language than English (lc_messages is {}), so timeouts are \
+             reported as defects: as a superuser, run `ALTER ROLE \"{}\" SET lc_messages = 'C'`, and let a pooler connect again",
+            other.locale, other.role
+        ),
+        Err(error) => warn!(
+            cause = sentence(&error),
+            "cannot tell in which language the database server writes its messages"
+        ),
+    }
 }
 
 /// Between `migrate` and the `REVOKE` after it, and after a version that makes the table anew, the role that serves has

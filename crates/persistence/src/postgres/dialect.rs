@@ -78,6 +78,13 @@ macro_rules! held_by_nobody {
     };
 }
 
+/// Likewise, where others may refer to the rows meanwhile.
+macro_rules! locked_by_nobody {
+    ($query:expr) => {
+        $query.for_no_key_update().skip_locked()
+    };
+}
+
 /// A query that may look at very many rows. The server ends it when it takes too long.
 macro_rules! awaited {
     ($query:expr, $row:expr) => {
@@ -116,8 +123,8 @@ macro_rules! of_organization {
     };
 }
 pub(super) use {
-    awaited, contains, held_by_nobody, in_organization_of_membership, kept, locked, newest, of_organization,
-    together,
+    awaited, contains, held_by_nobody, in_organization_of_membership, kept, locked, locked_by_nobody, newest,
+    of_organization, together,
 };
 
 /// The rows of a table as they are moved. What receives audit events numbers them anew in their order.

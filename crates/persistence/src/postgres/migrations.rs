@@ -16,7 +16,6 @@ use tokio::time::timeout;
 use super::connection::{EstablishError, SessionLimits};
 use super::connection_refused::ConnectionRefused;
 use super::errors::{LOCK_TIMEOUT, PERMISSION_DENIED, storage_error};
-use super::language::other_than_english;
 use super::sql::schema_state::schema_state;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
@@ -64,15 +63,6 @@ pub enum MigrateError {
     Encoding {
         /// As PostgreSQL calls it.
         encoding: String,
-    },
-    /// Errors could not be told apart.
-    #[error(
-        "the database server writes its messages in another language than English (lc_messages is {locale}), and Keyward \
-         reads some of them: as a superuser, ALTER ROLE the database's user SET lc_messages = 'C'"
-    )]
-    Language {
-        /// What `lc_messages` is.
-        locale: String,
     },
     /// The user may not do what a migration does.
     #[error(
@@ -127,10 +117,6 @@ impl PostgresStore {
             return Err(ConnectionRefused::PooledByTransaction.into());
         }
         let mut connection = established?;
-        let listening = timeout(within, other_than_english(&mut connection)).await;
-        if let Some(locale) = listening.map_err(too_slow)?.map_err(query_failed)? {
-            return Err(MigrateError::Language { locale });
-        }
         let looking = timeout(within, schema_state(&mut connection, &self.migrations)).await;
         let state = looking.map_err(too_slow)??;
         Ok((connection, state))

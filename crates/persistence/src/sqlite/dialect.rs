@@ -56,6 +56,13 @@ macro_rules! held_by_nobody {
     };
 }
 
+/// Likewise.
+macro_rules! locked_by_nobody {
+    ($query:expr) => {
+        $query
+    };
+}
+
 /// A query that may look at very many rows. It ends when nobody waits for it any more, as [`still_awaited`] says.
 ///
 /// [`still_awaited`]: super::still_awaited
@@ -98,8 +105,8 @@ macro_rules! of_organization {
     };
 }
 pub(super) use {
-    awaited, contains, held_by_nobody, in_organization_of_membership, kept, locked, newest, of_organization,
-    together,
+    awaited, contains, held_by_nobody, in_organization_of_membership, kept, locked, locked_by_nobody, newest,
+    of_organization, together,
 };
 
 /// The rows of a table as they are moved. What receives audit events numbers them anew in their order.

@@ -472,6 +472,7 @@ fn connect(directory: &Path) -> SqliteConnection {
 }
 
 fn file_in(directory: &Path) -> String {
+    let directory = directory.canonicalize().expect("a directory");
     directory.join("keyward.db").to_str().expect("UTF-8").to_owned()
 }
 

@@ -7,7 +7,7 @@ use diesel::sql_types::Nullable;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
-use super::super::dialect::{Connection, Database, Id, RunQueryDsl, held_by_nobody, listed, retention};
+use super::super::dialect::{Connection, Database, Id, RunQueryDsl, listed, locked_by_nobody, retention};
 use super::super::schema::{api_keys, memberships};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
@@ -110,7 +110,7 @@ async fn earliest_dead(
         .order((memberships::ended_at, memberships::id))
         .limit(i64::from(at_most))
         .select(memberships::id);
-    let former_members: Vec<StoredId> = held_by_nobody!(former_members).load(connection).await?;
+    let former_members: Vec<StoredId> = locked_by_nobody!(former_members).load(connection).await?;
     let former_members: Vec<Uuid> = former_members.into_iter().map(|id| id.0).collect();
     let never_revoked = retention::never_revoked_keys(connection, &former_members, at_most).await?;
     let are_all = never_revoked.len() < at_most as usize;

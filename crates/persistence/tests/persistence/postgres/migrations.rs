@@ -10,7 +10,7 @@ use keyward_test_database::TestDatabase;
 use tokio_postgres::Client;
 
 use crate::database::{MIGRATIONS_KEY, migrations};
-use crate::postgres::fixture::{connect, count, patient, store};
+use crate::postgres::fixture::{Fixture, connect, count, patient, store};
 
 async fn empty_database() -> TestDatabase {
     TestDatabase::empty().await.expect("an empty database")
@@ -262,4 +262,11 @@ async fn a_database_that_cannot_keep_every_name_is_refused_before_anything_is_ma
         );
         assert_eq!(tables, 0, "{encoding}");
     }
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_english_is_not_warned_of() {
+    let fixture = Fixture::new().await;
+    let other = fixture.store.other_language().await;
+    assert_eq!(other.expect("an answer"), None);
 }
