@@ -1,5 +1,8 @@
 //! The personal key: an API key of one consumer, and the only key type.
 
+pub(crate) mod filter;
+pub(crate) mod limits;
+pub(crate) mod new_api_key;
 mod version;
 
 use std::net::IpAddr;
@@ -259,6 +262,15 @@ pub struct LastUse {
     pub from: Option<IpAddr>,
 }
 
+/// The last use of one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyUse {
+    /// The key.
+    pub key: ApiKeyId,
+    /// Its last use.
+    pub last: LastUse,
+}
+
 /// The revocation of a key. Once it has come, later ones change nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revocation {
@@ -289,4 +301,13 @@ words! {
         /// An administrator of the installation ended it.
         Administrator = "administrator",
     }
+}
+
+/// What happens to the keys that were created from a revoked one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DescendantKeys {
+    /// They stay valid.
+    Keep,
+    /// They are revoked with it.
+    Revoke,
 }

@@ -6,6 +6,7 @@ use crate::audit::Actor;
 use crate::form_nonce::FormNonce;
 use crate::id::{InvitationId, MembershipId, OrganizationId};
 use crate::membership::{Membership, Role};
+use crate::organization::Organization;
 use crate::secret::secret_type;
 use crate::text::text_type;
 
@@ -116,4 +117,13 @@ pub struct NewInvitation {
     pub digest: InvitationDigest,
     /// The form that made it, if one did.
     pub nonce: Option<FormNonce>,
+}
+
+/// An invitation that has not ended, and where it leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenInvitation {
+    /// The invitation.
+    pub invitation: Invitation,
+    /// The organization.
+    pub organization: Organization,
 }

@@ -13,17 +13,18 @@ mod reachable_projects;
 mod storage_error;
 
 // What the ports take and give, each beside what it describes.
+pub use crate::api_key::filter::{KeyFilter, StatusFilter, search_term};
+pub use crate::api_key::limits::{KeyLimit, KeyLimits};
+pub use crate::api_key::new_api_key::NewApiKey;
+pub use crate::api_key::{DescendantKeys, KeyUse};
 pub use crate::audit::feed::{AuditLogId, FeedPage, FeedPosition, InvalidFeedPosition};
 pub use crate::audit::filter::{AuditFilter, AuditPosition};
 
-pub use api_keys::{
-    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, KeyLimits, NewApiKey,
-    RevokeKeyError, StatusFilter, search_term,
-};
+pub use api_keys::{AddKeyError, ApiKeys, EditKeyError, RevokeKeyError};
 pub use audit_feed::{AuditFeed, ReadFeedError};
 pub use audit_log::AuditLog;
 pub use credentials::Credentials;
-pub use last_uses::{KeyUse, LastUses};
+pub use last_uses::LastUses;
 pub use memberships::Memberships;
 pub use reachable_projects::ReachableProjects;
 pub use storage_error::StorageError;

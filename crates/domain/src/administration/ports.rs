@@ -20,7 +20,10 @@ mod organizations;
 mod projects;
 
 // What the ports take and give, each beside what it describes.
+pub use crate::administration::held_key::{FamilySize, HeldKey, HeldKeyUse, KeyFamily, KeyHolder};
+pub use crate::administration::key_selection::{AtStake, KeySelection, KeysAtStake};
 pub use crate::administration::member_overview::{LeavingPreview, MemberFilter, MemberOverview, WhichMember};
+pub use crate::administration::organization_key_filter::{HolderFilter, OrganizationKeyFilter};
 pub use crate::administration::project_overview::{
     ProjectFilter, ProjectMember, ProjectOverview, ProjectStatus,
 };
@@ -30,10 +33,7 @@ pub use crate::invitation::NewInvitation;
 pub use invitations::{AddInvitationError, InvitationStore, RevokeInvitationError};
 pub use members::{ChangeRoleError, EndMembershipError, MemberStore};
 pub use names::Names;
-pub use organization_keys::{
-    AtStake, FamilySize, HeldKey, HeldKeyUse, HolderFilter, KeyFamily, KeyHolder, KeySelection, KeysAtStake,
-    OrganizationKeyFilter, OrganizationKeyStore, RevokeKeysError,
-};
+pub use organization_keys::{OrganizationKeyStore, RevokeKeysError};
 pub use organizations::{ChangeOrganizationError, OrganizationStore};
 pub use projects::{AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectStore};
 

@@ -3,16 +3,15 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
+use crate::api_key::filter::KeyFilter;
+use crate::api_key::limits::{KeyLimit, KeyLimits};
+use crate::api_key::new_api_key::NewApiKey;
+use crate::api_key::{ApiKey, DescendantKeys, KeyEdit, KeyPrecondition, RevocationReason};
 use crate::audit::{Act, AuditEvent};
-use crate::form_nonce::FormNonce;
 use crate::id::{ApiKeyId, ConsumerId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::rate::{Rate, Throttled};
-use crate::text;
-use crate::token::{InvalidHint, TokenDigest, TokenHint};
-use crate::words::words;
 
 /// Keeps keys, each with its consumer.
 ///
@@ -136,131 +135,6 @@ pub trait ApiKeys: Send + Sync {
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError>;
 }
 
-/// A key to be stored, with what is kept of its token.
-#[derive(Debug, Clone)]
-pub struct NewApiKey {
-    /// The key.
-    pub key: ApiKey,
-    /// Whether [`ApiKey::can_manage_keys`] is what the organization has chosen for new keys, whatever the key says:
-    /// nobody asked for either.
-    pub organization_decides: bool,
-    /// Its token's digest; unique among all keys.
-    pub digest: TokenDigest,
-    /// The single use of the console form that asks for it; none through the API.
-    pub nonce: Option<FormNonce>,
-}
-
-/// The most valid keys a consumer may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyLimit(pub u32);
-
-impl Default for KeyLimit {
-    fn default() -> Self {
-        Self(100)
-    }
-}
-
-/// What bounds a consumer's keys and the changes of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyLimits {
-    /// The most valid keys.
-    pub valid: KeyLimit,
-    /// How often keys may be created and edited. Revoking is not limited.
-    pub changes: Rate,
-}
-
-impl Default for KeyLimits {
-    /// 100 valid keys; 60 changes a minute, and 120 at once.
-    fn default() -> Self {
-        Self {
-            valid: KeyLimit::default(),
-            changes: Rate::per_minute(60, 120),
-        }
-    }
-}
-
-/// Which keys a list shows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeyFilter {
-    status: StatusFilter,
-    term: Option<String>,
-}
-
-impl KeyFilter {
-    /// Keys of a status whose [search text](ApiKey::search_text) contains the [term](search_term). An empty term finds
-    /// all.
-    #[must_use]
-    pub fn new(status: StatusFilter, search: Option<&str>) -> Self {
-        Self {
-            status,
-            term: search.and_then(search_term),
-        }
-    }
-
-    /// The status.
-    #[must_use]
-    pub const fn status(&self) -> StatusFilter {
-        self.status
-    }
-
-    /// What the search text must contain, literally; a store escapes its own wildcards.
-    #[must_use]
-    pub fn term(&self) -> Option<&str> {
-        self.term.as_deref()
-    }
-
-    /// Whether a key passes at this moment.
-    #[must_use]
-    pub fn accepts(&self, key: &ApiKey, now: DateTime<Utc>) -> bool {
-        self.status.accepts(key, now) && self.term().is_none_or(|term| key.search_text().contains(term))
-    }
-}
-
-/// What [`ApiKey::search_text`] must contain: what somebody typed, trimmed and folded; nothing for nothing. A whole
-/// [hint](TokenHint), as people see it, is read as its last four characters, which the search text holds.
-#[must_use]
-pub fn search_term(typed: &str) -> Option<String> {
-    match TokenHint::parse(typed.trim()) {
-        Ok(hint) => text::search_term(hint.last_four()),
-        Err(InvalidHint) => text::search_term(typed),
-    }
-}
-
-words! {
-    /// Keys of which state a list shows.
-    #[derive(Default)]
-    StatusFilter {
-        /// Only valid ones.
-        #[default]
-        Valid = "valid",
-        /// Only revoked ones.
-        Revoked = "revoked",
-        /// Both.
-        All = "all",
-    }
-}
-
-impl StatusFilter {
-    /// Whether a key passes at this moment.
-    #[must_use]
-    pub fn accepts(self, key: &ApiKey, now: DateTime<Utc>) -> bool {
-        match self {
-            Self::Valid => key.is_valid(now),
-            Self::Revoked => !key.is_valid(now),
-            Self::All => true,
-        }
-    }
-}
-
-/// What happens to the keys that were created from a revoked one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DescendantKeys {
-    /// They stay valid.
-    Keep,
-    /// They are revoked with it.
-    Revoke,
-}
-
 /// Why a key was not added.
 #[derive(Debug, thiserror::Error)]
 pub enum AddKeyError {
@@ -328,92 +202,4 @@ pub enum RevokeKeyError {
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{KeyFilter, StatusFilter};
-    use crate::api_key::{ApiKey, KeyDescription, Revocation, RevocationReason};
-    use crate::audit::Actor;
-    use crate::clock::Clock;
-    use crate::membership::Role;
-    use crate::testing::{Builder, TestInstallation};
-    use crate::validity::End;
-
-    fn key() -> ApiKey {
-        let installation = TestInstallation::new();
-        let organization = installation.organization("Acme");
-        let ada = installation.member(&organization, "ada", Role::Owner);
-        let (new, _) = Builder::new(2).new_key(&ada.as_holder(), "Deploy Bot");
-        ApiKey {
-            description: KeyDescription::parse("nightly\nКлюч").unwrap(),
-            ..new.key
-        }
-    }
-
-    #[test]
-    fn a_list_shows_valid_keys_if_nothing_else_is_asked() {
-        assert_eq!(KeyFilter::default(), KeyFilter::new(StatusFilter::Valid, None));
-    }
-
-    #[test]
-    fn a_status_filter_accepts_keys_of_its_state() {
-        let (valid, now) = (key(), Builder::new(1).clock.now());
-        let revoked = ApiKey {
-            revocation: Some(Revocation {
-                end: End::Come(now),
-                by: Actor::Administrator,
-                reason: RevocationReason::Leak,
-                note: None,
-            }),
-            ..valid.clone()
-        };
-        for (status, shows_valid, shows_revoked) in [
-            (StatusFilter::Valid, true, false),
-            (StatusFilter::Revoked, false, true),
-            (StatusFilter::All, true, true),
-        ] {
-            let filter = KeyFilter::new(status, None);
-            assert_eq!(filter.accepts(&valid, now), shows_valid);
-            assert_eq!(filter.accepts(&revoked, now), shows_revoked);
-            assert_eq!(StatusFilter::from_word(status.as_str()), Some(status));
-        }
-        assert_eq!(StatusFilter::from_word("Valid"), None);
-    }
-
-    #[test]
-    fn a_term_is_trimmed_and_folded_and_may_be_empty() {
-        let term = |text| {
-            KeyFilter::new(StatusFilter::Valid, Some(text))
-                .term()
-                .map(str::to_owned)
-        };
-        assert_eq!(term("  DEPLOY Bot\n"), Some("deploy bot".to_owned()));
-        assert_eq!(term("%_\\"), Some("%_\\".to_owned()));
-        assert_eq!(term(""), None);
-        assert_eq!(term(" \t"), None);
-    }
-
-    #[test]
-    fn a_term_is_found_in_name_description_and_hint() {
-        let key = key();
-        let hint = format!(" {} ", key.hint);
-        for (term, found) in [
-            ("deploy", true),
-            ("Y B", true),
-            ("NIGHTLY", true),
-            ("ключ", true),
-            (key.hint.last_four(), true),
-            (&hint, true),
-            ("kwp_", false),
-            ("kwp_…", false),
-            ("kwp_…\u{e9}\u{e9}\u{e9}\u{e9}", false),
-            ("…", false),
-            ("%", false),
-            ("deploy%", false),
-        ] {
-            let filter = KeyFilter::new(StatusFilter::Valid, Some(term));
-            assert_eq!(filter.accepts(&key, key.created_at), found, "{term}");
-        }
-    }
 }

@@ -2,8 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::api_key::LastUse;
-use crate::id::ApiKeyId;
+use crate::api_key::KeyUse;
 use crate::ports::StorageError;
 
 /// Keeps when and from where each key was last used. [`ApiKey::last_use`](crate::api_key::ApiKey::last_use) shows it.
@@ -19,13 +18,4 @@ pub trait LastUses: Send + Sync {
     /// the use of a key that does not exist. Any number of replicas record at once, also the same keys, and none of them
     /// MUST fail for it. Writes no audit event.
     async fn record(&self, uses: Vec<KeyUse>) -> Result<(), StorageError>;
-}
-
-/// The last use of one key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyUse {
-    /// The key.
-    pub key: ApiKeyId,
-    /// Its last use.
-    pub last: LastUse,
 }

@@ -23,6 +23,7 @@ use crate::sign_in::throttle::ThrottleBucket;
 use crate::user::Username;
 
 // What the ports take and give, each beside what it describes.
+pub use crate::invitation::OpenInvitation;
 pub use crate::sign_in::account::{FirstOwner, NewAccount, NewOrganization, PasswordChange};
 pub use crate::sign_in::session::NewSession;
 pub use crate::sign_in::setup_link::SetupProof;
@@ -30,7 +31,7 @@ pub use crate::sign_in::throttle::FullBucket;
 
 #[cfg(feature = "testing")]
 pub use open_invitations::MockOpenInvitations;
-pub use open_invitations::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations};
+pub use open_invitations::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitations};
 
 /// Keeps organizations, users and the hashes of their passwords.
 #[cfg_attr(feature = "testing", mockall::automock)]

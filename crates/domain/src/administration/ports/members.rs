@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
+use crate::administration::held_key::KeyHolder;
 use crate::administration::member_overview::{LeavingPreview, MemberFilter, MemberOverview, WhichMember};
-use crate::administration::ports::KeyHolder;
 use crate::api_key::ApiKey;
 use crate::audit::Act;
 use crate::id::{MembershipId, OrganizationId};

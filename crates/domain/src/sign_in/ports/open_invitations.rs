@@ -5,9 +5,8 @@ use chrono::{DateTime, Utc};
 
 use crate::audit::AuditEvent;
 use crate::id::{InvitationId, UserId};
-use crate::invitation::{Invitation, InvitationDigest};
+use crate::invitation::{InvitationDigest, OpenInvitation};
 use crate::membership::Membership;
-use crate::organization::Organization;
 use crate::ports::StorageError;
 use crate::rate::Throttled;
 use crate::sign_in::account::Account;
@@ -18,14 +17,14 @@ use crate::sign_in::password::HashingError;
 ///
 /// To accept an invitation is to end it and to begin a membership, at the moment that the membership begins. Either way
 /// to do so MUST make its checks in their order, in the same transaction, and so that of any number of concurrent calls,
-/// of both, one succeeds. Before all else it MUST check that the invitation [is for](Invitation::is_for) this
+/// of both, one succeeds. Before all else it MUST check that the invitation [is for](crate::invitation::Invitation::is_for) this
 /// membership, and that whoever made it may still invite: an administrator, or a live owner of the organization. Else it
 /// refuses with `NotOpen`.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait OpenInvitations: Send + Sync {
     /// The invitation whose secret has this digest, unless it has ended, or whoever made it may not invite any more, or
-    /// it [precedes the end](Invitation::precedes_end_of) of a membership of the visitor, if it is known who that is.
+    /// it [precedes the end](crate::invitation::Invitation::precedes_end_of) of a membership of the visitor, if it is known who that is.
     /// Whether it has expired is for the caller to say; the rest holds at the moment `now`.
     async fn find(
         &self,
@@ -46,7 +45,7 @@ pub trait OpenInvitations: Send + Sync {
 
     /// Accepts an invitation for the user of the membership, who has an account. Whatever ends or begins at the same
     /// time, it MUST check:
-    /// 1. the invitation does not [precede the end](Invitation::precedes_end_of) of a membership of theirs; else
+    /// 1. the invitation does not [precede the end](crate::invitation::Invitation::precedes_end_of) of a membership of theirs; else
     ///    [`AcceptAsUserError::NotOpen`];
     /// 2. they have no live membership there; else [`AcceptAsUserError::AlreadyMember`].
     async fn accept_as_user(
@@ -55,15 +54,6 @@ pub trait OpenInvitations: Send + Sync {
         membership: Membership,
         events: Vec<AuditEvent>,
     ) -> Result<(), AcceptAsUserError>;
-}
-
-/// An invitation that has not ended, and where it leads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenInvitation {
-    /// The invitation.
-    pub invitation: Invitation,
-    /// The organization.
-    pub organization: Organization,
 }
 
 /// Why nobody new joined.

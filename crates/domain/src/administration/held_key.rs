@@ -1,0 +1,128 @@
+//! Keys as owners see them.
+
+use chrono::{DateTime, Utc};
+
+use crate::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation};
+use crate::id::ApiKeyId;
+use crate::membership::Membership;
+use crate::shortened_address::ShortenedAddress;
+use crate::token::TokenHint;
+use crate::user::User;
+use crate::validity::is_over;
+
+/// A key, as far as owners may see it, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldKey {
+    /// Its identifier.
+    pub id: ApiKeyId,
+    /// What people recognize its token by.
+    pub hint: TokenHint,
+    /// Its name.
+    pub name: KeyName,
+    /// What it is for, in the holder's words.
+    pub description: KeyDescription,
+    /// How it came to be.
+    pub origin: Origin,
+    /// See [`ApiKey::next_above`].
+    pub next_above: Option<ApiKeyId>,
+    /// See [`ApiKey::can_manage_keys`].
+    pub can_manage_keys: bool,
+    /// When it was created.
+    pub created_at: DateTime<Utc>,
+    /// Its revocation, which may lie ahead: see [`HeldKey::revoked`].
+    pub revocation: Option<Revocation>,
+    /// Its last use, if it was ever used.
+    pub last_use: Option<HeldKeyUse>,
+    /// Whose it is.
+    pub holder: KeyHolder,
+}
+
+/// The last use of a key, as far as owners may see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldKeyUse {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Roughly from where.
+    pub from: Option<ShortenedAddress>,
+}
+
+/// Whose key it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyHolder {
+    /// The user.
+    pub user: User,
+    /// The membership, which may have ended.
+    pub membership: Membership,
+}
+
+impl HeldKey {
+    /// Leaves out what owners may not see.
+    #[must_use]
+    pub fn new(key: ApiKey, holder: KeyHolder) -> Self {
+        Self {
+            next_above: key.next_above(),
+            can_manage_keys: key.can_manage_keys,
+            id: key.id,
+            hint: key.hint,
+            name: key.name,
+            description: key.description,
+            origin: key.origin,
+            created_at: key.created_at,
+            revocation: key.revocation,
+            last_use: key.last_use.map(|last| HeldKeyUse {
+                at: last.at,
+                from: last.from.map(ShortenedAddress::of),
+            }),
+            holder,
+        }
+    }
+
+    /// Whether the key is not revoked at this moment. It gives access only while its holder's membership is live, too.
+    #[must_use]
+    pub fn is_valid(&self, now: DateTime<Utc>) -> bool {
+        !is_over(self.revocation.as_ref().map(|revocation| revocation.end), now)
+    }
+
+    /// Its revocation, if that has come by this moment.
+    #[must_use]
+    pub fn revoked(&self, now: DateTime<Utc>) -> Option<&Revocation> {
+        self.revocation
+            .as_ref()
+            .filter(|revocation| revocation.end.has_come(now))
+    }
+
+    /// The key that created this one, if a key did.
+    #[must_use]
+    pub const fn parent(&self) -> Option<ApiKeyId> {
+        match self.origin {
+            Origin::Console(_) => None,
+            Origin::Key(parent) => Some(parent),
+        }
+    }
+}
+
+/// How much of a family is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FamilySize {
+    /// The most ancestors of the key that was asked for; fewer than the keys.
+    pub ancestors: u16,
+    /// The most keys in all.
+    pub keys: u16,
+}
+
+impl FamilySize {
+    /// What a person can still look at.
+    pub const DEFAULT: Self = Self {
+        ancestors: 100,
+        keys: 500,
+    };
+}
+
+/// A key among those that it came from and that came from these.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyFamily {
+    /// By rising identifier.
+    pub keys: Vec<HeldKey>,
+    /// Others are left out.
+    pub has_more: bool,
+}

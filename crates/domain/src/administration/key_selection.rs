@@ -1,0 +1,49 @@
+//! Which keys owners revoke together, and what that ends.
+
+use crate::administration::held_key::HeldKey;
+use crate::administration::settled_moment::SettledMoment;
+use crate::api_key::DescendantKeys;
+use crate::id::{ApiKeyId, ConsumerId};
+
+/// Which keys to revoke.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeySelection {
+    /// These.
+    Keys {
+        /// Which.
+        ids: Vec<ApiKeyId>,
+        /// And what came from them, or not.
+        descendants: DescendantKeys,
+    },
+    /// All of one consumer.
+    OfConsumer(ConsumerId),
+    /// All that were created before this moment. It MUST be settled: a store cannot see keys that are on their way.
+    IssuedBefore(SettledMoment),
+}
+
+/// What a revocation would end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AtStake {
+    /// Of the keys that were selected.
+    pub selected: KeysAtStake,
+    /// Of the other keys, those that came from these; nothing unless the selection means them, too.
+    pub descendants: KeysAtStake,
+}
+
+/// Some of what a revocation would end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeysAtStake {
+    /// How many valid keys.
+    pub keys: u32,
+    /// How many of them give no access any more, because their holders have left.
+    pub without_access: u32,
+    /// Of how many consumers.
+    pub holders: u32,
+    /// The first of the keys.
+    pub first: Vec<HeldKey>,
+}
+
+impl KeysAtStake {
+    /// The most keys that are shown.
+    pub const SHOWN: usize = 20;
+}

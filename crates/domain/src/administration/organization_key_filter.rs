@@ -1,0 +1,106 @@
+//! Which keys of their organization owners look for.
+
+use chrono::{DateTime, Utc};
+
+use crate::administration::held_key::KeyHolder;
+use crate::api_key::ApiKey;
+use crate::api_key::filter::{StatusFilter, search_term};
+use crate::id::ConsumerId;
+use crate::membership::Membership;
+
+/// Which keys of an organization a list shows. What is absent does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OrganizationKeyFilter {
+    /// Keys of which state.
+    pub status: StatusFilter,
+    /// Only this consumer's.
+    pub consumer: Option<ConsumerId>,
+    /// Whose membership is how.
+    pub holders: HolderFilter,
+    /// Only valid keys that were created before this moment and not used since.
+    pub unused_since: Option<DateTime<Utc>>,
+    term: Option<String>,
+}
+
+/// Whose keys a list shows. Those of former members give no access, whatever their state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HolderFilter {
+    /// Everybody's.
+    #[default]
+    Anybody,
+    /// Those of live members.
+    Members,
+    /// Those of whose membership has ended.
+    FormerMembers,
+}
+
+impl HolderFilter {
+    /// Whether keys of this membership pass at this moment.
+    #[must_use]
+    pub fn accepts(self, membership: &Membership, now: DateTime<Utc>) -> bool {
+        match self {
+            Self::Anybody => true,
+            Self::Members => membership.is_live(now),
+            Self::FormerMembers => !membership.is_live(now),
+        }
+    }
+}
+
+impl OrganizationKeyFilter {
+    /// Keys of which [`ApiKey::search_text`] or the holder's [`User::search_text`] contains the [term](search_term). An
+    /// empty term finds all.
+    ///
+    /// [`User::search_text`]: crate::user::User::search_text
+    #[must_use]
+    pub fn new(status: StatusFilter, search: Option<&str>) -> Self {
+        Self {
+            status,
+            term: search.and_then(search_term),
+            ..Self::default()
+        }
+    }
+
+    /// Of these, only the keys of one consumer.
+    #[must_use]
+    pub fn of_consumer(self, consumer: ConsumerId) -> Self {
+        Self {
+            consumer: Some(consumer),
+            ..self
+        }
+    }
+
+    /// Of these, only the keys of those whose membership is so.
+    #[must_use]
+    pub fn held_by(self, holders: HolderFilter) -> Self {
+        Self { holders, ..self }
+    }
+
+    /// Of these, only valid keys that were created before this moment and not used since.
+    #[must_use]
+    pub fn unused_since(self, moment: DateTime<Utc>) -> Self {
+        Self {
+            unused_since: Some(moment),
+            ..self
+        }
+    }
+
+    /// What one of the two search texts must contain, literally; a store escapes its own wildcards.
+    #[must_use]
+    pub fn term(&self) -> Option<&str> {
+        self.term.as_deref()
+    }
+
+    /// Whether a key of this holder passes at this moment.
+    #[must_use]
+    pub fn accepts(&self, key: &ApiKey, holder: &KeyHolder, now: DateTime<Utc>) -> bool {
+        let has_status = self.status.accepts(key, now);
+        let is_consumers = self.consumer.is_none_or(|consumer| key.consumer_id == consumer);
+        let is_unused = self.unused_since.is_none_or(|since| {
+            key.is_valid(now) && key.created_at < since && key.last_use.is_none_or(|last| last.at < since)
+        });
+        let is_found = self
+            .term()
+            .is_none_or(|term| key.search_text().contains(term) || holder.user.search_text().contains(term));
+        has_status && is_consumers && self.holders.accepts(&holder.membership, now) && is_unused && is_found
+    }
+}

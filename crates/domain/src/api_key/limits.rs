@@ -1,0 +1,32 @@
+//! What bounds the keys of one consumer.
+
+use crate::rate::Rate;
+
+/// The most valid keys a consumer may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyLimit(pub u32);
+
+impl Default for KeyLimit {
+    fn default() -> Self {
+        Self(100)
+    }
+}
+
+/// What bounds a consumer's keys and the changes of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyLimits {
+    /// The most valid keys.
+    pub valid: KeyLimit,
+    /// How often keys may be created and edited. Revoking is not limited.
+    pub changes: Rate,
+}
+
+impl Default for KeyLimits {
+    /// 100 valid keys; 60 changes a minute, and 120 at once.
+    fn default() -> Self {
+        Self {
+            valid: KeyLimit::default(),
+            changes: Rate::per_minute(60, 120),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! A key that is about to be stored.
+
+use super::ApiKey;
+use crate::form_nonce::FormNonce;
+use crate::token::TokenDigest;
+
+/// A key to be stored, with what is kept of its token.
+#[derive(Debug, Clone)]
+pub struct NewApiKey {
+    /// The key.
+    pub key: ApiKey,
+    /// Whether [`ApiKey::can_manage_keys`] is what the organization has chosen for new keys, whatever the key says:
+    /// nobody asked for either.
+    pub organization_decides: bool,
+    /// Its token's digest; unique among all keys.
+    pub digest: TokenDigest,
+    /// The single use of the console form that asks for it; none through the API.
+    pub nonce: Option<FormNonce>,
+}
