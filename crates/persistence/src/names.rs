@@ -44,6 +44,22 @@ impl Kind {
         }
     }
 
+    /// How statements that ask for several kinds call this one.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Organization => "organization",
+            Self::User => "user",
+            Self::Membership => "membership",
+            Self::Invitation => "invitation",
+            Self::Project => "project",
+            Self::ApiKey => "api_key",
+        }
+    }
+
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        Self::OF_IDENTIFIERS.into_iter().find(|kind| kind.word() == word)
+    }
+
     pub(crate) const fn subject(self, id: Uuid) -> Subject {
         match self {
             Self::Organization => Subject::Organization(OrganizationId::from_uuid(id)),
@@ -67,7 +83,7 @@ pub(crate) fn read_username(
     Ok((kind.subject(id), username))
 }
 
-/// The identifiers whose names are asked for, each once: one question for each kind.
+/// The identifiers whose names are asked for, each once.
 #[derive(Clone)]
 pub(crate) struct NamedIds(BTreeMap<Kind, Vec<Uuid>>);
 
@@ -89,7 +105,7 @@ impl NamedIds {
         self.0.get(&kind).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn by_kind(&self) -> impl Iterator<Item = (Kind, &[Uuid])> {
-        self.0.iter().map(|(kind, ids)| (*kind, ids.as_slice()))
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }

@@ -1,11 +1,16 @@
 //! What people call things.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 
 use async_trait::async_trait;
-use diesel::dsl::exists;
-use diesel::prelude::{ExpressionMethods, JoinOnDsl, NullableExpressionMethods, QueryDsl, SelectableHelper};
-use diesel::{OptionalExtension, QueryResult};
+use diesel::OptionalExtension;
+use diesel::dsl::{exists, sql};
+use diesel::expression::SqlLiteral;
+use diesel::prelude::{
+    CombineDsl, ExpressionMethods, JoinOnDsl, NullableExpressionMethods, QueryDsl, SelectableHelper,
+};
+use diesel::sql_types::Text;
 use keyward_domain::administration::ports::Names;
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{OrganizationId, UserId};
@@ -13,9 +18,10 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::user::{User, Username};
 use uuid::Uuid;
 
-use super::dialect::{Connection, RunQueryDsl, Store};
+use super::dialect::{Connection, RunQueryDsl, Store, of_organization};
 use super::people::UserRow;
 use super::schema::{api_keys, audit_events, invitations, memberships, organizations, projects, users};
+use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::names::{Kind, NamedIds, read_username};
 
@@ -27,14 +33,7 @@ impl Names for Store {
         subjects: &[Subject],
     ) -> Result<HashMap<Subject, String>, StorageError> {
         let wanted = NamedIds::of(subjects);
-        read!(self, |connection| {
-            let mut found = HashMap::new();
-            for (kind, ids) in wanted.by_kind() {
-                let names = names_of(connection, organization, kind, ids).await?;
-                found.extend(names.into_iter().map(|(id, name)| (kind.subject(id.0), name)));
-            }
-            Ok(found)
-        })
+        read!(self, names_of(organization, wanted))
     }
 
     async fn usernames(
@@ -43,36 +42,7 @@ impl Names for Store {
         subjects: &[Subject],
     ) -> Result<HashMap<Subject, Username>, StorageError> {
         let wanted = NamedIds::of(subjects);
-        read!(self, |connection| {
-            let (users, members) = (wanted.of_kind(Kind::User), wanted.of_kind(Kind::Membership));
-            let mut found = HashMap::new();
-            if !users.is_empty() {
-                let rows: Vec<(StoredId, String)> = memberships::table
-                    .inner_join(users::table)
-                    .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-                    .filter(memberships::user_id.eq_any(users.iter().copied().map(StoredId)))
-                    .select((users::id, users::username))
-                    .distinct()
-                    .load(connection)
-                    .await?;
-                for (id, username) in rows {
-                    found.extend([read_username(Kind::User, id.0, &username)?]);
-                }
-            }
-            if !members.is_empty() {
-                let rows: Vec<(StoredId, String)> = memberships::table
-                    .inner_join(users::table)
-                    .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-                    .filter(memberships::id.eq_any(members.iter().copied().map(StoredId)))
-                    .select((memberships::id, users::username))
-                    .load(connection)
-                    .await?;
-                for (id, username) in rows {
-                    found.extend([read_username(Kind::Membership, id.0, &username)?]);
-                }
-            }
-            Ok(found)
-        })
+        read!(self, usernames_of(organization, wanted))
     }
 
     /// One statement for all kinds: each part of it is a look into an index. The log is asked for the kind of one event with the
@@ -188,67 +158,91 @@ type Found = (
     Option<String>,
 );
 
-/// The names of what is of the organization. Each question names it, so that others' things are as good as absent.
+/// The names of what is of the organization: one statement for all kinds. Each part of it names the organization, so that
+/// others' things are as good as absent.
 async fn names_of(
     connection: &mut Connection,
     organization: OrganizationId,
-    kind: Kind,
-    ids: &[Uuid],
-) -> QueryResult<Vec<(StoredId, String)>> {
-    let organization = StoredId(organization.as_uuid());
-    let ids = ids.iter().copied().map(StoredId);
-    match kind {
-        Kind::Organization => {
-            organizations::table
-                .filter(organizations::id.eq(organization))
-                .filter(organizations::id.eq_any(ids))
-                .select((organizations::id, organizations::name))
-                .load(connection)
-                .await
-        }
-        Kind::User => {
-            memberships::table
-                .inner_join(users::table)
-                .filter(memberships::organization_id.eq(organization))
-                .filter(memberships::user_id.eq_any(ids))
-                .select((users::id, users::display_name))
-                .distinct()
-                .load(connection)
-                .await
-        }
-        Kind::Membership => {
-            memberships::table
-                .inner_join(users::table)
-                .filter(memberships::organization_id.eq(organization))
-                .filter(memberships::id.eq_any(ids))
-                .select((memberships::id, users::display_name))
-                .load(connection)
-                .await
-        }
-        Kind::ApiKey => {
-            api_keys::table
-                .inner_join(memberships::table.on(memberships::id.eq(api_keys::consumer_id)))
-                .filter(memberships::organization_id.eq(organization))
-                .filter(api_keys::id.eq_any(ids))
-                .select((api_keys::id, api_keys::name))
-                .load(connection)
-                .await
-        }
-        Kind::Project => {
-            projects::table
-                .filter(projects::organization_id.eq(organization))
-                .filter(projects::id.eq_any(ids))
-                .select((projects::id, projects::name))
-                .load(connection)
-                .await
-        }
-        Kind::Invitation => {
-            invitations::table
-                .filter(invitations::organization_id.eq(organization))
-                .filter(invitations::id.eq_any(ids))
-                .select((invitations::id, invitations::invitee))
-                .load(connection)
-                .await
+    wanted: NamedIds,
+) -> Result<HashMap<Subject, String>, Abort<Infallible>> {
+    if wanted.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let own = StoredId(organization.as_uuid());
+    let ids = |kind| wanted.of_kind(kind).iter().copied().map(StoredId);
+    let here = memberships::table
+        .inner_join(users::table)
+        .filter(memberships::organization_id.eq(own));
+    let organizations = organizations::table
+        .filter(organizations::id.eq(own))
+        .filter(organizations::id.eq_any(ids(Kind::Organization)))
+        .select((word(Kind::Organization), organizations::id, organizations::name));
+    let users = here.filter(memberships::user_id.eq_any(ids(Kind::User))).select((
+        word(Kind::User),
+        users::id,
+        users::display_name,
+    ));
+    let members = here
+        .filter(memberships::id.eq_any(ids(Kind::Membership)))
+        .select((word(Kind::Membership), memberships::id, users::display_name));
+    let keys = api_keys::table
+        .filter(of_organization!(own))
+        .filter(api_keys::id.eq_any(ids(Kind::ApiKey)))
+        .select((word(Kind::ApiKey), api_keys::id, api_keys::name));
+    let projects = projects::table
+        .filter(projects::organization_id.eq(own))
+        .filter(projects::id.eq_any(ids(Kind::Project)))
+        .select((word(Kind::Project), projects::id, projects::name));
+    let invitations = invitations::table
+        .filter(invitations::organization_id.eq(own))
+        .filter(invitations::id.eq_any(ids(Kind::Invitation)))
+        .select((word(Kind::Invitation), invitations::id, invitations::invitee));
+    let rows: Vec<(String, StoredId, String)> = organizations
+        .union_all(users)
+        .union_all(members)
+        .union_all(keys)
+        .union_all(projects)
+        .union_all(invitations)
+        .load(connection)
+        .await?;
+    let named = rows
+        .into_iter()
+        .filter_map(|(word, id, name)| Some((Kind::of_word(&word)?.subject(id.0), name)));
+    Ok(named.collect())
+}
+
+/// The usernames of users and members of the organization, in one statement likewise.
+async fn usernames_of(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    wanted: NamedIds,
+) -> Result<HashMap<Subject, Username>, Abort<Infallible>> {
+    let ids = |kind| wanted.of_kind(kind).iter().copied().map(StoredId);
+    if wanted.of_kind(Kind::User).is_empty() && wanted.of_kind(Kind::Membership).is_empty() {
+        return Ok(HashMap::new());
+    }
+    let here = memberships::table
+        .inner_join(users::table)
+        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())));
+    let users = here.filter(memberships::user_id.eq_any(ids(Kind::User))).select((
+        word(Kind::User),
+        users::id,
+        users::username,
+    ));
+    let members = here
+        .filter(memberships::id.eq_any(ids(Kind::Membership)))
+        .select((word(Kind::Membership), memberships::id, users::username));
+    let rows: Vec<(String, StoredId, String)> = users.union_all(members).load(connection).await?;
+    let mut found = HashMap::new();
+    for (word, id, username) in rows {
+        if let Some(kind) = Kind::of_word(&word) {
+            found.extend([read_username(kind, id.0, &username)?]);
         }
     }
+    Ok(found)
+}
+
+/// Which part of the statement a row comes from.
+fn word(kind: Kind) -> SqlLiteral<Text> {
+    sql(&format!("'{}'", kind.word()))
 }

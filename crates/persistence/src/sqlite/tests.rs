@@ -4,5 +4,6 @@ pub(super) mod noted_statements;
 mod plans;
 mod prepared_once;
 pub(super) mod scene;
+mod statement_counts;
 mod steps;
 pub(super) mod temporary_directory;
