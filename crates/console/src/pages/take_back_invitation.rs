@@ -12,6 +12,7 @@ use keyward_domain::page::{PageRequest, PageSize};
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
+use uuid::Uuid;
 
 use crate::forms::Form;
 use crate::pages::invitations::{after_being_late, after_taking_back};
@@ -73,25 +74,17 @@ pub(crate) async fn submit(
     }
 }
 
-/// One of those that were neither used nor taken back, which are few.
+/// The one, if it was neither used nor taken back: the first of those that are no newer.
 async fn find(
     console: &Console,
     authority: &Authority,
     id: InvitationId,
 ) -> Result<Option<Invitation>, Refusal> {
-    let mut after = None;
-    loop {
-        let page = PageRequest {
-            size: PageSize::EXPORT,
-            after,
-        };
-        let found = console.invitations.pending(authority, page).await?;
-        if let Some(invitation) = found.items.into_iter().find(|invitation| invitation.id == id) {
-            return Ok(Some(invitation));
-        }
-        after = found.next;
-        if after.is_none() {
-            return Ok(None);
-        }
-    }
+    let newer = Uuid::from_u128(id.as_uuid().as_u128().saturating_add(1));
+    let page = PageRequest {
+        size: PageSize::ONE,
+        after: Some(InvitationId::from_uuid(newer)),
+    };
+    let found = console.invitations.pending(authority, page).await?;
+    Ok(found.items.into_iter().find(|invitation| invitation.id == id))
 }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use keyward_domain::api_key::KeyPrecondition;
-use keyward_domain::audit::RequestSource;
+use keyward_domain::audit::{Actor, RequestSource};
 use keyward_domain::clock::Clock;
+use keyward_domain::id::InvitationId;
+use keyward_domain::invitation::{Invitation, InvitationToken, Invitee};
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::DescendantKeys;
@@ -164,6 +166,38 @@ async fn the_account_page_asks_once_about_all_organizations() {
     let page = browser.get("/account").await.text();
     assert!(page.contains("Other 4"), "{page}");
     assert_eq!(asked(&running, &browser, "/account").await, few);
+}
+
+#[tokio::test]
+async fn taking_an_invitation_back_reads_that_one_of_many() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let invite = || {
+        let id = installation.builder.ids.next();
+        let invitation = Invitation {
+            id,
+            organization_id: ada.organization.id,
+            invitee: Invitee::parse("Grace").unwrap(),
+            role: Role::Member,
+            invited_by: Actor::User(ada.user.id),
+            created_at: ada.membership.joined_at,
+            expires_at: ada.membership.joined_at + Invitation::LIFETIME,
+            end: None,
+        };
+        let digest = InvitationToken::generate(&*installation.builder.random).digest();
+        installation.store.put_invitation(invitation, digest);
+        id
+    };
+    let path = |id| format!("{SETTINGS}/members/invitations/{id}/take-back");
+    let oldest: InvitationId = invite();
+    let browser = running.signed_in("ada").await;
+    let few = asked(&running, &browser, &path(oldest)).await;
+    for _ in 0..1_000 {
+        invite();
+    }
+    assert_eq!(asked(&running, &browser, &path(oldest)).await, few);
+    let newest: InvitationId = invite();
+    assert_eq!(asked(&running, &browser, &path(newest)).await, few);
 }
 
 /// Each page and how often it asks, of which once for who is signed in and once for where they belong.
