@@ -29,6 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
 use keyward_domain::access::Credential;
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Actor;
 use keyward_domain::id::{ApiKeyId, AuditEventId, ConsumerId, ProjectId};
 use keyward_domain::project::Project;
@@ -58,6 +59,8 @@ pub(crate) struct BrokenStore {
     uncommitted: Mutex<HashSet<AuditEventId>>,
     /// Keys that the sound store was told a person had made, and the keys that made them.
     parents: Mutex<HashMap<ApiKeyId, ApiKeyId>>,
+    /// Keys as they became after the sound store would have refused that.
+    late: Mutex<HashMap<ApiKeyId, ApiKey>>,
     stored_digests: Mutex<Vec<(Secret, [u8; 32])>>,
     projects: Mutex<HashMap<ProjectId, Project>>,
 }
@@ -78,6 +81,7 @@ impl BrokenStore {
             revokers: Mutex::default(),
             uncommitted: Mutex::default(),
             parents: Mutex::default(),
+            late: Mutex::default(),
             stored_digests: Mutex::default(),
             projects: Mutex::default(),
         });

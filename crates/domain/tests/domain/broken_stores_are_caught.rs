@@ -121,6 +121,26 @@ async fn a_key_that_acts_after_its_concurrent_revocation_is_caught() {
 }
 
 #[tokio::test]
+async fn a_member_who_acts_after_their_concurrent_end_is_caught() {
+    for (fault, by) in [
+        (
+            Fault::ChecksMembersWhoAddBeforeTheTransaction,
+            "no_key_gets_in_once_the_end_of_the_membership_is_answered",
+        ),
+        (
+            Fault::ChecksMembersWhoEditBeforeTheTransaction,
+            "no_key_is_changed_once_the_end_of_the_membership_is_answered",
+        ),
+        (
+            Fault::ChecksWhoRevokesBeforeTheTransaction,
+            "no_key_revokes_another_once_the_end_of_the_membership_is_answered",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
 async fn an_owner_who_acts_after_their_concurrent_end_is_caught() {
     for (fault, by) in [
         (

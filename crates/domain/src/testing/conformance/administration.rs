@@ -12,6 +12,7 @@ mod invitation_form_cases;
 mod inviter_cases;
 mod key_scene;
 mod last_use_cases;
+mod leaving_holder_cases;
 mod leaving_preview_cases;
 mod list_member_cases;
 mod list_project_cases;
@@ -84,7 +85,11 @@ super::cases::cases! { $
         of_two_owners_who_leave_at_once_one_stays
         of_many_owners_who_leave_or_step_down_at_once_one_stays_owner
         a_membership_that_is_ended_many_times_at_once_ends_once
+    }
+    leaving_holder_cases {
         no_key_gets_in_once_the_end_of_the_membership_is_answered
+        no_key_is_changed_once_the_end_of_the_membership_is_answered
+        no_key_revokes_another_once_the_end_of_the_membership_is_answered
     }
     former_owner_cases {
         an_owner_revokes_no_key_once_their_end_is_answered

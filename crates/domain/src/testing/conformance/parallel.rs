@@ -39,6 +39,25 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         assert_eq!(results.len(), started, "every task ends with a result");
         results
     }
+
+    /// Lets somebody act many times at once, and takes their right to do so away in the middle. Gives what that tells.
+    pub(super) async fn in_parallel_with_an_end<T: Send + 'static>(
+        &self,
+        acts: impl Iterator<Item = BoxFuture<'static, ()>>,
+        end: BoxFuture<'static, T>,
+    ) -> T {
+        let mut tasks: Vec<BoxFuture<'static, Option<T>>> = Vec::new();
+        for act in acts {
+            tasks.push(Box::pin(async move {
+                act.await;
+                None
+            }));
+        }
+        let ending: BoxFuture<'static, Option<T>> = Box::pin(async move { Some(end.await) });
+        tasks.insert(tasks.len() / 2, ending);
+        let told = self.in_parallel(tasks).await.into_iter().flatten().next();
+        told.expect("the end tells something")
+    }
 }
 
 /// Starts a call and stops waiting for it, as a server does when its client hangs up.

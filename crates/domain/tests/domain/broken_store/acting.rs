@@ -1,6 +1,9 @@
 //! Checks of who acts that come too early, in a transaction of their own.
 
+use std::cmp::Reverse;
+
 use chrono::{DateTime, Utc};
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::{Actor, AuditEvent};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
@@ -26,6 +29,39 @@ impl BrokenStore {
         Ok(found
             .filter(|credential| credential.is_accepted(now) && credential.consumer.id == consumer)
             .map(|credential| KeyReach::of_key(key, credential.api_key.can_manage_keys)))
+    }
+
+    /// Whether this person is the consumer now. Others go on before the caller does.
+    pub(super) async fn is_member_beforehand(
+        &self,
+        consumer: ConsumerId,
+        actor: Actor,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
+        let Actor::User(user) = actor else {
+            return Ok(false);
+        };
+        let live = self.sound.list_live(user, now).await?;
+        pause().await;
+        Ok(live.iter().any(|member| member.membership.id == consumer))
+    }
+
+    /// Keeps a key as it became after the sound store would have refused that.
+    pub(super) fn keep_late(&self, key: ApiKey) -> ApiKey {
+        lock(&self.late).insert(key.id, key.clone());
+        key
+    }
+
+    /// Shows such keys of a consumer among its others, on the first page.
+    pub(super) fn show_late(&self, consumer: ConsumerId, keys: &mut Vec<ApiKey>) {
+        for late in lock(&self.late)
+            .values()
+            .filter(|key| key.consumer_id == consumer)
+        {
+            keys.retain(|key| key.id != late.id);
+            keys.push(late.clone());
+        }
+        keys.sort_by_key(|key| Reverse(key.id));
     }
 
     /// Who the sound store is told acts, once it is known that they are an owner now; nobody else is told of otherwise.

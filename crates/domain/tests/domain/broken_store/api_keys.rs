@@ -45,6 +45,15 @@ impl ApiKeys for BrokenStore {
         {
             return self.add_below(parent, new, limits, act).await;
         }
+        if self.fault == Fault::ChecksMembersWhoAddBeforeTheTransaction
+            && self.is_member_beforehand(consumer, act.actor, act.at).await?
+        {
+            let late = new.key.clone();
+            return match self.sound.add(new, limits, act).await {
+                Err(AddKeyError::HolderGone) => Ok(self.keep_late(late)),
+                answer => answer,
+            };
+        }
         let changes = self
             .rate(consumer, limits.changes, act.at)
             .await
@@ -83,7 +92,8 @@ impl ApiKeys for BrokenStore {
         let is_filtered = filter != KeyFilter::default();
         let ask = |page| ApiKeys::list(&self.sound, consumer, filter, page, now);
         let Page { items, next } = self.page(List::Keys, is_filtered, page, ask).await?;
-        let items = items.into_iter().map(|key| self.as_read(key)).collect();
+        let mut items: Vec<ApiKey> = items.into_iter().map(|key| self.as_read(key)).collect();
+        self.show_late(consumer, &mut items);
         Ok(Page { items, next })
     }
 
@@ -119,6 +129,9 @@ impl ApiKeys for BrokenStore {
         let actor = self.actor(early, consumer, id, event.actor, event.at).await?;
         let event = self.in_the_name_of(actor.ok_or(EditKeyError::HolderGone)?, event);
         let before = ApiKeys::find(&self.sound, consumer, id).await?;
+        let as_member = self.fault == Fault::ChecksMembersWhoEditBeforeTheTransaction
+            && self.is_member_beforehand(consumer, event.actor, event.at).await?;
+        let asked = edit.clone();
         let edit = match &before {
             Some(before) if self.fault == Fault::WritesBackTheWholeKey => {
                 pause().await;
@@ -145,7 +158,14 @@ impl ApiKeys for BrokenStore {
         let edited = self
             .sound
             .edit(consumer, id, edit, precondition, changes, event.clone());
-        let after = edited.await?;
+        let after = match (edited.await, &before) {
+            (Err(EditKeyError::HolderGone), Some(before)) if as_member => {
+                let mut late = before.clone();
+                late.apply(&asked);
+                self.keep_late(late)
+            }
+            (after, _) => after?,
+        };
         if self.fault == Fault::TellsOfEditsThatChangeNothing && before.as_ref() == Some(&after) {
             AuditLog::record(&self.sound, event).await?;
         }

@@ -21,6 +21,9 @@ pub(crate) enum Fault {
     ChecksWhoAddsBeforeTheTransaction,
     ChecksWhoEditsBeforeTheTransaction,
     ChecksWhoRevokesBeforeTheTransaction,
+    /// Whether somebody who acts in person is a member is checked in a transaction of its own.
+    ChecksMembersWhoAddBeforeTheTransaction,
+    ChecksMembersWhoEditBeforeTheTransaction,
     /// An owner who acts is checked in a transaction of its own.
     ChecksOwnersWhoRevokeBeforeTheTransaction,
     ChecksOwnersWhoAddProjectsBeforeTheTransaction,

@@ -175,17 +175,15 @@ pub async fn a_role_is_changed_in_full_even_if_the_caller_stops_waiting(stores: 
     let bob = scene.join(&ada.organization, "bob").await;
     abandon(scene.change_role(as_user(&ada), &bob, Role::Owner)).await;
 
-    let here = ada.organization.id;
+    let (here, him) = (ada.organization.id, Subject::Membership(bob.membership.id));
     eventually("the abandoned role is changed", async || {
+        scene.events_about(Some(here), Action::MakeOwner, him).await.len() == 1
+    })
+    .await;
+    assert!(
         scene
             .roles(here)
             .await
             .contains(&(bob.membership.id, Role::Owner))
-    })
-    .await;
-    let him = Subject::Membership(bob.membership.id);
-    assert_eq!(
-        scene.events_about(Some(here), Action::MakeOwner, him).await.len(),
-        1
     );
 }

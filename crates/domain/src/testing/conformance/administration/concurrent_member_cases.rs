@@ -3,15 +3,12 @@
 use futures_util::future::BoxFuture;
 
 use super::super::Stores;
-use super::super::scene::{AMPLE, Scene};
+use super::super::scene::Scene;
 use super::scene::{AdministrationScene, CROWD, as_user};
 use crate::administration::ports::{ChangeRoleError, EndMembershipError};
-use crate::api_key::ApiKey;
 use crate::audit::{Action, Subject};
 use crate::id::OrganizationId;
 use crate::membership::{Member, Role};
-use crate::page::{PageRequest, PageSize};
-use crate::ports::{AddKeyError, KeyFilter, StatusFilter};
 
 pub async fn of_two_owners_who_remove_each_other_at_once_one_is_removed(stores: Stores) {
     let (scene, owners) = two_owners(stores).await;
@@ -139,35 +136,6 @@ pub async fn a_membership_that_is_ended_many_times_at_once_ends_once(stores: Sto
     assert_eq!(told.len(), 1);
 }
 
-pub async fn no_key_gets_in_once_the_end_of_the_membership_is_answered(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
-    for round in 0..4 {
-        let bob = scene.join(&ada.organization, &format!("bob{round}")).await;
-        let mut tasks: Vec<BoxFuture<'static, Option<Vec<ApiKey>>>> = Vec::new();
-        for number in 0..32 {
-            let (scene, bob) = (scene.clone(), bob.clone());
-            tasks.push(Box::pin(async move {
-                let new = scene.new_key(&bob, &format!("key {number}"));
-                let added = scene.try_add(&bob, &new, AMPLE).await;
-                assert!(matches!(added, Ok(_) | Err(AddKeyError::HolderGone)), "{added:?}");
-                None
-            }));
-        }
-        let (owner, ada, leaver) = (scene.clone(), ada.clone(), bob.clone());
-        tasks.insert(
-            16,
-            Box::pin(async move {
-                owner.end_as(as_user(&ada), &leaver).await.expect("removed");
-                Some(keys_of(&owner, &leaver).await)
-            }),
-        );
-        let answers = scene.in_parallel(tasks).await;
-        let when_answered: Vec<ApiKey> = answers.into_iter().flatten().flatten().collect();
-
-        assert_eq!(keys_of(&scene, &bob).await, when_answered, "none came later");
-    }
-}
-
 async fn two_owners(stores: Stores) -> (AdministrationScene, [Member; 2]) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
@@ -190,18 +158,4 @@ async fn assert_one_owner(scene: &AdministrationScene, [owner, _]: &[Member; 2])
 async fn owners_left(scene: &AdministrationScene, organization: OrganizationId) -> usize {
     let roles = scene.roles(organization).await;
     roles.iter().filter(|(_, role)| *role == Role::Owner).count()
-}
-
-async fn keys_of(scene: &AdministrationScene, member: &Member) -> Vec<ApiKey> {
-    let filter = KeyFilter::new(StatusFilter::All, None);
-    let page = PageRequest {
-        size: PageSize::new(PageSize::MAX).expect("a page size"),
-        after: None,
-    };
-    let keys = scene
-        .stores
-        .keys
-        .api_keys
-        .list(member.membership.id, filter, page, scene.now());
-    keys.await.expect("the store answers").items
 }

@@ -90,28 +90,17 @@ async fn assert_ends_with_their_rights<T: Debug + PartialEq + Send + 'static>(
     acts: impl Iterator<Item = BoxFuture<'static, ()>>,
     on_record: impl Fn(AdministrationScene) -> BoxFuture<'static, Vec<T>> + Clone + Send + 'static,
 ) {
-    let mut tasks: Vec<BoxFuture<'static, Option<Vec<T>>>> = Vec::new();
-    for act in acts {
-        tasks.push(Box::pin(async move {
-            act.await;
-            None
-        }));
-    }
     let (ending, ada, eve, on_record_then) = (scene.clone(), ada.clone(), eve.clone(), on_record.clone());
-    tasks.insert(
-        tasks.len() / 2,
-        Box::pin(async move {
-            if round.is_multiple_of(2) {
-                ending.end_as(as_user(&ada), &eve).await.expect("removed");
-            } else {
-                let demoted = ending.change_role(as_user(&ada), &eve, Role::Member).await;
-                demoted.expect("demoted");
-            }
-            Some(on_record_then(ending).await)
-        }),
-    );
-    let answers = scene.in_parallel(tasks).await;
-    let when_answered: Vec<T> = answers.into_iter().flatten().flatten().collect();
+    let end: BoxFuture<'static, Vec<T>> = Box::pin(async move {
+        if round.is_multiple_of(2) {
+            ending.end_as(as_user(&ada), &eve).await.expect("removed");
+        } else {
+            let demoted = ending.change_role(as_user(&ada), &eve, Role::Member).await;
+            demoted.expect("demoted");
+        }
+        on_record_then(ending).await
+    });
+    let when_answered = scene.in_parallel_with_an_end(acts, end).await;
 
     assert_eq!(
         on_record(scene.clone()).await,

@@ -98,23 +98,12 @@ async fn assert_ends_with_its_revocation(
     acting: &ApiKey,
     acts: impl Iterator<Item = BoxFuture<'static, ()>>,
 ) {
-    let mut tasks: Vec<BoxFuture<'static, Option<Vec<ApiKey>>>> = Vec::new();
-    for act in acts {
-        tasks.push(Box::pin(async move {
-            act.await;
-            None
-        }));
-    }
     let (revoker, revoking, doomed) = (scene.clone(), holder.clone(), acting.clone());
-    tasks.insert(
-        tasks.len() / 2,
-        Box::pin(async move {
-            revoker.revoke(&revoking, &doomed, DescendantKeys::Keep).await;
-            Some(keys_of(&revoker, &revoking).await)
-        }),
-    );
-    let answers = scene.in_parallel(tasks).await;
-    let when_answered: Vec<ApiKey> = answers.into_iter().flatten().flatten().collect();
+    let end: BoxFuture<'static, Vec<ApiKey>> = Box::pin(async move {
+        revoker.revoke(&revoking, &doomed, DescendantKeys::Keep).await;
+        keys_of(&revoker, &revoking).await
+    });
+    let when_answered = scene.in_parallel_with_an_end(acts, end).await;
 
     assert_eq!(
         keys_of(scene, holder).await,
