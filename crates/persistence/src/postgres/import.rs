@@ -14,12 +14,13 @@ pub(super) async fn keep_others_out(connection: &mut AsyncPgConnection) -> Query
     connection.batch_execute(&lock).await
 }
 
-/// They stay.
-pub(super) async fn set_indexes_aside(_: &mut AsyncPgConnection) -> QueryResult<()> {
-    Ok(())
+/// No index was set aside: PostgreSQL fills them while rows come.
+pub(super) struct AllStayed;
+
+pub(super) async fn set_indexes_aside(_: &mut AsyncPgConnection) -> QueryResult<AllStayed> {
+    Ok(AllStayed)
 }
 
-/// They stayed.
-pub(super) async fn put_indexes_back(_: &mut AsyncPgConnection, (): ()) -> QueryResult<()> {
+pub(super) async fn put_indexes_back(_: &mut AsyncPgConnection, _: AllStayed) -> QueryResult<()> {
     Ok(())
 }
