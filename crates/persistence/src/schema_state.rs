@@ -7,7 +7,7 @@ use diesel::sql_types::Text;
 
 /// How the tables of a database stand to this version of Keyward.
 ///
-/// Migrations are named by their versions, such as `20261122160000`.
+/// Migrations are named by their versions, such as `20261122190000`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaState {
     /// There are no tables of Keyward.

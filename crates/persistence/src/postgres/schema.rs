@@ -31,11 +31,11 @@ diesel::table! {
         last_used_from -> Nullable<Text>,
         idle_since_day -> Int4,
         revoked_at -> Nullable<Timestamptz>,
+        end_came_at -> Nullable<Timestamptz>,
         revoked_by_kind -> Nullable<Text>,
         revoked_by_id -> Nullable<Uuid>,
         revoked_reason -> Nullable<Text>,
         revoked_note -> Nullable<Text>,
-        end_came_at -> Nullable<Timestamptz>,
     }
 }
 
@@ -102,9 +102,9 @@ diesel::table! {
         role -> Text,
         joined_at -> Timestamptz,
         ended_at -> Nullable<Timestamptz>,
+        end_came_at -> Nullable<Timestamptz>,
         keys_removed_at -> Nullable<Timestamptz>,
         changes_empty_at -> Nullable<Timestamptz>,
-        end_came_at -> Nullable<Timestamptz>,
     }
 }
 

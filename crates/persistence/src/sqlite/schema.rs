@@ -29,11 +29,11 @@ diesel::table! {
         last_used_at -> Nullable<BigInt>,
         last_used_from -> Nullable<Text>,
         revoked_at -> Nullable<BigInt>,
+        end_came_at -> Nullable<BigInt>,
         revoked_by_kind -> Nullable<Text>,
         revoked_by_id -> Nullable<Binary>,
         revoked_reason -> Nullable<Text>,
         revoked_note -> Nullable<Text>,
-        end_came_at -> Nullable<BigInt>,
     }
 }
 
@@ -112,9 +112,9 @@ diesel::table! {
         role -> Text,
         joined_at -> BigInt,
         ended_at -> Nullable<BigInt>,
+        end_came_at -> Nullable<BigInt>,
         keys_removed_at -> Nullable<BigInt>,
         changes_empty_at -> Nullable<BigInt>,
-        end_came_at -> Nullable<BigInt>,
     }
 }
 

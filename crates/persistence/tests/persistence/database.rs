@@ -90,10 +90,8 @@ pub(crate) fn migrations(database: &str) -> Vec<PathBuf> {
 }
 
 /// Stands for what PostgreSQL's migrations make: their text when the tests were compiled, as the migrations were.
-pub(crate) const MIGRATIONS_KEY: &str = concat!(
-    include_str!("../../migrations/postgres/2026-11-22-160000_schema/up.sql"),
-    include_str!("../../migrations/postgres/2026-11-22-183000_ends/up.sql"),
-);
+pub(crate) const MIGRATIONS_KEY: &str =
+    include_str!("../../migrations/postgres/2026-11-22-190000_schema/up.sql");
 
 /// A database whose tables are empty but for the row of the installation.
 pub(crate) struct Database {

@@ -75,6 +75,7 @@ thread_local! {
 }
 
 /// Finding out the names of a backtrace takes longer than most cases.
+#[expect(clippy::print_stderr, reason = "a panic hook says what failed")]
 fn say_little_of_what_fails_on_purpose() {
     let say_all = panic::take_hook();
     panic::set_hook(Box::new(move |failure| {

@@ -45,22 +45,27 @@ CREATE TABLE memberships (
     role TEXT NOT NULL
         CONSTRAINT memberships_role_check CHECK (role IN ('owner', 'member')),
     joined_at INTEGER NOT NULL,
+    -- May lie ahead: then the end is planned, and comes at that moment.
     ended_at INTEGER,
+    -- Once the end has come whatever a clock says, as somebody ended the membership there and then. Until this is there,
+    -- whoever asks compares the end with their moment. What may be valid is found by its absence.
+    end_came_at INTEGER,
     -- Until when retention was told to remove dead keys as it removed the last of this membership that was never revoked.
     -- No key comes after the end, so it need not look here again.
     keys_removed_at INTEGER,
     -- When the bucket that bounds how often keys are created and edited will have run empty; absent before the first time.
     changes_empty_at INTEGER,
+    CONSTRAINT memberships_end_came_at_check CHECK (end_came_at IS NULL OR ended_at IS NOT NULL),
     CONSTRAINT memberships_keys_removed_at_check CHECK (keys_removed_at IS NULL OR ended_at IS NOT NULL)
 ) STRICT;
 
 -- Whoever comes back gets a new membership, but never two at a time.
-CREATE UNIQUE INDEX memberships_live_key ON memberships (organization_id, user_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX memberships_live_key ON memberships (organization_id, user_id) WHERE end_came_at IS NULL;
 -- The organizations of a user.
 CREATE INDEX memberships_user_id_idx ON memberships (user_id);
--- All memberships of an organization; and its live ones, who joined last first (read backwards).
+-- All memberships of an organization; and those that may be live, who joined last first (read backwards).
 CREATE INDEX memberships_organization_idx ON memberships (organization_id);
-CREATE INDEX memberships_organization_id_id_idx ON memberships (organization_id, id) WHERE ended_at IS NULL;
+CREATE INDEX memberships_organization_id_id_idx ON memberships (organization_id, id) WHERE end_came_at IS NULL;
 -- Memberships that have ended and may have keys that were never revoked, as retention removes these: who left first, first.
 CREATE INDEX memberships_ended_at_idx ON memberships (ended_at, id) WHERE ended_at IS NOT NULL AND keys_removed_at IS NULL;
 
@@ -183,7 +188,9 @@ CREATE TABLE api_keys (
     -- Absent also for a key that was used from nowhere in particular.
     last_used_from TEXT,
 
+    -- May lie ahead, as the end of a membership may.
     revoked_at INTEGER,
+    end_came_at INTEGER,
     revoked_by_kind TEXT
         CONSTRAINT api_keys_revoked_by_kind_check
         CHECK (revoked_by_kind IN ('user', 'api_key', 'administrator', 'anonymous')),
@@ -198,6 +205,7 @@ CREATE TABLE api_keys (
     CONSTRAINT api_keys_origin_check
         CHECK ((created_by_user_id IS NOT NULL) + (created_by_key_id IS NOT NULL) = 1),
     CONSTRAINT api_keys_last_used_check CHECK (last_used_from IS NULL OR last_used_at IS NOT NULL),
+    CONSTRAINT api_keys_end_came_at_check CHECK (end_came_at IS NULL OR revoked_at IS NOT NULL),
     CONSTRAINT api_keys_revocation_check
         CHECK ((revoked_at IS NOT NULL) + (revoked_by_kind IS NOT NULL) + (revoked_reason IS NOT NULL) IN (0, 3)),
     CONSTRAINT api_keys_revoked_by_id_check
@@ -210,15 +218,15 @@ CREATE UNIQUE INDEX api_keys_creation_nonce_key ON api_keys (consumer_id, creati
     WHERE creation_nonce IS NOT NULL;
 -- A consumer's keys, newest first (read backwards).
 CREATE INDEX api_keys_consumer_id_id_idx ON api_keys (consumer_id, id);
--- A consumer's valid keys, newest first, and how many there are.
-CREATE INDEX api_keys_valid_idx ON api_keys (consumer_id, id) WHERE revoked_at IS NULL;
--- An organization's keys, its valid ones and its revoked ones, newest first (read backwards).
+-- A consumer's keys that may be valid, newest first, and how many there are.
+CREATE INDEX api_keys_valid_idx ON api_keys (consumer_id, id) WHERE end_came_at IS NULL;
+-- An organization's keys, those that may be valid and those with an end, newest first (read backwards).
 CREATE INDEX api_keys_organization_id_id_idx ON api_keys (organization_id, id);
-CREATE INDEX api_keys_organization_valid_idx ON api_keys (organization_id, id) WHERE revoked_at IS NULL;
+CREATE INDEX api_keys_organization_valid_idx ON api_keys (organization_id, id) WHERE end_came_at IS NULL;
 CREATE INDEX api_keys_organization_revoked_idx ON api_keys (organization_id, id) WHERE revoked_at IS NOT NULL;
--- An organization's valid keys by how long they have been idle.
+-- An organization's keys that may be valid by how long they have been idle.
 CREATE INDEX api_keys_organization_idle_idx ON api_keys (organization_id, coalesce(last_used_at, created_at), id)
-    WHERE revoked_at IS NULL;
+    WHERE end_came_at IS NULL;
 -- The keys next below a key: its children, and those that it adopted.
 CREATE INDEX api_keys_next_above_idx ON api_keys (coalesce(adopted_by_key_id, created_by_key_id));
 -- Revoked keys, as retention removes them: the earliest revoked first and, of those that one act revoked, children before
