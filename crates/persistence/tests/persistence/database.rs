@@ -299,10 +299,15 @@ impl Database {
 
     /// Keeps all others from changing a consumer's keys, for as long as it is held.
     pub(crate) async fn lock_changes_of(&self, consumer: Uuid) -> Lock {
+        self.lock_row("memberships", consumer).await
+    }
+
+    /// Keeps all others from changing one row, for as long as it is held; on SQLite, from all changes.
+    pub(crate) async fn lock_row(&self, table: &str, id: Uuid) -> Lock {
         match &self.place {
             Place::Server(database) => {
                 let client = client(database).await;
-                let lock = format!("BEGIN; SELECT FROM memberships WHERE id = '{consumer}' FOR UPDATE");
+                let lock = format!("BEGIN; SELECT FROM {table} WHERE id = '{id}' FOR UPDATE");
                 client.batch_execute(&lock).await.expect("a lock");
                 Lock::OfServer { _held: client }
             }

@@ -309,7 +309,7 @@ async fn sign_in(use_cases: &UseCases) -> (SessionToken, SignedIn) {
     (token, found.expect("an answer").expect("a live session"))
 }
 
-async fn issue(use_cases: &UseCases, holder: &Holder, name: &str) -> IssuedKey {
+pub(crate) async fn issue(use_cases: &UseCases, holder: &Holder, name: &str) -> IssuedKey {
     let source = RequestSource::default();
     let issued = use_cases.keys.issue(holder, key_draft(name), None, source).await;
     issued.expect("a key")

@@ -1,16 +1,18 @@
 //! Who waits for whom.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
-use keyward_domain::api_key::RevocationReason;
-use keyward_domain::audit::Actor;
+use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
+use keyward_domain::audit::{Actor, RequestSource};
 use keyward_domain::clock::Clock;
+use keyward_domain::ports::DescendantKeys;
 use tokio::time::timeout;
 
-use crate::both::scene::{Scene, member};
+use crate::both::scene::{Scene, issue, member};
 use crate::database::Database;
 
 #[tokio::test]
@@ -61,4 +63,34 @@ async fn retention_waits_for_nobody_who_holds_a_former_member() {
         .count(&format!("api_keys WHERE consumer_id = '{consumer}'"))
         .await;
     assert_eq!(left, 0);
+}
+
+#[tokio::test]
+async fn retention_holds_no_member_while_it_waits_for_anothers_key() {
+    let scene = Scene::new(Database::postgres().await).await;
+    let former = scene.bob.membership.id.as_uuid();
+    let ended = format!("UPDATE memberships SET ended_at = joined_at WHERE id = '{former}'");
+    scene.database.execute(&ended).await;
+    let carol = scene.carol.as_holder();
+    let key = issue(&scene.use_cases, &carol, "revoked").await.key.id;
+    let (keep, any) = (DescendantKeys::Keep, KeyPrecondition::AnyVersion);
+    let revoked = scene
+        .use_cases
+        .keys
+        .revoke(&carol, key, keep, any, RequestSource::default())
+        .await;
+    assert_eq!(revoked.expect("a revocation"), [key]);
+    scene.make.clock.advance(TimeDelta::days(1));
+
+    let held = scene.database.lock_row("api_keys", key.as_uuid()).await;
+    let (store, now) = (Arc::clone(&scene.database.store), scene.make.clock.now());
+    let removing = tokio::spawn(async move { store.remove_dead_keys(now, 500).await });
+    let waiting = "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while scene.database.count(waiting).await == 0 {
+        assert!(!removing.is_finished(), "it waits for the key");
+    }
+    let member = timeout(Duration::from_secs(10), scene.database.lock_changes_of(former)).await;
+    assert!(member.is_ok(), "the former member is held");
+    drop((held, member));
+    assert_eq!(removing.await.expect("no panic").expect("a removal"), 1);
 }
