@@ -156,12 +156,16 @@ impl Keyward {
 
 /// A `keyward` command on this storage.
 pub(crate) fn keyward(storage: &Storage) -> Command {
-    let binary = std::env::var("KEYWARD_BIN")
-        .expect("KEYWARD_BIN names the keyward binary to test; `cargo xtask test` builds it and sets this");
-    let mut command = Command::new(binary);
+    let mut command = Command::new(binary());
     command.env_remove("KEYWARD_BIN");
     storage.configure(&mut command);
     command
+}
+
+/// The path of the binary under test.
+pub(crate) fn binary() -> String {
+    std::env::var("KEYWARD_BIN")
+        .expect("KEYWARD_BIN names the keyward binary to test; `cargo xtask test` builds it and sets this")
 }
 
 /// The address in the line that says that the server listens.

@@ -24,5 +24,6 @@ mod others;
 mod outage;
 mod projects;
 mod refusals;
+mod release;
 mod restricted_keys;
 mod storage;

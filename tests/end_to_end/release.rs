@@ -1,0 +1,19 @@
+//! What is in the binary that people get, and what is not.
+
+use std::fs;
+
+use crate::keyward::binary;
+
+fn holds(binary: &[u8], word: &str) -> bool {
+    binary.windows(word.len()).any(|bytes| bytes == word.as_bytes())
+}
+
+#[test]
+fn binary_built_alone_knows_no_variable_of_tests() {
+    let binary = fs::read(binary()).expect("the binary");
+    assert!(
+        holds(&binary, "KEYWARD_DATABASE_URL"),
+        "words are found as they are"
+    );
+    assert!(!holds(&binary, "KEYWARD_TEST_MIGRATIONS_TO_COME"));
+}
