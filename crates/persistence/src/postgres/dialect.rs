@@ -99,13 +99,17 @@ macro_rules! contains {
     };
 }
 
-/// A query of the keys that have this in a column, the newest first. It is said so that PostgreSQL cannot take the order for
-/// one by identifier alone: it would go through everybody's keys, newest first, where it expects to meet enough of these soon.
+/// A query of the keys, or of what has this identifier, that have this in a column, the newest first. It is said so that
+/// PostgreSQL cannot take the order for one by identifier alone: it would go through everybody's, newest first, where it
+/// expects to meet enough of these soon.
 macro_rules! newest {
     ($query:expr, $column:expr, $value:expr) => {
+        newest!($query, $column, $value, api_keys::id)
+    };
+    ($query:expr, $column:expr, $value:expr, $id:expr) => {
         $query
             .filter($column.between($value, $value))
-            .order(($column.desc(), api_keys::id.desc()))
+            .order(($column.desc(), $id.desc()))
     };
 }
 

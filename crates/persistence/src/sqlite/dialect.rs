@@ -79,10 +79,13 @@ macro_rules! contains {
     };
 }
 
-/// A query of the keys that have this in a column, the newest first.
+/// A query of the keys, or of what has this identifier, that have this in a column, the newest first.
 macro_rules! newest {
     ($query:expr, $column:expr, $value:expr) => {
-        $query.filter($column.eq($value)).order(api_keys::id.desc())
+        newest!($query, $column, $value, api_keys::id)
+    };
+    ($query:expr, $column:expr, $value:expr, $id:expr) => {
+        $query.filter($column.eq($value)).order($id.desc())
     };
 }
 

@@ -9,7 +9,7 @@ use keyward_domain::id::{OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::super::dialect::{Connection, RunQueryDsl, awaited, contains};
+use super::super::dialect::{Connection, RunQueryDsl, awaited, contains, newest};
 use super::super::schema::{memberships, project_members, projects};
 use super::super::validity::membership_is_live;
 use super::row::ProjectRow;
@@ -80,12 +80,16 @@ async fn select(
         .filter(membership_is_live(now.into()))
         .count()
         .single_value();
-    let mut query = projects::table
-        .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
-        .order(projects::id.desc())
-        .limit(selection.limit)
-        .select((ProjectRow::as_select(), live_members))
-        .into_boxed();
+    let organization = StoredId(organization.as_uuid());
+    let mut query = newest!(
+        projects::table,
+        projects::organization_id,
+        organization,
+        projects::id
+    )
+    .limit(selection.limit)
+    .select((ProjectRow::as_select(), live_members))
+    .into_boxed();
     query = match selection.status {
         ProjectStatus::Active => query.filter(projects::archived_at.is_null()),
         ProjectStatus::Archived => query.filter(projects::archived_at.is_not_null()),
