@@ -8,12 +8,13 @@ use diesel::expression::SqlLiteral;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
 use diesel::sql_types::{Bool, Text};
+use keyward_domain::id::OrganizationId;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
 use super::errors::violates_unique;
 use super::prepared_once::PreparedOnce;
-use super::schema::api_keys;
+use super::schema::{api_keys, memberships};
 use crate::abort::Work;
 use crate::claim::Claim;
 use crate::columns::StoredId;
@@ -24,7 +25,6 @@ pub(super) use super::count_change::count_change;
 pub(super) use super::errors::storage_error;
 pub(super) use super::leaving::valid_keys_of_member;
 pub(super) use super::lineage::{line_above, some_below, some_between, valid_from, valid_in_line};
-pub(super) use super::organization_keys::revoke::revoke as revoke_selected;
 pub(super) use super::organization_keys::sources;
 pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::store::PostgresStore as Store;
@@ -207,6 +207,25 @@ pub(super) async fn lock_keys(mut connection: Pipelined<'_>, keys: &[Uuid]) -> Q
             .filter(api_keys::id.eq_any(keys))
             .order(api_keys::id)
             .select(api_keys::id)
+            .for_no_key_update()
+            .load::<Uuid>(&mut connection)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Nothing to wait for, where there are none, nor where they are of another organization.
+pub(super) async fn lock_consumers(
+    mut connection: Pipelined<'_>,
+    organization: OrganizationId,
+    consumers: &[Uuid],
+) -> QueryResult<()> {
+    if !consumers.is_empty() {
+        memberships::table
+            .filter(memberships::organization_id.eq(organization.as_uuid()))
+            .filter(memberships::id.eq_any(consumers))
+            .order(memberships::id)
+            .select(memberships::id)
             .for_no_key_update()
             .load::<Uuid>(&mut connection)
             .await?;

@@ -1,4 +1,3 @@
-//! What PostgreSQL is asked of an organization's keys in words of its own, since it locks them and names candidates otherwise.
+//! What PostgreSQL is asked of an organization's keys in words of its own, since it names candidates otherwise.
 
-pub(super) mod revoke;
 pub(super) mod sources;

@@ -3,7 +3,8 @@
 mod family;
 mod list;
 mod read;
-pub(crate) mod selection;
+mod revoke;
+mod selection;
 mod sources;
 
 use std::num::NonZeroU32;
@@ -22,7 +23,7 @@ use keyward_domain::ports::StorageError;
 
 use uuid::Uuid;
 
-use super::dialect::{Store, revoke_selected};
+use super::dialect::Store;
 use crate::claim::Claim;
 
 #[async_trait]
@@ -85,7 +86,7 @@ impl OrganizationKeyStore for Store {
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
         self.change_that_begins(Claim::Revoking, move |connection| {
-            Box::pin(revoke_selected(
+            Box::pin(revoke::revoke(
                 connection,
                 organization,
                 selection,

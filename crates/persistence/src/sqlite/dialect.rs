@@ -4,6 +4,7 @@ use diesel::QueryResult;
 use diesel::dsl::sql;
 use diesel::result::Error as QueryError;
 use diesel::sql_types::{Bool, Text};
+use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
 use super::errors::violates_unique;
@@ -15,7 +16,6 @@ pub(super) use super::errors::storage_error;
 pub(super) use super::leaving::valid_keys_of_member;
 pub(super) use super::lineage::{line_above, some_below, some_between, valid_from, valid_in_line};
 pub(super) use super::listed::listed;
-pub(super) use super::organization_keys::revoke::revoke as revoke_selected;
 pub(super) use super::organization_keys::sources;
 pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::ready::{RunQueryDsl, for_any_connection};
@@ -176,6 +176,11 @@ pub(super) const fn prepared_once<Q>(query: Q) -> Q {
 
 /// Nobody else changes any key until the end of the transaction.
 pub(super) async fn lock_keys(_: Pipelined<'_>, _: &[Uuid]) -> QueryResult<()> {
+    Ok(())
+}
+
+/// Nobody else changes any consumer until the end of the transaction.
+pub(super) async fn lock_consumers(_: Pipelined<'_>, _: OrganizationId, _: &[Uuid]) -> QueryResult<()> {
     Ok(())
 }
 

@@ -1,4 +1,3 @@
-//! What SQLite is asked of an organization's keys in words of its own: it locks none, and its planner is led by the hand.
+//! What SQLite is asked of an organization's keys in words of its own: its planner is led by the hand.
 
-pub(super) mod revoke;
 pub(super) mod sources;
