@@ -13,18 +13,6 @@ use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
 use graph::{Dependency, Graph, Package};
 
-/// Crates whose modules still stand in circles, and what ties them. Every other crate has none.
-const NOT_CHECKED_FOR_CIRCLES: [(&str, &str); 2] = [
-    (
-        "keyward-console",
-        "every page takes `Console`, which stands beside its routes in `lib.rs`",
-    ),
-    (
-        "keyward-persistence",
-        "SQL is asked in a dialect, and each dialect writes some of the SQL of its own",
-    ),
-];
-
 pub(crate) fn layers(workspace: &Workspace) -> Outcome {
     let packages = packages(workspace)?;
     let circles = circles(&packages)?;
@@ -36,9 +24,6 @@ pub(crate) fn layers(workspace: &Workspace) -> Outcome {
     violations.extend(circles);
     if violations.is_empty() {
         eprintln!("the layers hold in {} crates", graph.packages.len());
-        for (name, reason) in NOT_CHECKED_FOR_CIRCLES {
-            eprintln!("modules of {name} are not checked for circles: {reason}");
-        }
         return Ok(());
     }
     Err(Failure::new(format!(
@@ -61,21 +46,12 @@ fn packages(workspace: &Workspace) -> Outcome<Vec<cargo_metadata::Package>> {
 fn circles(packages: &[cargo_metadata::Package]) -> Outcome<Vec<String>> {
     let mut found = Vec::new();
     for package in packages {
-        let name = package.name.as_str();
         let is_product = |target: &&cargo_metadata::Target| target.is_lib() || target.is_bin();
-        let mut circles = Vec::new();
         for target in package.targets.iter().filter(is_product) {
-            let root = target.src_path.as_std_path();
-            circles.extend(modules::circles_in(root, &|file| fs::read_to_string(file))?);
-        }
-        let is_checked = NOT_CHECKED_FOR_CIRCLES.iter().all(|(other, _)| *other != name);
-        if is_checked {
-            let sentence = |circle| format!("modules of {name} stand in a circle: {circle}");
+            let circles =
+                modules::circles_in(target.src_path.as_std_path(), &|file| fs::read_to_string(file))?;
+            let sentence = |circle| format!("modules of {} stand in a circle: {circle}", package.name);
             found.extend(circles.into_iter().map(sentence));
-        } else if circles.is_empty() {
-            found.push(format!(
-                "{name} has no circles any more: take it out of NOT_CHECKED_FOR_CIRCLES in xtask/src/layers.rs"
-            ));
         }
     }
     Ok(found)

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use crate::failure::{Failure, Outcome};
 use circles::{Arrows, circles};
-use source::{Child, Source};
+use source::Source;
 
 /// The circles among the modules of the crate whose root is this file, a sentence for each. First those of single files;
 /// if there are none, those of modules with all that is in them.
@@ -44,7 +44,7 @@ impl Modules {
         read: &dyn Fn(&Path) -> io::Result<String>,
     ) -> Outcome {
         let source = Source::parse(text).map_err(Failure::about(file.display()))?;
-        for Child { name, file: named } in &source.children {
+        for (name, named) in &source.children {
             let child = format!("{path}::{name}");
             let beside = file.parent().unwrap_or(folder);
             let candidates = match named {
@@ -77,11 +77,9 @@ impl Modules {
         for (module, source) in &self.0 {
             let targets = arrows.entry(module.clone()).or_default();
             for path in &source.paths {
-                let Some((target, name)) = self.definition(module, path, &mut BTreeSet::new()) else {
-                    continue;
-                };
-                if target != *module {
-                    targets.entry(target).or_insert(name);
+                match self.definition(module, path, false, &mut BTreeSet::new()) {
+                    Some((target, name)) if target != *module => drop(targets.entry(target).or_insert(name)),
+                    Some(_) | None => {}
                 }
             }
         }
@@ -89,23 +87,8 @@ impl Modules {
     }
 
     /// The module that defines what the path names, and the name; nothing for modules and for what other crates define.
-    fn definition(
-        &self,
-        module: &str,
-        path: &[String],
-        seen: &mut BTreeSet<(String, String)>,
-    ) -> Option<(String, String)> {
-        let (first, rest) = path.split_first()?;
-        match first.as_str() {
-            "crate" => self.within("crate", rest, true, seen),
-            "self" => self.within(module, rest, true, seen),
-            "super" => self.within(parent(module)?, rest, true, seen),
-            _ => self.within(module, path, false, seen),
-        }
-    }
-
     /// `surely` if the path can only lead into this crate, so that a name which no keyword defines is of a macro.
-    fn within(
+    fn definition(
         &self,
         module: &str,
         path: &[String],
@@ -113,12 +96,13 @@ impl Modules {
         seen: &mut BTreeSet<(String, String)>,
     ) -> Option<(String, String)> {
         let (name, rest) = path.split_first()?;
-        if name == "super" {
-            return self.within(parent(module)?, rest, true, seen);
-        }
         let child = format!("{module}::{name}");
-        if self.0.contains_key(&child) {
-            return self.within(&child, rest, true, seen);
+        match name.as_str() {
+            "crate" => return self.definition("crate", rest, true, seen),
+            "self" => return self.definition(module, rest, true, seen),
+            "super" => return self.definition(module.rsplit_once("::")?.0, rest, true, seen),
+            _ if self.0.contains_key(&child) => return self.definition(&child, rest, true, seen),
+            _ => {}
         }
         if !seen.insert((module.to_owned(), name.clone())) {
             return None;
@@ -128,21 +112,16 @@ impl Modules {
         if source.defined.contains(name) || name == "*" {
             return here;
         }
-        if let Some(import) = source.imports.iter().find(|import| import.name == *name) {
-            let path: Vec<String> = import.path.iter().chain(rest).cloned().collect();
-            return self.definition(module, &path, seen);
+        let mut imports = source.imports.iter();
+        if let Some((_, import)) = imports.find(|(imported, _)| imported == name) {
+            return self.definition(module, &[import, rest].concat(), false, seen);
         }
-        let globs = source.imports.iter().filter(|import| import.name == "*");
-        let elsewhere = globs.map(|glob| &glob.path).find_map(|glob| {
-            let path: Vec<String> = glob[..glob.len() - 1].iter().chain(path).cloned().collect();
-            self.definition(module, &path, seen)
+        let globs = source.imports.iter().filter(|(imported, _)| imported == "*");
+        let mut elsewhere = globs.filter_map(|(_, glob)| {
+            self.definition(module, &[&glob[..glob.len() - 1], path].concat(), false, seen)
         });
-        elsewhere.or(here.filter(|_| surely))
+        elsewhere.next().or(here.filter(|_| surely))
     }
-}
-
-fn parent(module: &str) -> Option<&str> {
-    Some(module.rsplit_once("::")?.0)
 }
 
 /// The arrows between modules of one parent, each with all that is in it.
