@@ -50,6 +50,8 @@ mod store;
 mod tls;
 mod transfer;
 mod trial_change;
+#[path = "sql/validity.rs"]
+mod validity;
 
 pub use config::PostgresConfig;
 pub use connection_refused::ConnectionRefused;

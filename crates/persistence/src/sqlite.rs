@@ -46,6 +46,8 @@ mod still_awaited;
 mod store;
 mod transfer;
 mod trial_change;
+#[path = "sql/validity.rs"]
+mod validity;
 
 pub use config::SqliteConfig;
 pub use migrations::MigrateError;

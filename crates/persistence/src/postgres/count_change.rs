@@ -11,7 +11,7 @@ use keyward_domain::rate::{Rate, Room};
 use super::dialect::Pipelined;
 use super::prepared_once::PreparedOnce;
 use super::schema::memberships;
-use super::sql::validity::membership_is_live;
+use super::validity::membership_is_live;
 
 diesel::define_sql_function! {
     /// The later of those that are there.

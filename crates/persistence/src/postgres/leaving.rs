@@ -8,7 +8,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::id::{MembershipId, OrganizationId};
 use uuid::Uuid;
 
-use super::sql::validity::not_over;
+use super::validity::not_over;
 use crate::valid_keys::ValidKeys;
 
 #[derive(QueryableByName)]

@@ -14,7 +14,7 @@ use keyward_domain::id::{ApiKeyId, ConsumerId};
 use uuid::Uuid;
 
 use super::prepared_once::PreparedOnce;
-use super::sql::validity::not_over;
+use super::validity::not_over;
 use crate::limit;
 use crate::lineage::{InLine, Step, starts_below, upwards};
 

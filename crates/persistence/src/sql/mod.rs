@@ -3,11 +3,11 @@
 //! `dialect` and `schema` are those of the adapter. What differs between the two is said there, so there is no `#[cfg]` here
 //! and no type that stands for either: what is wrong for one database does not compile.
 //!
-//! `events` stands beside this module: what each database is asked in words of its own needs it, too.
+//! `events` and `validity` stand beside this module: what each database is asked in words of its own needs them, too.
 //!
 //! What must be asked otherwise, because the databases plan, lock or search otherwise, is in `postgres/` and `sqlite/`.
 
-use super::{dialect, events, schema};
+use super::{dialect, events, schema, validity};
 
 /// What a port method reads: with a connection, in what follows, or by a function that takes the connection first.
 macro_rules! read {
@@ -68,4 +68,3 @@ pub(crate) mod schema_state;
 mod sessions;
 mod throttle;
 pub(crate) mod transfer;
-pub(crate) mod validity;

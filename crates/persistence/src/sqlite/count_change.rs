@@ -7,7 +7,7 @@ use keyward_domain::id::ConsumerId;
 use keyward_domain::rate::{Rate, Room};
 
 use super::dialect::{Pipelined, RunQueryDsl};
-use super::sql::validity::not_over;
+use super::validity::not_over;
 use crate::columns::StoredId;
 
 /// Counts a change of a live consumer, if there is room for it. Says whether it was counted.

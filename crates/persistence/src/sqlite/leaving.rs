@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, Binary};
 use keyward_domain::id::{MembershipId, OrganizationId};
 
 use super::dialect::{Connection, RunQueryDsl};
-use super::sql::validity::not_over;
+use super::validity::not_over;
 use crate::columns::StoredId;
 use crate::valid_keys::ValidKeys;
 

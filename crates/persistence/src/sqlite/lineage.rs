@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::dialect::Pipelined;
 use super::listed::as_json;
-use super::sql::validity::not_over;
+use super::validity::not_over;
 use crate::columns::StoredId;
 use crate::limit;
 use crate::lineage::{InLine, Step, starts_below, upwards};

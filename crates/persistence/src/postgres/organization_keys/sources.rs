@@ -12,7 +12,7 @@ use crate::columns::StoredMoment;
 use crate::limit::at_most;
 use crate::postgres::schema::{api_key_search, api_keys, memberships, users};
 use crate::postgres::search::{containing, grams};
-use crate::postgres::sql::validity::{key_is_valid, membership_is_over};
+use crate::postgres::validity::{key_is_valid, membership_is_over};
 use crate::search::is_in_no_text;
 
 diesel::define_sql_function! {

@@ -15,7 +15,7 @@ use crate::narrowing::newest;
 use crate::sqlite::dialect::awaited;
 use crate::sqlite::schema::{api_key_search, api_keys, memberships};
 use crate::sqlite::search::grams;
-use crate::sqlite::sql::validity::{membership_is_over, not_over};
+use crate::sqlite::validity::{membership_is_over, not_over};
 
 #[derive(QueryableByName)]
 struct Candidate {
