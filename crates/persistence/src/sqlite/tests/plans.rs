@@ -338,8 +338,9 @@ async fn only_as_many_former_members_are_asked_for_keys_as_are_noted() {
     let directory = TemporaryDirectory::new();
     let store = scene(&directory).await;
     let left = store.change_blocking::<_, StorageError, _>(|connection| {
-        let left = "INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at)
-             SELECT randomblob(16), zeroblob(16), zeroblob(16), 'member', 0, 0
+        let left =
+            "INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at, end_came_at)
+             SELECT randomblob(16), zeroblob(16), zeroblob(16), 'member', 0, 0, 0
              FROM (WITH RECURSIVE series (number) AS (
                  SELECT 1 UNION ALL SELECT number + 1 FROM series WHERE number < ?
              ) SELECT number FROM series)";

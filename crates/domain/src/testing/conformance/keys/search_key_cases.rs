@@ -124,7 +124,7 @@ pub async fn a_search_follows_edits(stores: KeyStores) {
         .expect("the key is edited");
 
     assert!(search(&scene, &ada, "before").await.is_empty());
-    let edited = scene.stored(&key).await.name;
+    let edited = everything().name.expect("the edit names the key");
     for term in ["DÉPLOIEMENT", "second line", key.hint.last_four()] {
         assert_eq!(search(&scene, &ada, term).await, [edited.as_str()], "{term}");
     }
