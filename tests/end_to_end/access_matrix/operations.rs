@@ -62,26 +62,80 @@ fn of_the_console() -> BTreeSet<Operation> {
     }
     let mut all = BTreeSet::new();
     for route in routes.split(".at(").skip(1) {
-        let (address, methods) = route.split_once(',').expect("an address and its methods");
-        let path = path(address.trim());
+        let (address, methods) = address_and_methods(route);
+        let path = text_of(address, &[]);
         let allowed: Vec<_> = METHODS
             .iter()
             .filter(|method| methods.contains(&format!(".{method}(")))
             .collect();
         assert!(!allowed.is_empty(), "no methods are read for {path}");
-        all.extend(allowed.iter().map(|method| Operation::new(method, path)));
+        all.extend(allowed.iter().map(|method| Operation::new(method, &path)));
     }
     all
 }
 
-/// The path that an expression in the routes stands for.
-fn path(address: &str) -> &'static str {
-    let source = match address.strip_prefix("links::") {
-        Some(name) => LINKS.split(&format!("const {name}: &str = ")).nth(1),
-        None => ROUTES.find(address).and_then(|at| ROUTES.get(at..)),
-    };
-    source
-        .and_then(|source| source.strip_prefix('"'))
-        .and_then(|source| source.split('"').next())
-        .unwrap_or_else(|| panic!("no text stands for {address}"))
+/// They stand before and behind the first comma that is not between parentheses.
+fn address_and_methods(route: &str) -> (&str, &str) {
+    let mut open = 0;
+    let comma = route.find(|character| {
+        open += match character {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        character == ',' && open == 0
+    });
+    route.split_at(comma.expect("an address and its methods"))
+}
+
+/// The text that an expression in the routes or links stands for, where `bound` are the parameters around it.
+fn text_of(expression: &str, bound: &[(&str, String)]) -> String {
+    let expression = expression.trim();
+    if let Some((_, text)) = bound.iter().find(|(name, _)| *name == expression) {
+        return text.clone();
+    }
+    let name = expression.trim_start_matches("links::");
+    if let Some((function, arguments)) = name.strip_suffix(')').and_then(|call| call.split_once('(')) {
+        let arguments = arguments.split(',').map(|argument| text_of(argument, bound));
+        return text_from(function, arguments);
+    }
+    let name = name.trim_start_matches("Parameter::");
+    let quoted = |before: &str| LINKS.split(before).nth(1)?.split('"').next();
+    let parameter = quoted(&format!("const {name}: Self = Self(\"")).map(|name| format!(":{name}"));
+    let constant = || quoted(&format!("const {name}: &str = \"")).map(str::to_owned);
+    parameter
+        .or_else(constant)
+        .unwrap_or_else(|| panic!("no text stands for {expression}"))
+}
+
+/// What a function of the links makes of its arguments. Its body is one `format!`.
+fn text_from(function: &str, arguments: impl Iterator<Item = String>) -> String {
+    let (parameters, body) = LINKS
+        .split(&format!("fn {function}("))
+        .nth(1)
+        .and_then(|source| source.split("\n}\n").next())
+        .and_then(|source| source.split_once(") -> String {"))
+        .unwrap_or_else(|| panic!("no link is made by {function}"));
+    let names = parameters
+        .split(',')
+        .filter_map(|parameter| Some(parameter.split_once(':')?.0.trim()));
+    let bound: Vec<_> = names.zip(arguments).collect();
+    let (format, behind) = body
+        .trim()
+        .strip_prefix("format!(\"")
+        .and_then(|format| format.strip_suffix(')')?.split_once('"'))
+        .unwrap_or_else(|| panic!("{function} is not one format: {body}"));
+    let mut pieces = format.split('{');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (place, rest) = piece.split_once('}').expect("the end of a place");
+        let expression = if place.is_empty() {
+            behind.trim_start_matches(',')
+        } else {
+            place
+        };
+        text += &text_of(expression, &bound);
+        text += rest;
+    }
+    text
 }

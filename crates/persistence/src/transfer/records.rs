@@ -108,9 +108,9 @@ records! {
         role: Words as Role::from_word,
         joined_at: Moment,
         ended_at: Option<Moment>,
+        end_came_at: Option<Moment>,
         keys_removed_at: Option<Moment>,
         changes_empty_at: Option<Moment>,
-        end_came_at: Option<Moment>,
     }
 
     Invitation of invitations {
@@ -163,11 +163,11 @@ records! {
         last_used_at: Option<Moment>,
         last_used_from: Option<Words> as IpAddr::from_str,
         revoked_at: Option<Moment>,
+        end_came_at: Option<Moment>,
         revoked_by_kind: Option<Words> as anything,
         revoked_by_id: Option<Id>,
         revoked_reason: Option<Words> as RevocationReason::from_word,
         revoked_note: Option<Words> as RevocationNote::from_storage,
-        end_came_at: Option<Moment>,
     }
 
     AuditEvent of audit_events {

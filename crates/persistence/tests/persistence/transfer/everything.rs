@@ -42,13 +42,13 @@ pub(crate) fn rows() -> Vec<String> {
             r#"{{"users":{{"id":"{bob}","username":"bob","display_name":"Bob","search_text":"bob","password_hash":"$","created_at":"1969-12-31T23:59:59.999Z"}}}}"#
         ),
         format!(
-            r#"{{"memberships":{{"id":"{adas}","organization_id":"{organization}","user_id":"{ada}","role":"owner","joined_at":"2026-01-01T00:00:00.120Z","ended_at":null,"keys_removed_at":null,"changes_empty_at":"2026-01-01T00:02:00.123Z","end_came_at":null}}}}"#
+            r#"{{"memberships":{{"id":"{adas}","organization_id":"{organization}","user_id":"{ada}","role":"owner","joined_at":"2026-01-01T00:00:00.120Z","ended_at":null,"end_came_at":null,"keys_removed_at":null,"changes_empty_at":"2026-01-01T00:02:00.123Z"}}}}"#
         ),
         format!(
-            r#"{{"memberships":{{"id":"{bobs}","organization_id":"{organization}","user_id":"{bob}","role":"member","joined_at":"2026-01-01T00:00:00.100Z","ended_at":"2026-06-01T00:00:00Z","keys_removed_at":null,"changes_empty_at":null,"end_came_at":null}}}}"#
+            r#"{{"memberships":{{"id":"{bobs}","organization_id":"{organization}","user_id":"{bob}","role":"member","joined_at":"2026-01-01T00:00:00.100Z","ended_at":"2026-06-01T00:00:00Z","end_came_at":null,"keys_removed_at":null,"changes_empty_at":null}}}}"#
         ),
         format!(
-            r#"{{"memberships":{{"id":"{ended}","organization_id":"{organization}","user_id":"{bob}","role":"member","joined_at":"2026-01-01T00:00:00Z","ended_at":"9999-12-31T23:59:59.999Z","keys_removed_at":"2026-01-01T00:00:00.456Z","changes_empty_at":null,"end_came_at":"2026-01-01T00:00:00.400Z"}}}}"#
+            r#"{{"memberships":{{"id":"{ended}","organization_id":"{organization}","user_id":"{bob}","role":"member","joined_at":"2026-01-01T00:00:00Z","ended_at":"9999-12-31T23:59:59.999Z","end_came_at":"2026-01-01T00:00:00.400Z","keys_removed_at":"2026-01-01T00:00:00.456Z","changes_empty_at":null}}}}"#
         ),
         format!(
             r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":{words},"role":"member","invited_by_kind":"user","invited_by_id":"{ada}","creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":"2026-01-02T00:00:00Z","accepted_membership_id":"{bobs}","revoked_at":null}}}}"#,
@@ -70,12 +70,12 @@ pub(crate) fn rows() -> Vec<String> {
             id(12),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":{words},"description":{words},"search_text":{anything},"can_manage_keys":true,"created_by_user_id":"{ada}","created_by_key_id":null,"adopted_by_key_id":null,"tree_depth":0,"skip_key_id":null,"creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"revoked_note":null,"end_came_at":null}}}}"#,
+            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":{words},"description":{words},"search_text":{anything},"can_manage_keys":true,"created_by_user_id":"{ada}","created_by_key_id":null,"adopted_by_key_id":null,"tree_depth":0,"skip_key_id":null,"creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_at":null,"end_came_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"revoked_note":null}}}}"#,
             bytes(32, 0x00),
             bytes(16, 0xff),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":"child","description":"","search_text":"child","can_manage_keys":false,"created_by_user_id":null,"created_by_key_id":"{first}","adopted_by_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","last_used_at":null,"last_used_from":null,"revoked_at":"2026-01-02T00:00:00.456Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","revoked_note":{words},"end_came_at":"2026-01-02T00:00:00.450Z"}}}}"#,
+            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":"child","description":"","search_text":"child","can_manage_keys":false,"created_by_user_id":null,"created_by_key_id":"{first}","adopted_by_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","last_used_at":null,"last_used_from":null,"revoked_at":"2026-01-02T00:00:00.456Z","end_came_at":"2026-01-02T00:00:00.450Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","revoked_note":{words}}}}}"#,
             bytes(32, 0x80),
         ),
     ];
