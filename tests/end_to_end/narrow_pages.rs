@@ -95,7 +95,7 @@ async fn people_fit(browser: &Browser, members: &str) {
     let link = browser.element("#link").await.value().await;
     let link = link.expect("a field").expect("a link");
     fits(browser, "invitation's link").await;
-    browser.press("I have copied it").await;
+    browser.press("Done").await;
     browser.element("tbody").await;
     fits(browser, "invitations").await;
     browser.go_to(&link).await;

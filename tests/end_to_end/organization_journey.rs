@@ -90,7 +90,7 @@ async fn invite(owner: &Browser, keyward: &Keyward, invitee: &str) -> String {
     owner.driver.refresh().await.expect("a reload");
     owner.element("tbody").await;
     let page = owner.source().await;
-    assert_eq!(page.matches("Take back").count(), 1, "{page}");
+    assert_eq!(page.matches("Revoke").count(), 1, "{page}");
     assert!(page.contains(invitee) && !page.contains("token="), "{page}");
     owner.driver.back().await.expect("back");
     owner.element("main").await;
@@ -113,7 +113,7 @@ async fn joins_as_newcomer(member: &Browser, link: &str) {
         "a reload does not announce it again"
     );
     member.go_to(link).await;
-    assert!(member.text().await.contains("This invitation does not work"));
+    assert!(member.text().await.contains("This invitation is no longer valid"));
     member.go_to(link.split_once("/join").expect("a link").0).await;
 }
 
@@ -128,7 +128,7 @@ async fn keeps_its_secret_out_of_the_address(member: &Browser, link: &str) {
     member.driver.refresh().await.expect("a reload");
     is_there("after a reload").await;
     member.go_to(&format!("{bare}?token=x")).await;
-    assert!(member.text().await.contains("This invitation does not work"));
+    assert!(member.text().await.contains("This invitation is no longer valid"));
     assert_eq!(member.address().await, bare);
     member.driver.back().await.expect("back");
     is_there("after another link").await;

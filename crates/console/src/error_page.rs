@@ -83,47 +83,41 @@ impl<'a> ErrorPage<'a> {
 fn usual_words(status: StatusCode) -> (&'static str, &'static str) {
     match status {
         StatusCode::BAD_REQUEST => (
-            "This request could not be read",
-            "The address or the form is damaged. Go back to Keyward and start from there.",
+            "Bad request",
+            "The link or the form is incomplete. Go to Keyward and try again from there.",
         ),
         StatusCode::FORBIDDEN => (
-            "This is not allowed",
-            "You may not do this, so nothing was changed.",
+            "Not allowed",
+            "You don’t have permission to do this. Nothing was changed.",
         ),
-        StatusCode::NOT_FOUND => (
-            "There is nothing here",
-            "The page does not exist, or you do not have access to it.",
-        ),
+        StatusCode::NOT_FOUND => ("Page not found", "It doesn’t exist, or you don’t have access."),
         StatusCode::METHOD_NOT_ALLOWED => (
-            "This address works differently",
-            "The address exists, but it cannot be used in this way. Go back to Keyward and start from there.",
+            "Method not allowed",
+            "This page cannot be used this way. Go to Keyward and try again from there.",
         ),
         StatusCode::REQUEST_TIMEOUT => (
-            "The form did not arrive in time",
-            "The connection was too slow, so nothing was changed. Go back and send the form again.",
+            "Request timed out",
+            "The connection was too slow. Nothing was changed. Go back and send the form again.",
         ),
-        StatusCode::GONE => (
-            "This is no longer here",
-            "What was here has been used or has ended.",
-        ),
+        StatusCode::GONE => ("No longer available", "It has been used or has expired."),
         StatusCode::PAYLOAD_TOO_LARGE => (
             "The form is too large",
-            "Nothing was changed. Go back, shorten what you wrote and send it again.",
+            "Nothing was changed. Go back, shorten the text and send the form again.",
         ),
         StatusCode::UNSUPPORTED_MEDIA_TYPE => (
-            "This is not a form",
-            "The console reads forms of its own pages only. Programs use the API with a key.",
+            "Unsupported request",
+            "The console only accepts forms from its own pages. Scripts and services use the API with a key.",
         ),
         StatusCode::TOO_MANY_REQUESTS => ("Too many requests", "Wait a moment, then try again."),
         StatusCode::SERVICE_UNAVAILABLE => (
-            "Keyward cannot answer at the moment",
-            "Your keys are safe. Wait a few seconds, then try again. If you sent a form, look whether it was done \
-             before you send it again.",
+            "Temporarily unavailable",
+            "Wait a few seconds, then try again. If you sent a form, check whether it took effect before you send \
+             it again.",
         ),
         other if other.is_server_error() => (
-            "Something went wrong in Keyward",
-            "This is not your fault. Try again; if it happens again, tell your administrator the request id below.",
+            "Something went wrong",
+            "An internal error occurred. Try again. If it happens again, give your administrator the request ID below.",
         ),
-        _ => ("This did not work", "Go back to Keyward and start from there."),
+        _ => ("Something went wrong", "Go to Keyward and try again from there."),
     }
 }

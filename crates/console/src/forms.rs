@@ -139,7 +139,7 @@ fn unreadable(error: ReadBodyError) -> Refusal {
         ReadBodyError::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => Refusal::FormTooLarge,
         ReadBodyError::Io(error) if error.kind() == io::ErrorKind::TimedOut => Refusal::FormTooSlow,
         ReadBodyError::Io(_) | ReadBodyError::Utf8(_) | ReadBodyError::BodyHasBeenTaken => {
-            Refusal::BadForm("The form did not arrive whole.")
+            Refusal::BadForm("The form is incomplete.")
         }
     }
 }

@@ -121,9 +121,9 @@ impl Refusal {
             }
             Self::CrossSite => ErrorPage::new(status)
                 .saying(
-                    "This form came from somewhere else",
-                    "Keyward acts only on forms from its own pages, so nothing was changed. If you sent the form \
-                     here, open Keyward at its public address and send it again.",
+                    "This form was sent from another site",
+                    "Keyward only accepts forms from its own pages. Nothing was changed. If you sent the form here, \
+                     open Keyward at its public URL and send it again.",
                 )
                 .into_response(request_id),
             Self::BadForm(problem) => ErrorPage::new(status)
@@ -134,19 +134,18 @@ impl Refusal {
                 .into_response(request_id),
             Self::MomentNotSettled => ErrorPage::new(status)
                 .saying(
-                    "Choose an earlier moment",
-                    "Keys are revoked by when they were created only up to a minute ago, since a later one may still be on \
-                     its way into the database. Nothing was changed. Go back and choose a moment that is at least a minute \
-                     ago; it is in UTC.",
+                    "Choose an earlier time",
+                    "The time must be at least one minute ago, in UTC, because newer keys may still be being saved. \
+                     Nothing was changed. Go back and choose an earlier time.",
                 )
                 .into_response(request_id),
             Self::Storage(error) => {
                 let mut response = match &error {
                     StorageError::OutcomeUnknown(_) => ErrorPage::new(status)
                         .saying(
-                            "It is not certain whether this was done",
-                            "Keyward lost touch with its storage while it was saving. Look whether the change is there \
-                             before you make it again. A key whose token you did not see is of no use: revoke it and \
+                            "Your change may not have been saved",
+                            "Keyward lost its connection to the database while saving. Check whether the change was made \
+                             before you try again. If a key was created but you did not see its token, revoke it and \
                              create another.",
                         )
                         .into_response(request_id),

@@ -265,9 +265,8 @@ async fn nothing_here(console: &Console, session: Option<SessionToken>, request_
     };
     ErrorPage::new(StatusCode::NOT_FOUND)
         .saying(
-            "There is nothing here",
-            "The page does not exist, or you do not have access to it, or not any more. If you sent a form, nothing was \
-             changed.",
+            "Page not found",
+            "It doesn’t exist, or you don’t have access. If you sent a form, nothing was changed.",
         )
         .leading_to(&organizations)
         .into_response(request_id)

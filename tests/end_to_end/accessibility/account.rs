@@ -20,9 +20,9 @@ async fn axe_finds_nothing_while_an_account_is_looked_after() {
     tour.browser.press("Change password").await;
     tour.browser.element("[aria-invalid=true]").await;
     tour.look("account with errors").await;
-    tour.browser.press("Sign out everywhere else").await;
+    tour.browser.press("Sign out all other browsers").await;
     tour.browser.element("[data-notice]").await;
-    tour.look("signed out everywhere else").await;
+    tour.look("all other browsers are signed out").await;
     tour.end().await;
 }
 

@@ -57,7 +57,7 @@ async fn axe_finds_nothing_while_people_come_and_go() {
     tour.browser.press("Create invitation").await;
     let link = tour.browser.element("#link").await.value().await;
     let link = link.expect("a field").expect("a link");
-    tour.browser.press("I have copied it").await;
+    tour.browser.press("Done").await;
     tour.browser.element("tbody").await;
     tour.sign_out().await;
     tour.browser.fill("username", "grace").await;

@@ -108,7 +108,7 @@ pub(crate) async fn change_password(
     let new = choose_password(console, &viewer, form.required("new_password")?).await?;
     let mut fields = PasswordForm::default();
     if current.is_empty() {
-        fields.current.error = Some("Type your current password.".to_owned());
+        fields.current.error = Some("Enter your current password.".to_owned());
     }
     let new = fields.new.check("New password", new);
     let mut throttled = None;
@@ -129,7 +129,7 @@ pub(crate) async fn change_password(
                 return Ok(response);
             }
             Err(ChangeOwnPasswordError::WrongPassword) => {
-                fields.current.error = Some("That is not your current password.".to_owned());
+                fields.current.error = Some("The current password is incorrect.".to_owned());
             }
             Err(ChangeOwnPasswordError::Throttled(wait)) => {
                 fields.current.say_to_wait(wait);

@@ -65,7 +65,8 @@ pub(crate) async fn submit(
     // After the form, which may be long on its way: who sends it must still run the organization when it is here.
     Owner { insider, authority }: Owner,
 ) -> Result<Response, Refusal> {
-    let role = Role::from_word(form.required("role")?).ok_or(Refusal::BadForm("There is no such role."))?;
+    let role = Role::from_word(form.required("role")?)
+        .ok_or(Refusal::BadForm("A choice in the form is invalid."))?;
     let slug = &insider.member.organization.slug;
     if form.optional("confirm") != Some("yes") {
         let member = identify(console, &authority, id).await?;

@@ -136,7 +136,7 @@ impl EditApiKeyPage {
 
     fn filled_in(self, form: &Fields) -> Result<Self, Refusal> {
         let version = KeyVersion::parse(form.required("version")?)
-            .map_err(|InvalidKeyVersion| Refusal::BadForm("The form's own mark is damaged."))?;
+            .map_err(|InvalidKeyVersion| Refusal::BadForm("A hidden field of the form is invalid."))?;
         Ok(Self {
             version,
             words: KeyWordsForm::filled_in(form)?,

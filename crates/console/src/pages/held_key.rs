@@ -110,7 +110,7 @@ impl RevokedBySomebody {
             at: Moment(revocation.end.at()),
             who: match (revocation.reason, revocation.by, by) {
                 (RevocationReason::Holder, Actor::ApiKey(_), Some(key)) => format!("by the key {key}"),
-                (RevocationReason::Holder, _, _) => "by its holder".to_owned(),
+                (RevocationReason::Holder, _, _) => "by its user".to_owned(),
                 (RevocationReason::Owner, _, Some(owner)) => format!("by {owner}"),
                 (RevocationReason::Owner, _, None) => "by an owner".to_owned(),
                 (RevocationReason::Leak, _, _) => "because its token leaked".to_owned(),

@@ -69,8 +69,9 @@ pub(crate) async fn submit(
     Owner { insider, authority }: Owner,
 ) -> Result<Response, Refusal> {
     let nonce = FormNonce::parse(form.required("nonce")?)
-        .map_err(|_| Refusal::BadForm("The form's own mark is damaged."))?;
-    let role = Role::from_word(form.required("role")?).ok_or(Refusal::BadForm("There is no such role."))?;
+        .map_err(|_| Refusal::BadForm("A hidden field of the form is invalid."))?;
+    let role = Role::from_word(form.required("role")?)
+        .ok_or(Refusal::BadForm("A choice in the form is invalid."))?;
     let mut field = Field::with_value(form.required("invitee")?);
     let invitee = Invitee::parse(&field.value);
     let Some(invitee) = field.check("This", invitee) else {

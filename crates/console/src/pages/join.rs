@@ -68,7 +68,6 @@ struct AlreadyMemberPage {
 #[derive(Template)]
 #[template(path = "join_link_dead.html")]
 struct LinkDead {
-    lifetime_days: i64,
     /// Who is signed in, if anybody.
     username: Option<String>,
 }
@@ -177,7 +176,7 @@ pub(crate) async fn submit(
             Ok(keeping(console, &token, html(StatusCode::FORBIDDEN, &page)?))
         }
         ("newcomer", _) => join_as_newcomer(console, &open, &token, &form, request, source).await,
-        (_, _) => Err(Refusal::BadForm("The form does not say who joins.")),
+        (_, _) => Err(Refusal::BadForm("A hidden field of the form is invalid.")),
     }
 }
 
@@ -287,7 +286,6 @@ fn already_member(
 fn dead_link(visitor: Option<&SignedIn>) -> Result<Response, Refusal> {
     let page = LinkDead {
         username: visitor.map(|viewer| viewer.user.username.to_string()),
-        lifetime_days: Invitation::LIFETIME.num_days(),
     };
     html(StatusCode::NOT_FOUND, &page)
 }

@@ -12,6 +12,6 @@ pub(super) fn chosen_in(form: &Fields) -> Result<Option<bool>, Refusal> {
         None => Ok(None),
         Some("yes") => Ok(Some(true)),
         Some("no") => Ok(Some(false)),
-        Some(_) => Err(Refusal::BadForm("A key may manage keys, or it may not.")),
+        Some(_) => Err(Refusal::BadForm("A choice in the form is invalid.")),
     }
 }

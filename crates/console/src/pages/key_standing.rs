@@ -22,7 +22,7 @@ impl Standing {
     pub(super) const fn called(self) -> Items {
         let (one, several) = match self {
             Self::Valid => ("valid key", "valid keys"),
-            Self::WithoutAccess => ("key without access", "keys without access"),
+            Self::WithoutAccess => ("key of former members", "keys of former members"),
             Self::Revoked => ("revoked key", "revoked keys"),
             Self::All => ("key", "keys"),
         };
@@ -47,7 +47,7 @@ impl Standing {
 impl ListedStatus for Standing {
     const TABS: &'static [(Self, &'static str)] = &[
         (Self::Valid, "Valid"),
-        (Self::WithoutAccess, "No access"),
+        (Self::WithoutAccess, "Former members"),
         (Self::Revoked, "Revoked"),
         (Self::All, "All"),
     ];

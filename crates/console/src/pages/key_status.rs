@@ -29,7 +29,7 @@ pub(super) const fn title(status: StatusFilter) -> &'static str {
     match status {
         StatusFilter::Valid => "API Keys",
         StatusFilter::Revoked => "Revoked API Keys",
-        StatusFilter::All => "All API Keys",
+        StatusFilter::All => "Valid and revoked API Keys",
     }
 }
 

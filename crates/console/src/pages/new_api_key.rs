@@ -54,7 +54,7 @@ pub(crate) async fn submit(
     insider: Insider,
 ) -> Result<Response, Refusal> {
     let nonce = FormNonce::parse(form.required("nonce")?)
-        .map_err(|_| Refusal::BadForm("The form's own mark is damaged."))?;
+        .map_err(|_| Refusal::BadForm("A hidden field of the form is invalid."))?;
     let mut page = NewApiKeyPage::filled_in(&insider, nonce, &form)?;
     let can_manage_keys = key_right::chosen_in(&form)?;
     let Some(draft) = page.words.draft() else {

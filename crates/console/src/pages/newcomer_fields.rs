@@ -69,7 +69,7 @@ impl NewcomerFields {
     /// Somebody else has the username, or they themselves, who then need no new account.
     pub(super) fn say_that_username_is_taken(&mut self) {
         self.username.error =
-            Some("Username is taken. Choose another, or sign in above if it is yours.".to_owned());
+            Some("This username is taken. Choose another, or sign in above if it is yours.".to_owned());
         self.has_errors = true;
     }
 }

@@ -75,7 +75,7 @@ pub(crate) async fn submit(
     let descendants = match form.optional("descendants") {
         Some("revoke") => DescendantKeys::Revoke,
         None => DescendantKeys::Keep,
-        Some(_) => return Err(Refusal::BadForm("The choice about the other keys is damaged.")),
+        Some(_) => return Err(Refusal::BadForm("The choice about the other keys is invalid.")),
     };
     if form.optional("confirm") != Some("yes") {
         let page = RevokeApiKeyPage {

@@ -117,12 +117,12 @@ pub(crate) async fn submit(
     // After the form, which may be long on its way: who sends it must still be signed in, and an owner, when it is here.
     Owner { insider, authority }: Owner,
 ) -> Result<Response, Refusal> {
-    let damaged = |_| Refusal::BadForm("The selection of keys is damaged.");
+    let damaged = |_| Refusal::BadForm("The selection of keys is invalid.");
     let selected = Selected::parse(&form).map_err(damaged)?;
     let descendants = match form.optional("descendants") {
         Some("revoke") => DescendantKeys::Revoke,
         None => DescendantKeys::Keep,
-        Some(_) => return Err(Refusal::BadForm("The choice about the other keys is damaged.")),
+        Some(_) => return Err(Refusal::BadForm("The choice about the other keys is invalid.")),
     };
     let written = form.required("note")?;
     let mut field = Field::with_value(written);
@@ -194,7 +194,7 @@ impl Selected {
         }
         if let Some(before) = fields.optional("before") {
             let unreadable =
-                Refusal::BadForm("A moment is written like 2026-01-31T13:45, from the year 1 to 9999.");
+                Refusal::BadForm("Enter a date and time such as 2026-01-31T13:45, in the years 1 to 9999.");
             return Ok(Self::IssuedBefore(moment(before).ok_or(unreadable)?));
         }
         let mut ids = Vec::new();

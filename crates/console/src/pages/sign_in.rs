@@ -163,13 +163,13 @@ fn lead_on(next: Option<&LocalPath>) -> Response {
 
 fn words(notice: SignInNotice) -> &'static str {
     match notice {
-        SignInNotice::SetUp => "Keyward is set up. Sign in with the username and password you chose.",
+        SignInNotice::SetUp => "Setup is complete. Sign in with the username and password you chose.",
         SignInNotice::Joined => "You have joined. Sign in with the username and password you chose.",
         SignInNotice::SignedOut => "You are signed out.",
-        SignInNotice::SessionEnded => "You have been signed out. Sign in to continue where you left off.",
-        SignInNotice::ToJoin => "Sign in to join. You will then return to the invitation.",
+        SignInNotice::SessionEnded => "You were signed out. Sign in to continue where you left off.",
+        SignInNotice::ToJoin => "Sign in to join. You then return to the invitation.",
         SignInNotice::FormNotSent => {
-            "You were signed out, so the form you sent was not saved. Sign in, then fill it in and send it again."
+            "You were signed out, so your changes were not saved. Sign in and try again."
         }
     }
 }

@@ -101,7 +101,7 @@ async fn who_belongs_nowhere_still_has_an_account() {
     running.installation.store.end_membership(ada.membership.id, now);
     let page = browser.get(ACCOUNT).await;
     assert_eq!(page.status, 200);
-    assert!(page.shows("You do not belong to an organization."));
+    assert!(page.shows("You are not a member of an organization."));
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn one_session_is_ended_and_no_other() {
     for _ in 0..2 {
         let answer = here.post(&end, &[]).await;
         assert_eq!(answer.location(), "/account?notice=session-ended");
-        assert!(here.follow(&answer).await.shows("That browser is signed out."));
+        assert!(here.follow(&answer).await.shows("That browser was signed out."));
     }
     assert!(is_signed_in(&here).await && is_signed_in(&second).await);
     assert!(!is_signed_in(&first).await);
@@ -182,11 +182,11 @@ async fn all_other_sessions_are_ended_at_once() {
         .member(&ada.organization, "grace", Role::Owner);
     let grace = running.signed_in("grace").await;
     let here = running.signed_in("ada").await;
-    assert!(here.get(ACCOUNT).await.shows("Sign out everywhere else"));
+    assert!(here.get(ACCOUNT).await.shows("Sign out all other browsers"));
     let answer = here.post(END_OTHERS, &[]).await;
     let page = here.follow(&answer).await;
-    assert!(page.shows("You are signed out everywhere but here."));
-    assert!(ends(&page).is_empty() && !page.shows("Sign out everywhere else"));
+    assert!(page.shows("All other browsers were signed out."));
+    assert!(ends(&page).is_empty() && !page.shows("Sign out all other browsers"));
     for other in &others {
         assert!(!is_signed_in(other).await);
     }
@@ -204,7 +204,7 @@ async fn a_changed_password_is_the_one_that_works_and_ends_other_sessions() {
     ];
     let answer = here.post(PASSWORD, &fields).await;
     assert_eq!(answer.location(), "/account?notice=password-changed");
-    assert!(here.follow(&answer).await.shows("Your password is changed"));
+    assert!(here.follow(&answer).await.shows("Your password was changed"));
     assert!(is_signed_in(&here).await && !is_signed_in(&elsewhere).await);
     let sign_in = async |password| {
         let fields = [("username", "ada"), ("password", password)];
@@ -225,13 +225,13 @@ async fn what_is_wrong_with_a_password_is_told_beside_its_field_and_changes_noth
             "a wrong password",
             NEW,
             "current_password",
-            "That is not your current password.",
+            "The current password is incorrect.",
         ),
-        ("", NEW, "current_password", "Type your current password."),
+        ("", NEW, "current_password", "Enter your current password."),
         (right, "short", "new_password", "New password "),
         (right, "passwordpassword", "new_password", "New password "),
         (right, "vAcme/Acme_wAcme", "new_password", "New password "),
-        ("", "", "current_password", "Type your current password."),
+        ("", "", "current_password", "Enter your current password."),
     ] {
         let fields = [("current_password", current), ("new_password", new)];
         let page = here.post(PASSWORD, &fields).await;
@@ -330,7 +330,7 @@ async fn a_user_has_a_hundred_sessions_and_the_oldest_ends_for_the_next() {
 
 #[tokio::test]
 async fn refused_attempts_are_listed_for_their_user_alone() {
-    const HEADING: &str = "Refused attempts to sign in as you";
+    const HEADING: &str = "Failed sign-in attempts";
     let (running, ada) = Running::with_ada().await;
     running
         .installation

@@ -67,7 +67,7 @@ async fn a_key_whose_creator_is_not_kept_any_more_was_not_created_in_the_console
     let later = installation.builder.clock.now() + TimeDelta::days(1);
     assert_eq!(installation.store.remove_dead_keys(later, 1).await.unwrap(), 1);
     let text = running.signed_in("ada").await.get(LIST).await.text();
-    assert!(text.contains("by a key that is not kept any more"), "{text}");
+    assert!(text.contains("by a deleted key"), "{text}");
     assert!(!text.contains("in the console"), "{text}");
 }
 
@@ -154,7 +154,7 @@ async fn a_token_that_is_searched_for_leaves_the_address_at_once() {
             );
         }
         let found = browser.follow(&browser.get(&path).await).await;
-        assert!(found.shows("You searched for a whole token") && found.shows("<bdi>Deploy</bdi></span>"));
+        assert!(found.shows("You searched for a full token") && found.shows("<bdi>Deploy</bdi></span>"));
     }
     assert!(!browser.get(LIST).await.shows("whole token"));
 }
@@ -187,7 +187,7 @@ async fn a_key_that_a_key_revoked_says_which() {
         "{text}"
     );
     assert!(
-        text.contains("by this key itself") && !text.contains("by you Created"),
+        text.contains("by itself") && !text.contains("by you Created"),
         "{text}"
     );
     let alone = browser.get(&format!("{LIST}?status=revoked&search=second")).await;
@@ -285,7 +285,7 @@ async fn script_in_any_text_stays_text() {
 
 #[tokio::test]
 async fn holders_are_told_that_a_key_which_no_longer_works_was_used() {
-    const WORDS: &str = "Keys of yours that no longer work were used";
+    const WORDS: &str = "Some of your keys that no longer work are still in use";
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = installation.member(&ada.organization, "grace", Role::Member);

@@ -7,8 +7,8 @@ use keyward_domain::testing::TestInstallation;
 
 use crate::running::{LIST, NEW, Running};
 
-const TOLD: &str = "You and your keys created or edited keys too often. Nothing was changed. Try again in 2 seconds. \
-                    You can revoke keys at any time.";
+const TOLD: &str = "You and your keys created or edited too many keys, so nothing was changed. Try again in 2 seconds. \
+                    You can still revoke keys.";
 
 /// Ada may make two changes at once, and one more every two seconds.
 async fn running_with_ada() -> (Running, Member) {

@@ -111,8 +111,8 @@ async fn a_key_that_was_changed_meanwhile_is_not_overwritten_unseen() {
     let text = page.text();
     for told in [
         "your changes were not saved",
-        "Name nowRelease",
-        "Description now&#60;every night&#62;",
+        "Current nameRelease",
+        "Current description&#60;every night&#62;",
     ] {
         assert!(text.contains(told), "{told}: {text}");
     }

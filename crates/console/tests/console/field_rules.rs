@@ -53,7 +53,7 @@ async fn the_fields_of_the_first_run_tell_their_rules() {
                 assert!(hint.contains(&number.to_string()), "{field}: {hint}");
             }
         }
-        assert!(hint(page, "username").contains("lower-case letters, digits, dots, underscores or hyphens"));
+        assert!(hint(page, "username").contains("lowercase letters, digits, dots, underscores or hyphens"));
     }
 }
 

@@ -46,7 +46,7 @@ async fn the_answer_shows_the_link_once_and_says_when_it_expires() {
     assert!(page.shows("Grace &#60;script&#62;</bdi>") && page.shows("It cannot be shown again."));
     let expected = format!("value=\"{}/join?token=", running.public_url);
     assert!(page.shows(&expected), "{}", page.body);
-    assert!(page.shows("It works once and expires <time datetime="));
+    assert!(page.shows("The link works once and expires <time datetime="));
     assert!(page.shows(&format!("data-instead=\"{INVITATIONS}\"")));
     let (_, secret) = page.body.split_once("/join?token=").unwrap();
     let secret = secret.split_once('"').unwrap().0.to_owned();
@@ -67,7 +67,7 @@ async fn a_form_that_is_sent_again_invites_nobody_else_and_shows_no_link() {
         let list = owner.follow(&again).await;
         assert!(
             list.text()
-                .contains("was already created. No second one was made"),
+                .contains("was already created, and no second one was made"),
             "{}",
             list.body
         );
@@ -97,7 +97,7 @@ async fn a_form_without_its_words_is_said_so_beside_the_field_and_invites_nobody
     assert!(page.shows("id=\"invitee-error\"") && page.shows("must not be empty."));
     assert!(page.shows("value=\"owner\" checked") && page.shows("<title>Error: "));
     assert_eq!(invite(&owner, "Grace", "king").await.status, 400);
-    assert!(owner.get(INVITATIONS).await.shows("Nobody is invited"));
+    assert!(owner.get(INVITATIONS).await.shows("No pending invitations"));
 }
 
 #[tokio::test]
@@ -111,11 +111,11 @@ async fn what_waits_is_listed_until_it_is_taken_back_and_then_its_link_is_dead()
     let path = take_back_path(&list);
     let page = owner.get(&path).await;
     assert!(
-        page.text().contains("Take back the invitation for “Grace”?"),
+        page.text().contains("Revoke the invitation for “Grace”?"),
         "{}",
         page.body
     );
-    assert!(page.shows("stops working at once and for good") && page.shows("data-close>Cancel"));
+    assert!(page.shows("will stop working immediately") && page.shows("data-close>Cancel"));
     assert_eq!(
         running.visitor().get(&link).await.status,
         200,
@@ -123,7 +123,7 @@ async fn what_waits_is_listed_until_it_is_taken_back_and_then_its_link_is_dead()
     );
     let answer = owner.post(&path, &[]).await;
     let list = owner.follow(&answer).await;
-    assert!(list.shows("Its link does not work any more") && list.shows("Nobody is invited"));
+    assert!(list.shows("Its link no longer works") && list.shows("No pending invitations"));
     assert_eq!(running.visitor().get(&link).await.status, 404);
     assert_eq!(owner.get(&path).await.status, 404, "there is nothing to ask");
     let events = running.installation.store.events().len();
@@ -140,7 +140,7 @@ async fn an_expired_invitation_is_marked() {
     let owner = running.signed_in("ada").await;
     let list = owner.get(INVITATIONS).await;
     assert!(list.shows("Expired") && !list.shows("badge on"));
-    assert!(list.shows("Delete<") && !list.shows("Take back"));
+    assert!(list.shows("Delete<") && !list.shows("Revoke"));
     let path = take_back_path(&list);
     let page = owner.get(&path).await;
     assert!(page.text().contains("Delete the invitation for “Grace”?") && page.shows("has expired"));
@@ -167,7 +167,7 @@ async fn an_invitation_that_was_used_cannot_be_taken_back() {
     grace.post("/join", &fields).await;
     let answer = owner.post(&path, &[]).await;
     let list = owner.follow(&answer).await;
-    assert!(list.shows("Somebody has joined with this invitation already"));
+    assert!(list.shows("Someone has already joined with this invitation"));
 }
 
 #[tokio::test]

@@ -65,7 +65,7 @@ async fn somebody_new_sees_the_offer_makes_an_account_and_is_signed_in() {
     assert!(list.shows("Grace Hopper") && list.shows("Create your first key"));
     assert_eq!(browser.get(MEMBERS).await.status, 404, "a member is no owner");
     assert!(owner.get(MEMBERS).await.shows("Grace Hopper"));
-    assert!(owner.get(INVITATIONS).await.shows("Nobody is invited"));
+    assert!(owner.get(INVITATIONS).await.shows("No pending invitations"));
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn a_taken_username_is_said_beside_its_field_and_uses_nothing_up() {
     let browser = running.visitor();
     let page = join_as_newcomer(&browser, &link, "ada").await;
     assert_eq!(page.status, 409);
-    assert!(page.shows("id=\"username-error\"") && page.shows("Username is taken."));
+    assert!(page.shows("id=\"username-error\"") && page.shows("This username is taken."));
     assert_eq!(browser.cookie(), None);
     assert_eq!(join_as_newcomer(&browser, &link, "grace").await.status, 303);
 }
@@ -180,7 +180,7 @@ async fn a_member_is_told_and_the_invitation_stays_for_somebody_else() {
         (join_as_user(&owner, &link, "ada").await, 409),
     ] {
         assert_eq!(answer.status, status);
-        assert!(answer.shows("You are a member already") && answer.shows(LIST));
+        assert!(answer.shows("You are already a member") && answer.shows(LIST));
     }
     assert_eq!(
         join_as_newcomer(&running.visitor(), &link, "grace").await.status,
@@ -220,7 +220,7 @@ async fn links_that_are_used_expired_taken_back_damaged_or_made_up_look_alike() 
         }
     }
     pages.push(visitor.get("/join").await.body);
-    assert!(pages[0].contains("ask an owner of the organization for a new one"));
+    assert!(pages[0].contains("Ask an owner for a new one."));
     assert!(pages.iter().all(|page| *page == pages[0]));
 }
 
@@ -242,12 +242,8 @@ async fn who_was_removed_finds_links_from_before_dead_and_joins_with_a_later_one
         join_as_user(&grace, &kept, "somebody-else").await,
     ] {
         assert_eq!(answer.status, 404, "{}", answer.body);
-        assert!(answer.shows("This invitation does not work"));
-        assert!(
-            answer
-                .text()
-                .contains("was made before you left the organization or were removed")
-        );
+        assert!(answer.shows("This invitation is no longer valid"));
+        assert!(answer.text().contains("created before you left or were removed"));
     }
     assert_eq!(grace.get(LIST).await.status, 404);
     assert_eq!(running.visitor().get(&kept).await.status, 200, "for others");
@@ -327,13 +323,13 @@ async fn a_page_that_offers_to_join_as_somebody_joins_as_nobody_else() {
     let dan = running.signed_in("dan").await;
     let page = join_as_user(&dan, &link, "eve").await;
     assert_eq!(page.status, 409);
-    assert!(page.text().contains("not signed in as eve any more") && page.text().contains("Join as dan"));
+    assert!(page.text().contains("no longer signed in as eve") && page.text().contains("Join as dan"));
     assert_eq!(page.field("username"), "dan");
     assert_eq!(dan.get(LIST).await.status, 404);
 
     let page = join_as_user(&owner, &link, "eve").await;
     assert_eq!(page.status, 409);
-    assert!(page.shows("You are a member already"));
+    assert!(page.shows("You are already a member"));
     let answer = join_as_user(&dan, &link, "dan").await;
     assert_eq!(answer.status, 303, "the invitation was not used up");
 }
@@ -350,7 +346,7 @@ async fn who_is_signed_in_and_opens_a_dead_link_is_told_what_to_do_and_not_to_si
         "{}",
         page.text()
     );
-    assert!(page.shows("ask an owner of the organization for a new one") && !page.shows("/sign-in"));
+    assert!(page.shows("Ask an owner for a new one.") && !page.shows("/sign-in"));
 }
 
 #[tokio::test]

@@ -91,12 +91,12 @@ async fn an_owner_chooses_for_new_keys_on_the_general_page() {
         (
             "no",
             Action::DisableKeyManagement,
-            "From now on, new keys may not manage keys",
+            "New keys cannot manage other keys by default",
         ),
         (
             "yes",
             Action::EnableKeyManagement,
-            "From now on, new keys may manage keys",
+            "New keys can manage other keys by default",
         ),
     ] {
         let answer = browser.post(CHOICE, &[("manage_keys", chosen)]).await;
@@ -122,20 +122,14 @@ async fn a_member_reads_the_choice_and_cannot_change_it() {
         .member(&ada.organization, "grace", Role::Member);
     let member = running.signed_in("grace").await;
     for (chosen, says) in [
-        (
-            true,
-            "New API keysMay manage keys, unless whoever creates one says otherwise",
-        ),
-        (
-            false,
-            "New API keysMay not manage keys, unless whoever creates one asks for it",
-        ),
+        (true, "New API keysCan manage other keys by default"),
+        (false, "New API keysCannot manage other keys by default"),
     ] {
         choose(&running, &ada, chosen).await;
         for page in [GENERAL.to_owned(), format!("{GENERAL}?new-keys=chosen")] {
             let page = member.get(&page).await;
             assert!(page.text().contains(says), "{}", page.text());
-            assert!(!page.shows("manage_keys") && !page.shows("From now on"));
+            assert!(!page.shows("manage_keys") && !page.shows("role=\"status\""));
         }
     }
     let events = running.installation.store.events();
@@ -152,8 +146,8 @@ async fn every_page_about_a_key_tells_whether_it_may_manage_keys() {
     let through_manager = installation.caller(&manager).await.as_holder();
     let restricted = installation.issue_restricted(&through_manager, "Deploy").await;
     for (issued, other, says) in [
-        (&manager, &restricted, "May manage keys"),
-        (&restricted, &manager, "May not manage keys"),
+        (&manager, &restricted, "Can manage keys"),
+        (&restricted, &manager, "Cannot manage keys"),
     ] {
         let (name, id) = (issued.key.name.as_str(), issued.key.id);
         for list in [LIST.to_owned(), format!("{LIST}/all")] {
@@ -166,9 +160,9 @@ async fn every_page_about_a_key_tells_whether_it_may_manage_keys() {
         let family = page.body.split_once("<ul class=\"family\">").unwrap().1;
         for key in [issued, other] {
             let words = if key.key.can_manage_keys {
-                "· may manage keys"
+                "· can manage keys"
             } else {
-                "· may not manage keys"
+                "· cannot manage keys"
             };
             let (_, node) = family
                 .split_once(&format!("<bdi>{}</bdi>", key.key.name))
@@ -179,7 +173,7 @@ async fn every_page_about_a_key_tells_whether_it_may_manage_keys() {
         let says = says.to_lowercase();
         assert!(
             form.text()
-                .contains(&format!("The key {says}, and that stays so."))
+                .contains(&format!("This key {says}; that cannot be changed."))
         );
     }
 }
@@ -198,9 +192,9 @@ async fn the_audit_log_tells_what_a_new_key_may_do_and_what_was_chosen() {
     let page = browser.get(AUDIT_LOG).await;
     for says in [
         "created the API key Manager",
-        "created the API key Deploy without the right to manage keys",
-        "made new API keys come without the right to manage keys",
-        "made new API keys come with the right to manage keys",
+        "created the API key Deploy which cannot manage keys",
+        "stopped letting new API keys manage other keys by default",
+        "let new API keys manage other keys by default",
     ] {
         assert!(page.text().contains(says), "{says}: {}", page.text());
     }

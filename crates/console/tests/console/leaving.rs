@@ -26,7 +26,7 @@ async fn who_leaves_sees_what_stops_and_loses_keys_and_pages_at_once() {
     let key = running.installation.issue(&grace.as_holder(), "Laptop").await;
     assert!(browser.get(GENERAL).await.shows(&format!("href=\"{LEAVE}\"")));
     let page = browser.get(LEAVE).await;
-    assert!(page.text().contains("1 key stops working"), "{}", page.text());
+    assert!(page.text().contains("1 key will stop working"), "{}", page.text());
     assert!(page.shows(key.key.hint.as_str()) && page.shows(&format!("href=\"{GENERAL}\">Cancel")));
     let answer = browser.post(LEAVE, &CONFIRM).await;
     let page = browser.follow(&answer).await;
@@ -40,7 +40,7 @@ async fn who_leaves_sees_what_stops_and_loses_keys_and_pages_at_once() {
         browser
             .get("/")
             .await
-            .shows("You do not belong to an organization")
+            .shows("You are not a member of an organization")
     );
 }
 
@@ -112,7 +112,7 @@ async fn of_many_projects_that_are_left_some_are_named_and_all_are_counted() {
 async fn without_the_tick_nobody_leaves() {
     let (_running, browser, _) = grace().await;
     let page = browser.post(LEAVE, &[]).await;
-    assert!(page.status == 422 && page.shows("Tick the box to leave. Nothing was changed."));
+    assert!(page.status == 422 && page.shows("Check the box to leave. Nothing was changed."));
     assert_eq!(browser.get(LIST).await.status, 200);
 }
 
@@ -129,7 +129,7 @@ async fn the_last_owner_is_told_beforehand_why_not_and_what_to_do() {
             page.body
         );
         assert!(
-            page.shows("<a href=\"/organizations/acme/settings/members\">make somebody else an owner</a>")
+            page.shows("<a href=\"/organizations/acme/settings/members\">Make someone else an owner</a>")
         );
         assert!(!page.shows("Leave organization</") && !page.shows(&format!("href=\"{LEAVE}\"")));
     }
@@ -174,7 +174,7 @@ async fn of_many_own_keys_the_50_used_last_are_shown_with_a_link_to_all() {
     }
     let page = browser.get(LEAVE).await;
     let text = page.text();
-    assert!(text.contains("60 keys stop working"), "{text}");
+    assert!(text.contains("60 keys will stop working"), "{text}");
     let shown = (0..60).filter(|number| text.contains(&format!("Key {number:02} ")));
     assert!(shown.eq(10..60), "{text}");
     let all = format!("The 50 keys used most recently are shown. <a href=\"{LIST}\">See all 60 keys</a>");

@@ -79,7 +79,7 @@ async fn title_and_caption_say_which_keys_the_list_shows() {
         ("", "API Keys", "The 50 newest valid keys"),
         (&*older, "API Keys, older", "1 older valid key"),
         ("?status=revoked", "Revoked API Keys", "1 revoked key"),
-        ("?status=all", "All API Keys", "The 50 newest keys"),
+        ("?status=all", "Valid and revoked API Keys", "The 50 newest keys"),
         (
             "?search=build+51",
             "Keys that match “build 51”, API Keys",

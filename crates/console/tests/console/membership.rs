@@ -52,7 +52,7 @@ async fn an_ended_membership_ends_its_organizations_pages_at_once_and_nothing_el
     installation.store.end_membership(ada.membership.id, now);
     let gone = browser.get(LIST).await;
     assert_eq!(gone.status, 404);
-    assert!(gone.text().contains("or not any more"), "{}", gone.text());
+    assert!(gone.text().contains("you don’t have access"), "{}", gone.text());
     assert!(
         gone.text().contains("Your organizations Other") && !gone.shows("Acme"),
         "{}",
@@ -77,7 +77,7 @@ async fn who_belongs_nowhere_is_told_so_and_can_sign_out() {
     running.installation.store.end_membership(ada.membership.id, now);
     let home = browser.get("/").await;
     assert_eq!(home.status, 200);
-    assert!(home.shows("You do not belong to an organization") && home.shows("action=\"/sign-out\""));
+    assert!(home.shows("You are not a member of an organization") && home.shows("action=\"/sign-out\""));
 }
 
 #[tokio::test]

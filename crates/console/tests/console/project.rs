@@ -48,7 +48,7 @@ async fn renaming_changes_the_name_and_says_so() {
     assert!(page.shows("<h1><bdi>Robots</bdi></h1>") && page.shows(&robots.id.to_string()));
     let answer = browser.post(&path(&robots, ""), &[("name", "Arms")]).await;
     let page = browser.follow(&answer).await;
-    assert!(page.text().contains("The project is called Arms now."));
+    assert!(page.text().contains("The project was renamed to Arms."));
     assert!(page.shows("<h1><bdi>Arms</bdi></h1>"));
 }
 
@@ -68,12 +68,14 @@ async fn archiving_says_what_stops_and_needs_a_deliberate_act() {
     let key = running.installation.issue(&grace.as_holder(), "Grace's").await;
     let question = browser.get(&path(&robots, "/archive")).await;
     let text = question.text();
-    assert!(text.contains("Archive “Robots”?") && text.contains("no key reaches an archived project"));
-    assert!(text.contains("its 1 member stop reaching it at once") && text.contains("you can restore it"));
+    assert!(text.contains("Archive “Robots”?") && text.contains("They keep working for everything else"));
+    assert!(
+        text.contains("its 1 member lose access to it immediately") && text.contains("You can restore it")
+    );
 
     let unconfirmed = browser.post(&path(&robots, "/archive"), &[]).await;
     assert_eq!(unconfirmed.status, 422);
-    assert!(unconfirmed.shows("Tick the box to archive."));
+    assert!(unconfirmed.shows("Check the box to archive."));
     assert!(reaches(&running, &key, &robots).await);
 
     let answer = browser
@@ -82,7 +84,7 @@ async fn archiving_says_what_stops_and_needs_a_deliberate_act() {
     let page = browser.follow(&answer).await;
     assert!(
         page.text()
-            .contains("Robots was archived. No key reaches it any more.")
+            .contains("Robots was archived. Keys no longer have access to it.")
     );
     assert!(!reaches(&running, &key, &robots).await);
     let again = browser.get(&path(&robots, "/archive")).await;
@@ -151,7 +153,7 @@ async fn members_of_the_organization_are_searched_and_added_one_after_the_other(
     assert!(reaches(&running, &key, &robots).await);
 
     let nobody = browser.get(&path(&robots, "/add-members?search=mary")).await;
-    assert!(nobody.shows("No member matches"));
+    assert!(nobody.shows("No members match"));
 }
 
 #[tokio::test]
@@ -165,7 +167,7 @@ async fn who_is_removed_from_a_project_stays_in_the_organization_and_reaches_it_
     let page = browser.follow(&answer).await;
     assert!(
         page.text()
-            .contains("is not in the project any more: their keys do not reach it.")
+            .contains("was removed from the project. Their keys no longer have access to it.")
     );
     assert!(!reaches(&running, &key, &robots).await);
     // Any link can lead to this page with these words, so adding them takes a page that asks.
@@ -198,7 +200,7 @@ async fn an_owner_outside_a_project_is_told_that_their_keys_do_not_reach_it() {
     let (running, browser, ada, _, robots) = robots().await;
     let key = running.installation.issue(&ada.as_holder(), "Ada's").await;
     let page = browser.get(&path(&robots, "")).await;
-    assert!(page.text().contains("do not reach it: you run the organization"));
+    assert!(page.text().contains("Your keys don’t have access."));
     assert!(!reaches(&running, &key, &robots).await);
     let answer = browser
         .post(
@@ -207,9 +209,7 @@ async fn an_owner_outside_a_project_is_told_that_their_keys_do_not_reach_it() {
         )
         .await;
     let page = browser.follow(&answer).await;
-    assert!(
-        page.text().contains("was added.") && page.text().contains("reach it, as you are a member of it")
-    );
+    assert!(page.text().contains("was added.") && page.text().contains("Your keys have access."));
     assert!(reaches(&running, &key, &robots).await);
 }
 

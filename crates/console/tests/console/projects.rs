@@ -60,12 +60,12 @@ async fn who_has_no_project_learns_what_one_is_and_where_to_begin() {
         .installation
         .member(&ada.organization, "grace", Role::Member);
     let list = running.signed_in("ada").await.get(PROJECTS).await;
-    assert!(list.shows("Create the first project") && list.shows(&format!("href=\"{NEW_PROJECT}\"")));
+    assert!(list.shows("Create your first project") && list.shows(&format!("href=\"{NEW_PROJECT}\"")));
     let example = format!("{}/api/v1/user/projects</code>", running.public_url);
     assert!(list.shows("Bearer $KEYWARD_API_KEY") && list.shows(&example));
     assert!(!list.shows("<table") && !list.shows("id=\"search\""));
     let own = running.signed_in("grace").await.get(PROJECTS).await;
-    assert!(own.shows("You are not in a project yet") && own.shows(&example));
+    assert!(own.shows("No projects yet") && own.shows(&example));
     assert!(!own.shows(NEW_PROJECT) && !own.shows("button primary"));
 }
 
@@ -121,7 +121,7 @@ async fn search_and_status_narrow_the_list_and_keep_each_other() {
     let nothing = browser
         .get(&format!("{PROJECTS}?search=a%26b&status=archived"))
         .await;
-    assert!(nothing.shows("No archived project matches") && nothing.shows("status=all&#38;search=a%26b"));
+    assert!(nothing.shows("No archived projects match") && nothing.shows("status=all&#38;search=a%26b"));
     let archived = browser.get(&format!("{PROJECTS}?status=archived")).await;
     assert!(archived.shows("<title>Archived projects · Acme · Keyward</title>"));
     assert!(archived.shows("1 archived project") && archived.shows("badge off"));
@@ -207,7 +207,7 @@ async fn creating_a_project_leads_to_its_page_which_says_so() {
     );
     let page = browser.follow(&answer).await;
     assert!(page.shows("role=\"status\"") && page.shows("<strong><bdi>مشروع 🛰️</bdi></strong> was created"));
-    assert!(page.shows("Nobody is in this project yet"));
+    assert!(page.shows("No members yet"));
     assert_eq!(names(&browser.get(PROJECTS).await), ["مشروع 🛰️"]);
 }
 
@@ -229,7 +229,7 @@ async fn a_name_that_cannot_be_is_explained_beside_its_field_and_kept() {
         assert!(page.shows(error), "{}", page.text());
         assert!(page.shows(&format!("value=\"{name}\"")));
     }
-    assert!(browser.get(PROJECTS).await.shows("Create the first project"));
+    assert!(browser.get(PROJECTS).await.shows("Create your first project"));
 }
 
 #[tokio::test]
@@ -332,7 +332,7 @@ async fn who_runs_the_organization_no_longer_creates_nothing() {
         .await;
     assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
     let list = running.signed_in("mary").await.get(PROJECTS).await;
-    assert!(list.shows("Create the first project"));
+    assert!(list.shows("Create your first project"));
 }
 
 #[tokio::test]

@@ -116,7 +116,7 @@ async fn pages_of_keys_ask_once_about_keys_that_are_gone() {
     assert_eq!(store.remove_dead_keys(later, 100).await.unwrap(), 10);
     let page = scene.holder.get(LIST).await.text();
     assert!(
-        page.contains("key 8 again") && page.matches("by a key that is not kept").count() == 10,
+        page.contains("key 8 again") && page.matches("by a deleted key").count() == 10,
         "{page}"
     );
     let (now, before) = (scene.asked_about_keys().await, few);

@@ -39,11 +39,11 @@ async fn the_page_names_the_key_what_stops_and_the_valid_keys_made_from_it() {
     assert_eq!(page.status, 200);
     let text = page.text();
     assert!(text.contains("Revoke “Parent”?") && text.contains(parent.key.hint.as_str()));
-    assert!(text.contains("stops working at once") && text.contains("This cannot be undone."));
-    assert!(text.contains("2 valid keys were made from it"));
+    assert!(text.contains("will fail immediately") && text.contains("This cannot be undone."));
+    assert!(text.contains("2 valid keys were created with this key"));
     assert!(text.contains(child.key.hint.as_str()) && text.contains(grandchild.key.hint.as_str()));
     let leaf = browser.get(&revoke_path(&grandchild.key)).await;
-    assert!(!leaf.shows("made from it"));
+    assert!(!leaf.shows("created with this key"));
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn revoking_ends_the_key_and_leaves_those_made_from_it_alone_unless_asked(
     let list = browser.follow(&answer).await;
     assert!(
         list.text()
-            .contains("Parent was revoked. Requests with it are refused"),
+            .contains("Parent was revoked. Requests that use it now fail."),
         "{}",
         list.text()
     );
@@ -75,7 +75,7 @@ async fn revoking_takes_those_made_from_it_along_if_asked() {
     let list = browser.follow(&answer).await;
     assert!(
         list.text()
-            .contains("Parent was revoked, and 2 keys made from it.")
+            .contains("Parent was revoked, and 2 keys created with it.")
     );
     for issued in &family {
         assert!(!works(&running, issued).await, "{}", issued.key.name);
@@ -88,7 +88,7 @@ async fn keys_made_from_a_revoked_key_can_still_be_revoked_together() {
     let path = revoke_path(&parent.key);
     browser.post(&path, &[("confirm", "yes")]).await;
     let page = browser.get(&path).await;
-    assert!(page.shows("This key is revoked") && page.shows("2 valid keys were made from it"));
+    assert!(page.shows("This key is revoked") && page.shows("2 valid keys were created with this key"));
     let fields = [("descendants", page.field("descendants")), ("confirm", "yes")];
     browser.post(&path, &fields).await;
     assert!(!works(&running, &child).await && !works(&running, &grandchild).await);
@@ -101,7 +101,7 @@ async fn without_the_tick_nothing_is_revoked_and_the_choice_is_kept() {
         .post(&revoke_path(&family[0].key), &[("descendants", "revoke")])
         .await;
     assert_eq!(page.status, 422);
-    assert!(page.shows("Tick the box to revoke.") && page.shows("value=\"revoke\" checked"));
+    assert!(page.shows("Check the box to revoke.") && page.shows("value=\"revoke\" checked"));
     assert!(works(&running, &family[0]).await);
 }
 

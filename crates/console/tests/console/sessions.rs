@@ -87,7 +87,7 @@ async fn an_ended_session_leads_to_sign_in_and_from_there_back() {
     let answer = browser.get(&wanted).await;
     let sign_in = browser.follow(&answer).await;
     assert_eq!(sign_in.status, 200);
-    assert!(sign_in.shows("You have been signed out. Sign in to continue where you left off."));
+    assert!(sign_in.shows("You were signed out. Sign in to continue where you left off."));
     assert!(
         !running.visitor().get(&wanted).await.location().contains("notice"),
         "nobody was signed in"
@@ -136,7 +136,7 @@ async fn a_form_sent_after_the_session_ended_is_said_to_be_unsaved() {
     let fields = [("nonce", nonce.as_str()), ("name", "Deploy"), ("description", "")];
     let answer = browser.post(&new, &fields).await;
     let sign_in = browser.follow(&answer).await;
-    assert!(sign_in.shows("the form you sent was not saved"));
+    assert!(sign_in.shows("your changes were not saved"));
     assert_eq!(sign_in.field("next"), new);
 }
 

@@ -138,7 +138,7 @@ async fn while_storage_is_down_every_page_says_so_with_the_request_id() {
     ] {
         assert_eq!((answer.status, answer.header("retry-after")), (503, "5"));
         assert!(answer.shows(answer.header("x-request-id")));
-        assert!(answer.shows("Keyward cannot answer at the moment") && answer.shows("href=\"/\""));
+        assert!(answer.shows("Temporarily unavailable") && answer.shows("href=\"/\""));
         assert!(!answer.shows("taken down by a test"), "the cause is for the logs");
     }
     running.installation.store.come_back();

@@ -70,10 +70,10 @@ async fn owner_removes_member_whose_keys_cannot_be_counted() {
         let text = page.text();
         assert_eq!(page.status, status, "{text}");
         for words in [
-            "All keys stop working They cannot be counted now.",
-            "They leave all projects These cannot be counted now.",
-            "Open invitations are taken back They cannot be counted now.",
-            "Invitations may still be open They cannot be counted now.",
+            "All keys will stop working They can’t be counted right now.",
+            "They will leave all projects They can’t be counted right now.",
+            "Open invitations will be revoked They can’t be counted right now.",
+            "Invitations may still be open They can’t be counted right now.",
             "Remove member",
         ] {
             assert!(text.contains(words), "{words}: {text}");
@@ -92,10 +92,10 @@ async fn member_leaves_while_own_keys_cannot_be_counted() {
     let text = page.text();
     assert_eq!(page.status, 200, "{text}");
     assert!(
-        text.contains("All keys stop working They cannot be counted now."),
+        text.contains("All keys will stop working They can’t be counted right now."),
         "{text}"
     );
-    assert!(text.contains("You leave all projects"), "{text}");
+    assert!(text.contains("You will leave all projects"), "{text}");
     assert!(page.shows(&format!("href=\"{LIST}\">See all keys</a>")));
     assert_eq!(browser.post(LEAVE, &CONFIRM).await.status, 303);
 }
@@ -135,8 +135,8 @@ async fn owner_revokes_keys_while_what_stops_cannot_be_counted() {
         assert_eq!(page.status, status, "{text}");
         for words in [
             "Revoke this key?",
-            "What was made from it cannot be counted now.",
-            "Revoke the valid keys that were made from it, too",
+            "Keys created with it can’t be counted right now.",
+            "Also revoke the valid keys created with it",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }
@@ -149,17 +149,17 @@ async fn owner_revokes_keys_while_what_stops_cannot_be_counted() {
     for (query, words) in [
         (
             format!("holder={}", MembershipId::from_uuid(id.as_uuid())),
-            "Revoke all valid keys of this person?",
+            "Revoke all valid keys of this user?",
         ),
         (
             "before=2020-01-31T13:45".to_owned(),
-            "Revoke all valid keys that were created before 31 January 2020",
+            "Revoke all valid keys created before 31 January 2020",
         ),
     ] {
         let page = browser.get(&format!("{path}?{query}")).await;
         let text = page.text();
         assert!(
-            text.contains(words) && text.contains("They cannot be counted now."),
+            text.contains(words) && text.contains("They can’t be counted right now."),
             "{text}"
         );
         assert!(!text.contains("made from"), "{text}");
@@ -198,8 +198,8 @@ async fn holder_revokes_key_while_those_made_from_it_cannot_be_counted() {
         assert_eq!(page.status, status, "{text}");
         for words in [
             "Revoke “Laptop”?",
-            "Other keys may have been made from it They cannot be counted now.",
-            "Revoke them too",
+            "Other keys may have been created with this key They can’t be counted right now.",
+            "Also revoke them",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }

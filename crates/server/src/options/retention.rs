@@ -33,7 +33,7 @@ pub(crate) struct RetentionOptions {
           default_value_t = RetentionPeriods::default().dead_keys().num_days(),
           value_parser = days_for_what_forms_make, hide_env_values = true)]
     keep_revoked_keys: i64,
-    /// How long an invitation stays after it was used or taken back, or expired, 15 to 36500
+    /// How long an invitation stays after it was used, revoked or expired, 15 to 36500
     #[arg(long, env = "KEYWARD_KEEP_ENDED_INVITATIONS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().ended_invitations().num_days(),
           value_parser = days_for_what_forms_make, hide_env_values = true)]

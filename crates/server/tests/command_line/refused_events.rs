@@ -42,7 +42,7 @@ async fn a_member_whose_removal_cannot_be_told_of_stays_with_working_keys() {
     assert_eq!(refused.status, 500, "{refused:?}");
     let request_id = refused.header("x-request-id").unwrap();
     assert!(
-        refused.body.contains("tell your administrator the request id") && refused.body.contains(request_id)
+        refused.body.contains("give your administrator the request ID") && refused.body.contains(request_id)
     );
     assert!(refused.body.trim_end().ends_with("</html>") && !refused.body.contains("disk on fire"));
     let logged = server.event("a page could not be served");

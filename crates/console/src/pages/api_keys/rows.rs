@@ -167,13 +167,11 @@ fn row(
         revoked: key.revoked(now).map(|revocation| Revoked {
             at: Moment(revocation.end.at()),
             by: match (revocation.reason, revoking_key(key, now)) {
-                (RevocationReason::Holder, Some(by)) if by == key.id => {
-                    Revoker::Described("by this key itself")
-                }
+                (RevocationReason::Holder, Some(by)) if by == key.id => Revoker::Described("by itself"),
                 (RevocationReason::Holder, Some(by)) => known
                     .get(&by)
                     .cloned()
-                    .map_or(Revoker::Described("by a key of yours"), Revoker::Key),
+                    .map_or(Revoker::Described("by one of your keys"), Revoker::Key),
                 (RevocationReason::Holder, None) => Revoker::Described("by you"),
                 (RevocationReason::Owner, _) => revoking_owner(key, now)
                     .and_then(|owner| owners.get(&owner).cloned())

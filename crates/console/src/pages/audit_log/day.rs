@@ -20,7 +20,7 @@ impl Day {
             Ok(day) if YEARS.contains(&day.year()) => Self::One(day),
             Ok(_) | Err(_) => Self::Unreadable {
                 typed: typed.to_owned(),
-                problem: "This is not a day. Write it like 2026-01-31.",
+                problem: "Enter a date such as 2026-01-31.",
             },
         }
     }

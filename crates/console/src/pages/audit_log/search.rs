@@ -232,13 +232,13 @@ impl Search {
         };
         SearchForm {
             who: self.who.to_choice(
-                "Nobody here is called that. Type a name, a username, or the id of a key.",
+                "No one found. Enter a name, a username, or the ID of a key.",
                 found_actor,
                 |actor| self.of_actor(actor).address(list),
             ),
             actions: self.action_choices(),
             what: self.what.to_choice(
-                "Nothing here is called that. Type a name, the last four characters of a token, or an id.",
+                "Nothing found. Enter a name, the last four characters of a token, or an ID.",
                 found_subject,
                 |subject| self.of_subject(subject).address(list),
             ),
@@ -274,7 +274,7 @@ impl Search {
         {
             self.until = Day::Unreadable {
                 typed: until.to_string(),
-                problem: "Until is before From.",
+                problem: "“Until” must not be before “From”.",
             };
         }
         self
@@ -333,11 +333,9 @@ impl<T: Copy> Chosen<T> {
                 choice.typed = Field::with_value(typed);
                 let problem = match doubt {
                     _ if candidates.is_empty() => unknown,
-                    Doubt::NoneIsCalledThat => "None has exactly this name. Is it one of these?",
-                    Doubt::SeveralAreCalledThat => "Several are called that. Which one?",
-                    Doubt::TooMuchResembles => {
-                        "Many names are like this. Is it one of these? Otherwise type more of it, or an id."
-                    }
+                    Doubt::NoneIsCalledThat => "No exact match. Did you mean:",
+                    Doubt::SeveralAreCalledThat => "Several have this name. Choose one:",
+                    Doubt::TooMuchResembles => "Many names match. Choose one, or enter more of the name:",
                 };
                 choice.typed.error = Some(problem.to_owned());
                 let offered = candidates.iter().map(|candidate| Offered {

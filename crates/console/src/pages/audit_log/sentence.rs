@@ -63,7 +63,7 @@ impl Party {
                 Actor::ApiKey(_) => "The API key",
                 Actor::Administrator => "An administrator on the server",
                 Actor::Retention => "Retention",
-                Actor::Anonymous => "Somebody who was not signed in",
+                Actor::Anonymous => "Someone not signed in",
             },
             label: actor
                 .as_subject()
@@ -79,7 +79,7 @@ impl Party {
             kind: match subject {
                 Subject::Installation => "this installation",
                 Subject::Session(_) => "session",
-                Subject::Other { .. } => "something that a newer version of Keyward knows",
+                Subject::Other { .. } => "something from a newer version of Keyward",
                 Subject::User(_) if !is_named => "user",
                 Subject::Membership(_) if !is_named => "member",
                 Subject::Invitation(_) if !is_named => "invitation",
@@ -182,13 +182,13 @@ impl Words {
             }
             Action::SignIn if event.outcome == Outcome::Refused => Self::about("tried to sign in as"),
             Action::ChangePassword if event.outcome == Outcome::Refused => {
-                Self::alone("tried to change their password, but got the current one wrong")
+                Self::alone("failed to change their password: wrong current password")
             }
             Action::LimitAttempts if is_actor(event.subject) => {
-                Self::alone("got their current password wrong too often")
+                Self::alone("entered a wrong current password too often")
             }
             Action::UseApiKey if event.object.is_none() => {
-                Self::alone("tried to use more API keys that no longer work")
+                Self::alone("tried to use other inactive API keys")
             }
             // Somebody else's, by signing in where they were signed in.
             Action::SignOut if event.object.is_some() => Self::between("ended the", "of"),
@@ -199,42 +199,40 @@ impl Words {
 
     const fn usual(action: Action) -> Self {
         match action {
-            Action::CreateSetupLink => Self::alone("made a new setup link"),
+            Action::CreateSetupLink => Self::alone("created a setup link"),
             Action::CreateOrganization => Self::about("created the organization"),
-            Action::EnableKeyManagement => {
-                Self::alone("made new API keys come with the right to manage keys")
-            }
+            Action::EnableKeyManagement => Self::alone("let new API keys manage other keys by default"),
             Action::DisableKeyManagement => {
-                Self::alone("made new API keys come without the right to manage keys")
+                Self::alone("stopped letting new API keys manage other keys by default")
             }
             Action::CreateUser => Self::about("created the account of"),
-            Action::CreateMembership => Self::about("began the membership of"),
-            Action::MakeOwner => Self::about_and("made", "an owner"),
-            Action::MakeMember => Self::about_and("made", "a plain member"),
+            Action::CreateMembership => Self::about("added"),
+            Action::MakeOwner => Self::about_and("changed the role of", "to owner"),
+            Action::MakeMember => Self::about_and("changed the role of", "to member"),
             Action::RemoveMember => Self::about_and("removed", "from the organization"),
             Action::LeaveOrganization => Self::alone("left the organization"),
             Action::CreateInvitation => Self::about("invited"),
-            Action::RevokeInvitation => Self::about("took back the invitation for"),
+            Action::RevokeInvitation => Self::about("revoked the invitation for"),
             Action::AcceptInvitation => Self::about("accepted the invitation for"),
             Action::CreateProject => Self::about("created the project"),
-            Action::RenameProject => Self::about("renamed the project that is now called"),
+            Action::RenameProject => Self::about("renamed the project"),
             Action::ArchiveProject => Self::about("archived the project"),
             Action::RestoreProject => Self::about("restored the project"),
             Action::AddProjectMember => Self::between("added", "to the project"),
-            Action::RemoveProjectMember => Self::between("took", "out of the project"),
+            Action::RemoveProjectMember => Self::between("removed", "from the project"),
             Action::ResetPassword => Self::about("reset the password of"),
             Action::ChangePassword => Self::alone("changed their password"),
             Action::SignIn => Self::alone("signed in"),
-            Action::LimitAttempts => Self::about("tried too many passwords of"),
+            Action::LimitAttempts => Self::about("made too many sign-in attempts as"),
             Action::SignOut => Self::alone("signed out"),
             Action::EndSession => Self::about("ended the"),
             Action::CreateApiKey => Self::about("created the API key"),
             Action::CreateRestrictedApiKey => {
-                Self::about_and("created the API key", "without the right to manage keys")
+                Self::about_and("created the API key", "which cannot manage keys")
             }
             Action::EditApiKey => Self::about("edited the API key"),
             Action::RevokeApiKey => Self::about("revoked the API key"),
-            Action::UseApiKey => Self::between("tried to use the API key", "of"),
+            Action::UseApiKey => Self::between("tried to use the inactive API key", "of"),
             Action::RemoveAuditEvents => Self::alone("removed old audit events"),
             Action::ExportAuditLog => Self::alone("exported the audit log"),
             // The word follows.
@@ -247,31 +245,31 @@ impl Words {
 pub(super) const fn choice(action: Action) -> Option<&'static str> {
     match action {
         Action::CreateOrganization => Some("Organization created"),
-        Action::EnableKeyManagement => Some("New keys made to manage keys"),
-        Action::DisableKeyManagement => Some("New keys made not to manage keys"),
+        Action::EnableKeyManagement => Some("New keys can manage keys"),
+        Action::DisableKeyManagement => Some("New keys cannot manage keys"),
         Action::CreateUser => Some("Account created"),
-        Action::CreateMembership => Some("Membership began"),
-        Action::MakeOwner => Some("Member made owner"),
-        Action::MakeMember => Some("Owner made plain member"),
+        Action::CreateMembership => Some("Member added"),
+        Action::MakeOwner => Some("Role changed to owner"),
+        Action::MakeMember => Some("Role changed to member"),
         Action::RemoveMember => Some("Member removed"),
         Action::LeaveOrganization => Some("Member left"),
-        Action::CreateInvitation => Some("Invitation made"),
-        Action::RevokeInvitation => Some("Invitation taken back"),
+        Action::CreateInvitation => Some("Invitation created"),
+        Action::RevokeInvitation => Some("Invitation revoked"),
         Action::AcceptInvitation => Some("Invitation accepted"),
         Action::CreateProject => Some("Project created"),
         Action::RenameProject => Some("Project renamed"),
         Action::ArchiveProject => Some("Project archived"),
         Action::RestoreProject => Some("Project restored"),
         Action::AddProjectMember => Some("Member added to project"),
-        Action::RemoveProjectMember => Some("Member taken out of project"),
+        Action::RemoveProjectMember => Some("Member removed from project"),
         Action::CreateApiKey => Some("API key created"),
-        Action::CreateRestrictedApiKey => Some("API key created, not managing keys"),
+        Action::CreateRestrictedApiKey => Some("API key created, cannot manage keys"),
         Action::EditApiKey => Some("API key edited"),
         Action::RevokeApiKey => Some("API key revoked"),
-        Action::UseApiKey => Some("API key used that no longer works"),
-        Action::SignIn => Some("Sign-in"),
-        Action::ChangePassword => Some("Password change"),
-        Action::LimitAttempts => Some("Too many password attempts"),
+        Action::UseApiKey => Some("Inactive API key used"),
+        Action::SignIn => Some("Signed in"),
+        Action::ChangePassword => Some("Password changed"),
+        Action::LimitAttempts => Some("Too many sign-in attempts"),
         Action::ExportAuditLog => Some("Audit log exported"),
         Action::CreateSetupLink
         | Action::ResetPassword

@@ -160,7 +160,7 @@ async fn an_empty_export_is_a_file_all_the_same() {
     let lines = browser.get(&format!("{JSON_LINES}?action=project.create")).await;
     assert_eq!((lines.status, lines.body.as_str()), (200, ""));
     let page = browser.get(&format!("{LOG}?action=project.create")).await;
-    assert!(page.shows("No event matches"));
+    assert!(page.shows("No events match"));
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ async fn filters_narrow_the_log_and_stay_in_the_form() {
     let page = browser
         .get(&format!("{LOG}?who=grace&action=api_key.revoke&from=2026-01-02"))
         .await;
-    assert!(page.shows("No event matches"));
+    assert!(page.shows("No events match"));
     assert_eq!(page.field("who"), format!("user:{}", grace.user.id));
     assert!(page.shows("value=\"api_key.revoke\" selected") && page.shows("value=\"2026-01-02\""));
     let csv = format!(
@@ -102,24 +102,27 @@ async fn what_was_mistyped_is_told_beside_its_field() {
     let strangers = format!("what={}", bob.membership.id);
     installation.issue(&ada.as_holder(), "Nightly").await;
     for (query, error) in [
-        ("who=nobody", "Nobody here is called that."),
-        ("who=bob", "Nobody here is called that."),
-        ("who=%3Cscript%3Ealert(1)", "Nobody here is called that."),
-        ("what=Deploy", "Nothing here is called that."),
-        (&strangers, "Nothing here is called that."),
-        ("who=10:30", "Nobody here is called that."),
-        ("who=king%3A1", "Nobody here is called that."),
-        ("who=user%3A1", "Nobody here is called that."),
-        ("what=10:30", "Nothing here is called that."),
-        ("what=installation%3A", "Nothing here is called that."),
-        ("what=user%3A", "Nothing here is called that."),
-        ("from=-9999-01-01", "This is not a day."),
-        ("from=0000-12-31", "This is not a day."),
-        ("until=-200000-01-01", "This is not a day."),
-        ("until=%2B10000-01-01", "This is not a day."),
-        ("from=tomorrow", "This is not a day. Write it like 2026-01-31."),
-        ("until=2026-02-30", "This is not a day."),
-        ("from=2026-01-01&until=2025-12-31", "Until is before From."),
+        ("who=nobody", "No one found."),
+        ("who=bob", "No one found."),
+        ("who=%3Cscript%3Ealert(1)", "No one found."),
+        ("what=Deploy", "Nothing found."),
+        (&strangers, "Nothing found."),
+        ("who=10:30", "No one found."),
+        ("who=king%3A1", "No one found."),
+        ("who=user%3A1", "No one found."),
+        ("what=10:30", "Nothing found."),
+        ("what=installation%3A", "Nothing found."),
+        ("what=user%3A", "Nothing found."),
+        ("from=-9999-01-01", "Enter a date such as 2026-01-31."),
+        ("from=0000-12-31", "Enter a date such as 2026-01-31."),
+        ("until=-200000-01-01", "Enter a date such as 2026-01-31."),
+        ("until=%2B10000-01-01", "Enter a date such as 2026-01-31."),
+        ("from=tomorrow", "Enter a date such as 2026-01-31."),
+        ("until=2026-02-30", "Enter a date such as 2026-01-31."),
+        (
+            "from=2026-01-01&until=2025-12-31",
+            "“Until” must not be before “From”.",
+        ),
     ] {
         let page = browser.get(&format!("{LOG}?{query}")).await;
         assert_eq!(page.status, 422, "{query}");
@@ -250,11 +253,11 @@ async fn a_name_that_several_have_is_a_choice_of_them() {
         .get(&format!("{LOG}?who=Ada+Lovelace&action=session.sign_in"))
         .await;
     assert_eq!(page.status, 422);
-    assert!(page.shows("Several are called that. Which one?"), "{}", page.body);
+    assert!(page.shows("Several have this name. Choose one:"), "{}", page.body);
     assert!(page.text().contains("Ada Lovelace linus") && page.text().contains("Ada Lovelace byron"));
     let page = browser.get(&format!("{LOG}?what=hopp")).await;
     assert_eq!(page.status, 422);
-    assert!(page.shows("None has exactly this name. Is it one of these?"));
+    assert!(page.shows("No exact match. Did you mean:"));
     let choice = format!("{LOG}?what=membership%3A{}", other.membership.id);
     assert!(page.shows(&choice), "{}", page.body);
 }
@@ -277,7 +280,7 @@ async fn of_many_that_resemble_a_name_none_is_taken_for_it() {
     for name in ["who", "what"] {
         let page = browser.get(&format!("{LOG}?{name}=ci")).await;
         assert_eq!(page.status, 422);
-        assert!(page.shows("Many names are like this."), "{}", page.body);
+        assert!(page.shows("Many names match."), "{}", page.body);
         let page = browser.get(&format!("{LOG}?{name}={}", exact.id)).await;
         assert_eq!(page.field(name), format!("api_key:{}", exact.id));
     }
@@ -304,7 +307,7 @@ async fn a_token_that_is_searched_for_is_left_out_of_the_address() {
         let query = form(&[(name, token)]);
         let answer = owner.get(&format!("{LOG}?{query}")).await;
         let found = owner.follow(&answer).await;
-        assert!(found.text().contains("You searched for a whole token."));
+        assert!(found.text().contains("You searched for a full token."));
         assert_eq!(found.field(name), format!("api_key:{}", key.key.id));
         assert!(!found.shows(token));
     }

@@ -38,10 +38,10 @@ async fn events_are_sentences_with_time_address_and_request_and_say_if_they_were
     let page = running.signed_in("ada").await.get(LOG).await;
     assert_eq!(page.status, 200);
     let text = events(&page);
-    assert!(text.contains("ada made grace an owner"), "{text}");
+    assert!(text.contains("ada changed the role of grace to owner"), "{text}");
     assert!(text.contains("ada removed grace from the organization"), "{text}");
     assert!(
-        text.contains("203.0.113.9") && text.contains("Request request-17"),
+        text.contains("203.0.113.9") && text.contains("Request ID request-17"),
         "{text}"
     );
     assert_eq!(text.matches("Refused").count(), 1, "{text}");
@@ -78,7 +78,7 @@ async fn every_action_has_a_sentence_and_names_who_acts() {
         (format!("user%3A{}", ada.user.id), "ada"),
         (format!("api_key%3A{key}"), "The API key Deploy"),
         ("administrator%3A".to_owned(), "An administrator on the server"),
-        ("anonymous%3A".to_owned(), "Somebody who was not signed in"),
+        ("anonymous%3A".to_owned(), "Someone not signed in"),
     ] {
         for action in Action::ALL {
             let word = action.as_str();
@@ -226,7 +226,7 @@ async fn whoever_was_a_member_is_said_to_be_gone_with_a_way_to_their_keys_and_ev
         let page = browser.get(&address).await;
         assert_eq!(page.status, 404);
         assert!(
-            page.text().contains("grace is no member any more"),
+            page.text().contains("grace is no longer a member"),
             "{}",
             page.body
         );
@@ -241,7 +241,7 @@ async fn whoever_was_a_member_is_said_to_be_gone_with_a_way_to_their_keys_and_ev
         !browser
             .get(&format!("{settings}/members/@nobody"))
             .await
-            .shows("no member any more")
+            .shows("no longer a member")
     );
 }
 
@@ -264,8 +264,8 @@ async fn of_whoever_came_back_an_old_membership_says_only_that_it_has_ended() {
     let page = owner.get(&format!("{members}/{}", former.membership.id)).await;
     assert_eq!(page.status, 404);
     let text = page.text();
-    assert!(text.contains("This membership of grace has ended") && text.contains("a member again"));
-    assert!(!text.contains("no member any more"), "{text}");
+    assert!(text.contains("This membership of grace has ended") && text.contains("current membership"));
+    assert!(!text.contains("no longer a member"), "{text}");
     let current = owner.get(&format!("{members}/@grace")).await;
     assert!(page.shows(&format!("href=\"{}\"", current.location())));
 }
@@ -301,7 +301,7 @@ async fn whoever_does_something_to_themselves_is_named_once() {
         "grace created their account",
         "grace joined the organization",
         "grace accepted their invitation",
-        "ada began the membership of grace",
+        "ada added grace",
     ] {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }

@@ -45,7 +45,7 @@ async fn before_a_removal_the_owner_sees_the_keys_with_their_families_that_stop(
     let page = browser.get(&remove_path(&grace)).await;
     assert_eq!(page.status, 200);
     let text = page.text();
-    assert!(text.contains("4 keys stop working"), "{text}");
+    assert!(text.contains("4 keys will stop working"), "{text}");
     for key in [&parent.key, &child.key, &orphan.key] {
         assert!(text.contains(key.hint.as_str()), "{text}");
     }
@@ -91,7 +91,7 @@ async fn what_was_used_lately_comes_first_with_its_family_and_long_lists_are_unf
     installation.store.record(uses).await.unwrap();
     let browser = running.signed_in("ada").await;
     let text = browser.get(&remove_path(&grace)).await.text();
-    assert!(text.contains("33 keys stop working"), "{text}");
+    assert!(text.contains("33 keys will stop working"), "{text}");
     assert!(text.contains("1 of them was used in the last 7 days."), "{text}");
     let places: Vec<usize> = [
         "Old parent",
@@ -142,7 +142,7 @@ async fn of_many_keys_the_50_used_last_are_shown_with_a_link_to_all() {
     let browser = running.signed_in("ada").await;
     let page = browser.get(&remove_path(&grace)).await;
     let text = page.text();
-    assert!(text.contains("60 keys stop working"), "{text}");
+    assert!(text.contains("60 keys will stop working"), "{text}");
     assert!(text.contains("3 of them were used in the last 7 days."), "{text}");
     let shown = (0..60).filter(|number| text.contains(&format!("Key {number:02} ")));
     let expected = (0..3).chain(13..60);
@@ -158,7 +158,7 @@ async fn of_many_keys_the_50_used_last_are_shown_with_a_link_to_all() {
     // However many more there are, the page grows no longer.
     issue(60..99).await;
     let larger = browser.get(&remove_path(&grace)).await;
-    assert!(larger.text().contains("99 keys stop working"));
+    assert!(larger.text().contains("99 keys will stop working"));
     assert_eq!(larger.body.len(), page.body.len());
 }
 
@@ -207,12 +207,12 @@ async fn before_a_removal_the_owner_is_told_of_the_invitations_that_stay_open() 
         let page = browser.get(&remove_path(&grace)).await;
         (
             page.text().contains(words),
-            page.shows(&format!("href=\"{INVITATIONS}\">Look through")),
+            page.shows(&format!("href=\"{INVITATIONS}\">Review")),
         )
     };
     let hers = running.signed_in("grace").await;
     invitation(&hers, "Her own", "member").await;
-    assert_eq!(told("still open").await, (false, false), "it is taken back");
+    assert_eq!(told("still open").await, (false, false), "it is revoked");
     invitation(&browser, "Somebody", "member").await;
     assert_eq!(told("1 invitation is still open").await, (true, true));
     invitation(&browser, "Somebody else", "owner").await;
@@ -233,14 +233,14 @@ async fn a_removal_needs_a_deliberate_act_and_then_ends_keys_and_pages_at_once()
     installation.store.put_membership(second);
     let member = running.signed_in("grace").await;
     let page = browser.post(&remove_path(&grace), &[]).await;
-    assert!(page.status == 422 && page.shows("Tick the box to remove them."));
+    assert!(page.status == 422 && page.shows("Check the box to remove them."));
     assert_eq!(member.get(LIST).await.status, 200);
 
     let answer = browser.post(&remove_path(&grace), &CONFIRM).await;
     let list = browser.follow(&answer).await;
     assert!(
         list.text()
-            .contains("grace was removed. Their keys are refused from now on.")
+            .contains("grace was removed and no longer has access.")
     );
     assert!(!list.shows(&path(&grace)));
     assert!(

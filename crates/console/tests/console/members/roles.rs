@@ -15,28 +15,26 @@ async fn before_a_role_is_changed_the_owner_reads_what_it_means_and_ticks_a_box(
     assert_eq!((page.status, page.field("role")), (200, "owner"));
     assert!(
         page.text()
-            .contains("can see and revoke everybody’s keys in Acme"),
+            .contains("will be able to see and revoke everyone’s keys in Acme"),
         "{}",
         page.text()
     );
-    assert!(page.text().contains("you included") && page.shows(&format!("href=\"{}\">Cancel", path(&grace))));
+    assert!(
+        page.text().contains("including you") && page.shows(&format!("href=\"{}\">Cancel", path(&grace)))
+    );
     let events = running.installation.store.events().len();
     let unticked = browser.post(&role_path(&grace), &[("role", "owner")]).await;
     assert_eq!(unticked.status, 422);
     assert!(
         unticked
             .text()
-            .contains("Tick the box to change the role. Nothing was changed.")
+            .contains("Check the box to change the role. Nothing was changed.")
     );
     assert_eq!(running.installation.store.events().len(), events);
 
     browser.post(&role_path(&grace), &role_form("owner")).await;
     let page = browser.get(&role_path(&grace)).await;
-    assert!(
-        page.text().contains("Make “grace” a plain member?"),
-        "{}",
-        page.text()
-    );
+    assert!(page.text().contains("Make “grace” a member?"), "{}", page.text());
     let own = browser.get(&role_path(&ada)).await;
     assert!(
         own.text()
@@ -50,7 +48,10 @@ async fn before_a_role_is_changed_the_owner_reads_what_it_means_and_ticks_a_box(
 async fn a_role_is_changed_there_and_back_and_takes_effect_at_once() {
     let (running, browser, _, grace) = ada_and_grace().await;
     let member = running.signed_in("grace").await;
-    for (role, said, status) in [("owner", "an owner now", 200), ("member", "a member now", 404)] {
+    for (role, said, status) in [
+        ("owner", "is now an owner", 200),
+        ("member", "is now a member", 404),
+    ] {
         let answer = browser.post(&role_path(&grace), &role_form(role)).await;
         let page = browser.follow(&answer).await;
         assert!(page.text().contains(said), "{}", page.text());
@@ -88,11 +89,7 @@ async fn an_owner_may_step_back_if_another_is_there_and_else_is_told_why_not() {
     assert!(browser.get(&hers).await.shows("Make member"));
     let answer = browser.post(&role_path(&ada), &role_form("member")).await;
     let general = browser.follow(&answer).await;
-    assert!(
-        general
-            .text()
-            .contains("You are a member now, and no owner any more.")
-    );
+    assert!(general.text().contains("You are no longer an owner."));
     assert_eq!(browser.get(MEMBERS).await.status, 404);
     assert_eq!(running.signed_in("grace").await.get(MEMBERS).await.status, 200);
 }

@@ -135,7 +135,7 @@ async fn an_owner_who_searches_for_a_token_finds_its_key_and_leaves_no_token_in_
         .await;
     let page = scene.owner.follow(&answer).await;
     let text = page.text();
-    assert!(text.contains("You searched for a whole token"), "{text}");
+    assert!(text.contains("You searched for a full token"), "{text}");
     assert!(
         text.contains("Nightly") && !text.contains("Laptop") && !page.shows(token),
         "{text}"
@@ -283,10 +283,10 @@ async fn keys_of_former_members_are_told_from_those_that_work() {
     let both = scene.owner.get(&selecting(&[&his, &hers])).await.text();
     assert!(both.contains("1 of these 2 keys will stop"), "{both}");
     assert!(
-        both.contains("1 more belongs to people who have left, and is refused already."),
+        both.contains("The other key belongs to a former member and has already stopped working."),
         "{both}"
     );
     let gone = scene.owner.get(&selecting(&[&his])).await.text();
-    assert!(gone.contains("This key has stopped already"), "{gone}");
-    assert!(!gone.contains("stops working at once"), "{gone}");
+    assert!(gone.contains("This key has already stopped working"), "{gone}");
+    assert!(!gone.contains("will fail immediately"), "{gone}");
 }

@@ -25,7 +25,7 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
         "{text}"
     );
     assert!(
-        text.contains("1 more valid key was made from these") && text.contains("child"),
+        text.contains("1 more valid key was created with these keys") && text.contains("child"),
         "{text}"
     );
     assert!(page.shows(">Cancel</a>"));
@@ -54,7 +54,7 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
     assert!(none.text().contains("Nothing to revoke"));
     assert!(
         none.text()
-            .contains("No valid key was created before 1 January 2025")
+            .contains("No valid keys were created before 1 January 2025")
     );
     for never in [
         "-9999-01-01T00:00",
@@ -64,7 +64,7 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
     ] {
         let page = scene.owner.get(&format!("{REVOKE}?before={never}")).await;
         assert_eq!(page.status, 400, "{never}");
-        assert!(page.text().contains("from the year 1 to 9999"), "{never}");
+        assert!(page.text().contains("in the years 1 to 9999"), "{never}");
     }
     let nothing_ticked = scene.owner.get(&format!("{REVOKE}?")).await;
     let list = format!("{ALL}?notice=nothing-selected");
@@ -81,7 +81,9 @@ async fn the_keys_that_came_from_the_selected_ones_are_named_however_many_were_s
     scene.issue_below(&selected[0], "zebra").await;
     let all: Vec<_> = selected.iter().collect();
     let text = scene.owner.get(&selecting(&all)).await.text();
-    let (_, descendants) = text.split_once("1 more valid key was made from these").unwrap();
+    let (_, descendants) = text
+        .split_once("1 more valid key was created with these keys")
+        .unwrap();
     assert!(
         descendants.contains("zebra") && !descendants.contains("And 1 more"),
         "{descendants}"
@@ -139,7 +141,7 @@ async fn several_keys_are_revoked_with_a_reason_that_their_holder_reads() {
             .follow(&again)
             .await
             .text()
-            .contains("Nothing was left to revoke")
+            .contains("Nothing was revoked")
     );
 }
 
@@ -205,7 +207,7 @@ async fn whoever_revokes_more_than_there_is_time_for_reads_how_many_are_left_and
     let text = page.text();
     assert!(text.contains("4 keys were revoked, 3 are left."), "{text}");
     assert!(
-        text.contains("Revoke 3 keys of bob?") && text.contains("Go on"),
+        text.contains("Revoke 3 keys of bob?") && text.contains("Continue"),
         "{text}"
     );
     assert!(page.shows("value=\"incident\""), "what was written stays");
@@ -222,7 +224,7 @@ async fn whoever_revokes_more_than_there_is_time_for_reads_how_many_are_left_and
     assert!(!scene.works(&keys[6]).await);
     let again = scene.owner.post(REVOKE, &fields).await;
     let text = scene.owner.follow(&again).await.text();
-    assert!(text.contains("Nothing was left to revoke"), "{text}");
+    assert!(text.contains("Nothing was revoked"), "{text}");
 }
 
 #[tokio::test]
@@ -253,11 +255,7 @@ async fn by_a_moment_that_is_hardly_over_nothing_is_revoked() {
     for before in ["2026-01-01T00:00:00", "2027-01-01T00:00"] {
         let page = scene.owner.get(&format!("{REVOKE}?before={before}")).await;
         assert_eq!(page.status, 422, "{before}");
-        assert!(
-            page.text().contains("Choose an earlier moment"),
-            "{}",
-            page.text()
-        );
+        assert!(page.text().contains("Choose an earlier time"), "{}", page.text());
         let fields = [("before", before), ("note", "incident"), ("confirm", "yes")];
         let refused = scene.owner.post(REVOKE, &fields).await;
         assert_eq!(refused.status, 422, "{before}");
@@ -277,14 +275,14 @@ async fn without_tick_or_reason_nothing_is_revoked_and_what_was_written_stays() 
     let name = format!("key-{}", key.key.id);
     let long = "x".repeat(201);
     for (note, confirm, said) in [
-        ("why \"not\"", None, "Tick the box to revoke."),
+        ("why \"not\"", None, "Check the box to revoke."),
         ("", Some(("confirm", "yes")), "Reason must not be empty."),
         (
             &*long,
             Some(("confirm", "yes")),
             "Reason must be at most 200 characters long",
         ),
-        ("", None, "Tick the box to revoke."),
+        ("", None, "Check the box to revoke."),
     ] {
         let mut fields = vec![(name.as_str(), "on"), ("note", note)];
         fields.extend(confirm);
@@ -336,7 +334,7 @@ async fn who_ticks_nothing_is_told_so_where_they_were() {
         answer.location()
     );
     let list = scene.owner.follow(&answer).await;
-    assert!(list.shows("role=\"alert\"") && list.text().contains("Tick the keys to revoke first."));
+    assert!(list.shows("role=\"alert\"") && list.text().contains("Select at least one key."));
     assert!(list.shows("value=\"his\"") && list.shows("autofocus"));
 }
 

@@ -183,12 +183,12 @@ const REFUSALS: [Refusal; 3] = [
     Refusal {
         error: || StorageError::OutcomeUnknown(CAUSE.into()),
         status: 503,
-        words: "Look whether the change is there",
+        words: "Check whether the change was made",
     },
     Refusal {
         error: || StorageError::Defect(CAUSE.into()),
         status: 500,
-        words: "tell your administrator the request id",
+        words: "give your administrator the request ID",
     },
 ];
 
@@ -251,7 +251,7 @@ async fn a_first_run_that_storage_refuses_says_so_and_can_be_completed_later() {
     let store = &running.installation.store;
     store.refuse_changes(|| StorageError::Defect(CAUSE.into()));
     let refused = running.visitor().post("/setup", &fields).await;
-    assert_says_so(&refused, 500, "tell your administrator the request id", "/setup");
+    assert_says_so(&refused, 500, "give your administrator the request ID", "/setup");
     store.allow_changes();
     assert_eq!(running.visitor().post("/setup", &fields).await.status, 303);
 }
