@@ -7,8 +7,6 @@ mod revoke;
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
-
 use crate::ports::{ApiKeys, KeyLimits};
 use crate::sources::Sources;
 
@@ -36,12 +34,6 @@ impl PersonalKeys {
             sources,
             limits,
         }
-    }
-
-    /// The present moment, by which keys are valid or not.
-    #[must_use]
-    pub fn now(&self) -> DateTime<Utc> {
-        self.sources.now()
     }
 
     /// A nonce for a form that creates a key.

@@ -1,7 +1,8 @@
 //! Until when a key or a membership is valid: the one place that says it.
 //!
-//! Either has at most one end. Validity is a question about a moment, and whoever asks it has one: the moment of the act
-//! or, if nothing is changed, the present one.
+//! Either has at most one end. Validity is a question about a moment. A change asks about the moment of its act. Use cases
+//! that read take the moment from their caller, who passes the same one to all that makes up one answer: filter, rows,
+//! counts and previews.
 
 use chrono::{DateTime, Utc};
 

@@ -6,6 +6,7 @@ mod rows;
 use std::sync::Arc;
 
 use askama::Template;
+use chrono::{DateTime, Utc};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
@@ -136,15 +137,16 @@ pub(crate) async fn show(
     let holder = insider.member.as_holder();
     let slug = &insider.member.organization.slug;
     let filter = KeyFilter::new(listing.status, Some(part.search));
-    let found = console.keys.list(&holder, filter, part.request()).await?;
+    let now = insider.now;
+    let found = console.keys.list(&holder, filter, part.request(), now).await?;
     let list = links::api_keys(slug);
-    let is_first_visit = found.items.is_empty() && has_no_key(&console.keys, &holder).await?;
+    let is_first_visit = found.items.is_empty() && has_no_key(&console.keys, &holder, now).await?;
     let page = ApiKeysPage {
         settings: Settings::new(&insider, Section::ApiKeys),
         public_url: &console.public_url,
         views: views(&insider, false),
         create: links::new_api_key(slug),
-        notice: notice(&console.keys, &holder, &query).await?,
+        notice: notice(&console.keys, &holder, &query, now).await?,
         refused_uses: refused_uses(console, &holder, &query).await?,
         is_first_visit,
         search: part.search,
@@ -156,24 +158,29 @@ pub(crate) async fn show(
         caption: part.caption(found.items.len(), found.next.is_some(), called(listing.status)),
         newest: listing.newest(&list),
         older: found.next.map(|next| listing.address(&list, Some(next))),
-        rows: rows(console, &holder, slug, &listing, found).await?,
+        rows: rows(console, &holder, slug, &listing, found, now).await?,
         list,
     };
     html(StatusCode::OK, &page)
 }
 
-async fn has_no_key(keys: &PersonalKeys, holder: &Holder) -> Result<bool, Refusal> {
+async fn has_no_key(keys: &PersonalKeys, holder: &Holder, now: DateTime<Utc>) -> Result<bool, Refusal> {
     let any = KeyFilter::new(StatusFilter::All, None);
     let request = PageRequest {
         size: PageSize::DEFAULT,
         after: None,
     };
-    Ok(keys.list(holder, any, request).await?.items.is_empty())
+    Ok(keys.list(holder, any, request, now).await?.items.is_empty())
 }
 
-async fn notice(keys: &PersonalKeys, holder: &Holder, query: &Fields) -> Result<Option<Notice>, Refusal> {
+async fn notice(
+    keys: &PersonalKeys,
+    holder: &Holder,
+    query: &Fields,
+    now: DateTime<Utc>,
+) -> Result<Option<Notice>, Refusal> {
     if let Some(key) = named_key(keys, holder, query.optional("revoked")).await?
-        && !key.is_valid(keys.now())
+        && !key.is_valid(now)
     {
         let others = query.optional("others").and_then(|others| others.parse().ok());
         return Ok(Some(Notice::Revoked {

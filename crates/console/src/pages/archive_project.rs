@@ -86,7 +86,7 @@ async fn page(
     authority: &Authority,
     id: ProjectId,
 ) -> Result<ArchiveProjectPage, Refusal> {
-    let overview = find(console, authority, id).await?;
+    let overview = find(console, insider, authority, id).await?;
     let slug = &insider.member.organization.slug;
     Ok(ArchiveProjectPage {
         settings: Settings::new(insider, Section::Projects),

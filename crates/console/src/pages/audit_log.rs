@@ -73,7 +73,7 @@ pub(crate) async fn show(
 ) -> Result<Response, Refusal> {
     let slug = &owner.insider.member.organization.slug;
     let list = links::audit_log(slug);
-    let asked = Search::read(console, &owner.authority, &query).await?;
+    let asked = Search::read(console, &owner, &query).await?;
     // What cannot be looked for is said in the form, above what the rest of it finds.
     let search = asked.without_errors();
     let request = PageRequest {

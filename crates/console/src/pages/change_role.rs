@@ -43,9 +43,13 @@ pub(crate) async fn show(
     Owner { insider, authority }: Owner,
     PathId(id): PathId<MembershipId>,
 ) -> Result<Response, Refusal> {
-    let member = identify(console, &authority, id).await?;
+    let member = identify(console, &insider, &authority, id).await?;
     // Their page says why not.
-    if console.members.is_last_owner(&member.membership).await? {
+    if console
+        .members
+        .is_last_owner(&member.membership, insider.now)
+        .await?
+    {
         return Ok(redirect(&links::member(&insider.member.organization.slug, id)));
     }
     let other = match member.membership.role {
@@ -69,7 +73,7 @@ pub(crate) async fn submit(
         .ok_or(Refusal::BadForm("A choice in the form is invalid."))?;
     let slug = &insider.member.organization.slug;
     if form.optional("confirm") != Some("yes") {
-        let member = identify(console, &authority, id).await?;
+        let member = identify(console, &insider, &authority, id).await?;
         let page = ChangeRolePage {
             confirmation_missing: true,
             ..ChangeRolePage::new(console, &insider, &member, role).await?
@@ -106,7 +110,7 @@ impl ChangeRolePage {
             username: member.user.username.to_string(),
             is_viewer: id == insider.member.membership.id,
             role,
-            open_invitations: open_invitations(console, &member.membership).await?,
+            open_invitations: open_invitations(console, &member.membership, insider.now).await?,
             confirmation_missing: false,
         })
     }

@@ -55,7 +55,7 @@ pub(crate) async fn show(
     PathId(id): PathId<ApiKeyId>,
 ) -> Result<Response, Refusal> {
     let key = read(console, &insider, id).await?;
-    let mut page = EditApiKeyPage::new(&insider, &key, console.now());
+    let mut page = EditApiKeyPage::new(&insider, &key, insider.now);
     page.words.name.focused = true;
     html(StatusCode::OK, &page)
 }
@@ -70,7 +70,7 @@ pub(crate) async fn submit(
     insider: Insider,
 ) -> Result<Response, Refusal> {
     let key = read(console, &insider, id).await?;
-    let mut page = EditApiKeyPage::new(&insider, &key, console.now()).filled_in(&form)?;
+    let mut page = EditApiKeyPage::new(&insider, &key, insider.now).filled_in(&form)?;
     if !key.is_valid(insider.now) {
         return html(StatusCode::CONFLICT, &page);
     }
@@ -94,12 +94,14 @@ pub(crate) async fn submit(
         }
         // Just now.
         Err(EditKeyError::Revoked | EditKeyError::PreconditionFailed) => {
-            let now = read(console, &insider, id).await?;
-            if now.is_valid(console.now()) && !now.clone().apply(&edit) {
+            // The end that was in the way may have come after the form.
+            let now = console.now();
+            let key = read(console, &insider, id).await?;
+            if key.is_valid(now) && !key.clone().apply(&edit) {
                 // The same form was sent twice, or somebody else wanted the same.
                 return Ok(is_saved());
             }
-            let page = EditApiKeyPage::new(&insider, &now, console.now()).instead_of(page);
+            let page = EditApiKeyPage::new(&insider, &key, now).instead_of(page);
             html(StatusCode::CONFLICT, &page)
         }
         Err(EditKeyError::HolderGone | EditKeyError::NotFound) => Err(Refusal::NotFound),

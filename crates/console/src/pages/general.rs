@@ -67,7 +67,10 @@ pub(crate) async fn show(
         created: Moment(member.organization.created_at),
         role: member.membership.role.as_str(),
         joined: Moment(member.membership.joined_at),
-        is_last_owner: console.members.is_last_owner(&member.membership).await?,
+        is_last_owner: console
+            .members
+            .is_last_owner(&member.membership, insider.now)
+            .await?,
         members: links::members(&member.organization.slug),
         // The page tells the role that they have, so no link can claim another.
         has_stepped_down: query.optional("role") == Some("changed") && member.membership.role == Role::Member,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
-use keyward_domain::administration::Invitations;
+use chrono::{DateTime, Utc};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::InvitationId;
 use keyward_domain::invitation::Invitation;
@@ -84,7 +84,7 @@ pub(crate) async fn show(
         rows: found
             .items
             .iter()
-            .map(|one| row(&console.invitations, one, slug, &inviters))
+            .map(|one| row(one, slug, &inviters, insider.now))
             .collect(),
         newest: listing.newest(&list, []),
         older: found.next.map(|next| listing.address(&list, Some(next), [])),
@@ -117,12 +117,7 @@ fn saying(notice: Notice, organization: &Slug) -> String {
     links::with_query(&links::invitations(organization), [("notice", notice)])
 }
 
-fn row(
-    invitations: &Invitations,
-    invitation: &Invitation,
-    slug: &Slug,
-    inviters: &HashMap<Subject, String>,
-) -> Row {
+fn row(invitation: &Invitation, slug: &Slug, inviters: &HashMap<Subject, String>, now: DateTime<Utc>) -> Row {
     let inviter = invitation.invited_by.as_subject();
     let inviter = inviter.and_then(|inviter| inviters.get(&inviter));
     Row {
@@ -131,7 +126,7 @@ fn row(
         role: invitation.role,
         created: Moment(invitation.created_at),
         expires: Moment(invitation.expires_at),
-        is_open: invitations.is_open(invitation),
+        is_open: invitation.is_open(now),
         take_back: links::take_back_invitation(slug, invitation.id),
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use chrono::{DateTime, Utc};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::invitation::{Invitation, InvitationToken};
 use keyward_domain::membership::{Member, Role};
@@ -105,7 +106,8 @@ pub(crate) async fn show(
     let Some(token) = token else {
         return dead_link(visitor.as_ref());
     };
-    let Some(open) = Opened::find(console, &token, visitor.as_ref()).await? else {
+    let now = console.now();
+    let Some(open) = Opened::find(console, &token, visitor.as_ref(), now).await? else {
         return dead_link(visitor.as_ref());
     };
     match visitor {
@@ -113,7 +115,7 @@ pub(crate) async fn show(
             let page = JoinPage::new(&open, &token, NewcomerFields::default());
             Ok(keeping(console, &token, html(StatusCode::OK, &page)?))
         }
-        Some(viewer) => offer_to_user(console, &open, &token, &viewer, None).await,
+        Some(viewer) => offer_to_user(console, &open, &token, &viewer, None, now).await,
     }
 }
 
@@ -124,12 +126,13 @@ async fn offer_to_user(
     token: &InvitationToken,
     viewer: &SignedIn,
     stale: Option<&str>,
+    now: DateTime<Utc>,
 ) -> Result<Response, Refusal> {
     let status = match stale {
         None => StatusCode::OK,
         Some(_) => StatusCode::CONFLICT,
     };
-    if is_member(console, viewer, open).await? {
+    if is_member(console, viewer, open, now).await? {
         return already_member(status, open, token, viewer);
     }
     let page = JoinSignedInPage {
@@ -155,7 +158,8 @@ pub(crate) async fn submit(
     };
     let joins_as = form.required("as")?;
     let joining_user = visitor.as_ref().filter(|_| joins_as == "user");
-    let Some(open) = Opened::find(console, &token, joining_user).await? else {
+    let now = console.now();
+    let Some(open) = Opened::find(console, &token, joining_user, now).await? else {
         return dead_link(visitor.as_ref());
     };
     match (joins_as, visitor) {
@@ -165,7 +169,7 @@ pub(crate) async fn submit(
             if username == viewer.user.username.as_str() {
                 join_as_user(console, &open, &token, &viewer, source).await
             } else {
-                offer_to_user(console, &open, &token, &viewer, Some(username)).await
+                offer_to_user(console, &open, &token, &viewer, Some(username), now).await
             }
         }
         ("user", None) => {
@@ -258,11 +262,16 @@ fn first_page(member: &Member) -> String {
     after_joining(&member.organization.slug)
 }
 
-async fn is_member(console: &Console, viewer: &SignedIn, open: &Opened) -> Result<bool, Refusal> {
+async fn is_member(
+    console: &Console,
+    viewer: &SignedIn,
+    open: &Opened,
+    now: DateTime<Utc>,
+) -> Result<bool, Refusal> {
     let slug = &open.organization.slug;
     Ok(console
         .memberships
-        .find_live(viewer.user.id, slug, console.now())
+        .find_live(viewer.user.id, slug, now)
         .await?
         .is_some())
 }
@@ -296,9 +305,10 @@ impl Opened {
         console: &Console,
         token: &InvitationToken,
         user: Option<&SignedIn>,
+        now: DateTime<Utc>,
     ) -> Result<Option<Self>, Refusal> {
         let user = user.map(|viewer| viewer.user.id);
-        let Some(open) = console.joining.invitation(token, user).await? else {
+        let Some(open) = console.joining.invitation(token, user, now).await? else {
             return Ok(None);
         };
         let OpenInvitation {

@@ -72,8 +72,10 @@ pub(crate) async fn submit(
 async fn page(console: &Console, insider: &Insider) -> LeavePage {
     let slug = &insider.member.organization.slug;
     let (is_last_owner, stops) = join(
-        console.members.is_last_owner(&insider.member.membership),
-        WhatStops::on_leaving(console, &insider.member),
+        console
+            .members
+            .is_last_owner(&insider.member.membership, insider.now),
+        WhatStops::on_leaving(console, insider),
     )
     .await;
     LeavePage {

@@ -80,7 +80,7 @@ pub(crate) async fn show(
             return show_named(console, &insider, &authority, &username).await;
         }
     };
-    let Some(member) = console.members.find(&authority, id).await? else {
+    let Some(member) = console.members.find(&authority, id, insider.now).await? else {
         let subject = Subject::Membership(id);
         return former_member(console, &insider, &authority, subject).await;
     };
@@ -116,7 +116,11 @@ async fn show_named(
     authority: &Authority,
     username: &Username,
 ) -> Result<Response, Refusal> {
-    if let Some(member) = console.members.find_by_username(authority, username).await? {
+    if let Some(member) = console
+        .members
+        .find_by_username(authority, username, insider.now)
+        .await?
+    {
         let slug = &insider.member.organization.slug;
         return Ok(redirect(&links::member(slug, member.membership.id)));
     }
@@ -139,7 +143,10 @@ async fn former_member(
     let (Some(name), Some(username)) = (name.get(&subject), username.get(&subject)) else {
         return Err(Refusal::NotFound);
     };
-    let current = console.members.find_by_username(authority, username).await?;
+    let current = console
+        .members
+        .find_by_username(authority, username, insider.now)
+        .await?;
     let slug = &insider.member.organization.slug;
     let page = FormerMemberPage {
         settings: Settings::new(insider, Section::Members),
@@ -166,7 +173,7 @@ pub(super) async fn last_owner_stays(
     authority: &Authority,
     id: MembershipId,
 ) -> Result<Response, Refusal> {
-    let member = console.members.find(authority, id).await?;
+    let member = console.members.find(authority, id, insider.now).await?;
     let member = member.ok_or(Refusal::NotFound)?;
     let page = MemberPage {
         is_last_owner: true,
@@ -179,10 +186,11 @@ pub(super) async fn last_owner_stays(
 /// Who a live member of the organization is. Others do not exist here.
 pub(super) async fn identify(
     console: &Console,
+    insider: &Insider,
     authority: &Authority,
     id: MembershipId,
 ) -> Result<KeyHolder, Refusal> {
-    let member = console.members.identify(authority, id).await?;
+    let member = console.members.identify(authority, id, insider.now).await?;
     member.ok_or(Refusal::NotFound)
 }
 
@@ -213,7 +221,10 @@ impl MemberPage {
                 links::remove_member(slug, id)
             },
             has_new_role: false,
-            is_last_owner: console.members.is_last_owner(&member.membership).await?,
+            is_last_owner: console
+                .members
+                .is_last_owner(&member.membership, insider.now)
+                .await?,
             was_refused: false,
         })
     }

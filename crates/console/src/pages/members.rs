@@ -91,11 +91,17 @@ pub(crate) async fn show(
     let filter = MemberFilter::new(Some(listing.search));
     let found = console
         .members
-        .list(&authority, filter, listing.request())
+        .list(&authority, filter, listing.request(), insider.now)
         .await?;
     // It is looked up, so that no link can claim it of somebody who is still here.
     let removed = match query.optional("removed").and_then(|id| id.parse().ok()) {
-        Some(id) if console.members.identify(&authority, id).await?.is_none() => {
+        Some(id)
+            if console
+                .members
+                .identify(&authority, id, insider.now)
+                .await?
+                .is_none() =>
+        {
             let subject = Subject::Membership(id);
             let organization = authority.organization_id();
             console

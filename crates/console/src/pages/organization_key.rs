@@ -53,8 +53,11 @@ pub(crate) async fn show(
     Owner { insider, authority }: Owner,
     PathId(id): PathId<ApiKeyId>,
 ) -> Result<Response, Refusal> {
-    let KeyFamily { keys, has_more } = console.organization_keys.family(&authority, id).await?;
-    let (slug, now) = (&insider.member.organization.slug, console.now());
+    let KeyFamily { keys, has_more } = console
+        .organization_keys
+        .family(&authority, id, insider.now)
+        .await?;
+    let (slug, now) = (&insider.member.organization.slug, insider.now);
     let names = console
         .names
         .find(authority.organization_id(), &others_in(&keys, now))

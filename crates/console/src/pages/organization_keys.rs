@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
 use keyward_domain::administration::{Authority, RevokedKeys};
 use keyward_domain::id::{ApiKeyId, ConsumerId};
@@ -141,29 +142,29 @@ pub(crate) async fn show(
     let listing = Listing::parse(&query)?;
     let slug = &insider.member.organization.slug;
     let part = listing.listed.part;
-    let filter = listing.filter(console);
+    let now = insider.now;
+    let filter = listing.filter(now);
     let found = console
         .organization_keys
-        .list(&authority, filter, part.request())
+        .list(&authority, filter, part.request(), now)
         .await?;
-    let now = console.now();
     let names = console
         .names
         .find(authority.organization_id(), &others_in(&found.items, now))
         .await?;
     let list = links::organization_keys(slug);
-    let is_empty = found.items.is_empty() && has_no_key(console, &authority).await?;
+    let is_empty = found.items.is_empty() && has_no_key(console, &authority, now).await?;
     let page = OrganizationKeysPage {
         settings: Settings::new(&insider, Section::ApiKeys),
         views: views(&insider, true),
         revoke: links::revoke_organization_keys(slug),
-        notice: notice(console, &authority, &query).await?,
+        notice: notice(console, &authority, &query, now).await?,
         is_empty,
         search: part.search,
         status: listing.listed.status,
         statuses: listing.tabs(&list),
         unused_choices: listing.unused_choices(),
-        holder: holder(console, &authority, &listing, &list).await?,
+        holder: holder(console, &authority, &listing, &list, now).await?,
         caption: part.caption(
             found.items.len(),
             found.next.is_some(),
@@ -197,7 +198,7 @@ impl<'a> Listing<'a> {
         })
     }
 
-    fn filter(&self, console: &Console) -> OrganizationKeyFilter {
+    fn filter(&self, now: DateTime<Utc>) -> OrganizationKeyFilter {
         let (status, holders) = self.listed.status.filters();
         let search = Some(self.listed.part.search);
         let mut filter = OrganizationKeyFilter::new(status, search).held_by(holders);
@@ -205,7 +206,7 @@ impl<'a> Listing<'a> {
             filter = filter.of_consumer(holder);
         }
         if let Some(days) = self.unused {
-            filter = filter.unused_since(console.organization_keys.days_ago(days));
+            filter = filter.unused_since(now - TimeDelta::days(days.into()));
         }
         filter
     }
@@ -273,18 +274,22 @@ async fn first_of(
     console: &Console,
     authority: &Authority,
     filter: OrganizationKeyFilter,
+    now: DateTime<Utc>,
 ) -> Result<Option<HeldKey>, Refusal> {
     let request = PageRequest {
         size: PageSize::ONE,
         after: None,
     };
-    let page = console.organization_keys.list(authority, filter, request).await?;
+    let page = console
+        .organization_keys
+        .list(authority, filter, request, now)
+        .await?;
     Ok(page.items.into_iter().next())
 }
 
-async fn has_no_key(console: &Console, authority: &Authority) -> Result<bool, Refusal> {
+async fn has_no_key(console: &Console, authority: &Authority, now: DateTime<Utc>) -> Result<bool, Refusal> {
     let any = OrganizationKeyFilter::new(StatusFilter::All, None);
-    Ok(first_of(console, authority, any).await?.is_none())
+    Ok(first_of(console, authority, any, now).await?.is_none())
 }
 
 /// Whose keys are shown, if only one person's are. Somebody without keys has no name here.
@@ -293,12 +298,13 @@ async fn holder(
     authority: &Authority,
     listing: &Listing<'_>,
     list: &str,
+    now: DateTime<Utc>,
 ) -> Result<Option<Holder>, Refusal> {
     let Some(id) = listing.holder else {
         return Ok(None);
     };
     let theirs = OrganizationKeyFilter::new(StatusFilter::All, None).of_consumer(id);
-    let key = first_of(console, authority, theirs).await?;
+    let key = first_of(console, authority, theirs, now).await?;
     Ok(key.map(|key| Holder {
         id: id.to_string(),
         name: key.holder.user.display_name.to_string(),
@@ -310,7 +316,12 @@ async fn holder(
     }))
 }
 
-async fn notice(console: &Console, authority: &Authority, query: &Fields) -> Result<Option<Notice>, Refusal> {
+async fn notice(
+    console: &Console,
+    authority: &Authority,
+    query: &Fields,
+    now: DateTime<Utc>,
+) -> Result<Option<Notice>, Refusal> {
     if query.optional("notice") == Some(NOTHING_SELECTED) {
         return Ok(Some(Notice::NothingSelected));
     }
@@ -324,7 +335,7 @@ async fn notice(console: &Console, authority: &Authority, query: &Fields) -> Res
         return Ok(Some(Notice::Nothing));
     };
     let key = console.organization_keys.find(authority, id).await?;
-    let key = key.filter(|key| !key.is_valid(console.now()));
+    let key = key.filter(|key| !key.is_valid(now));
     let others = query.optional("others").and_then(|others| others.parse().ok());
     Ok(key.map(|key| Notice::Revoked {
         name: key.name.to_string(),

@@ -43,7 +43,7 @@ pub(super) async fn own_projects(
     let consumer = insider.member.as_holder().consumer().id;
     let found = console
         .reachable_projects
-        .list(consumer, listing.request(), console.now())
+        .list(consumer, listing.request(), insider.now)
         .await?;
     let list = links::projects(&insider.member.organization.slug);
     let page = OwnProjectsPage {

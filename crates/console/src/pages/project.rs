@@ -110,10 +110,9 @@ pub(crate) async fn show(
     PathId(id): PathId<ProjectId>,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let overview = find(console, &authority, id).await?;
+    let overview = find(console, &insider, &authority, id).await?;
     let mut page = page(console, &insider, &authority, &overview, &query).await?;
-    let slug = &insider.member.organization.slug;
-    page.notice = notice(console, &authority, slug, &overview, &query).await?;
+    page.notice = notice(console, &insider, &authority, &overview, &query).await?;
     html(StatusCode::OK, &page)
 }
 
@@ -131,7 +130,7 @@ pub(crate) async fn rename(
     let name = ProjectName::parse(&field.value);
     let Some(name) = field.check("Name", name) else {
         focus_first_error(&mut [&mut field]);
-        let overview = find(console, &authority, id).await?;
+        let overview = find(console, &insider, &authority, id).await?;
         let page = ProjectPage {
             field,
             ..page(console, &insider, &authority, &overview, &query).await?
@@ -152,10 +151,11 @@ pub(crate) async fn rename(
 /// The project of the organization. Others do not exist here.
 pub(super) async fn find(
     console: &Console,
+    insider: &Insider,
     authority: &Authority,
     id: ProjectId,
 ) -> Result<ProjectOverview, Refusal> {
-    let project = console.projects.find(authority, id).await?;
+    let project = console.projects.find(authority, id, insider.now).await?;
     project.ok_or(Refusal::NotFound)
 }
 
@@ -184,10 +184,13 @@ async fn page<'a>(
         size: PageSize::DEFAULT,
         after,
     };
-    let members = console.projects.members(authority, project.id, request).await?;
+    let members = console
+        .projects
+        .members(authority, project.id, request, insider.now)
+        .await?;
     let inside = console
         .projects
-        .members_among(authority, project.id, &[viewer])
+        .members_among(authority, project.id, &[viewer], insider.now)
         .await?;
     let address = links::project(slug, project.id);
     Ok(ProjectPage {
@@ -232,11 +235,12 @@ fn row(member: &ProjectMember, viewer: MembershipId) -> Row {
 
 async fn notice(
     console: &Console,
+    insider: &Insider,
     authority: &Authority,
-    slug: &Slug,
     overview: &ProjectOverview,
     query: &Fields,
 ) -> Result<Option<Notice>, Refusal> {
+    let slug = &insider.member.organization.slug;
     let is_active = overview.project.is_active();
     match query.optional("notice") {
         Some("created") if is_active && overview.members == 0 => return Ok(Some(Notice::Created)),
@@ -251,10 +255,10 @@ async fn notice(
         };
         let inside = console
             .projects
-            .members_among(authority, overview.project.id, &[id])
+            .members_among(authority, overview.project.id, &[id], insider.now)
             .await?;
         if inside.contains(&id) == is_in
-            && let Some(member) = console.members.identify(authority, id).await?
+            && let Some(member) = console.members.identify(authority, id, insider.now).await?
         {
             let name = member.user.display_name.to_string();
             return Ok(Some(if is_in {

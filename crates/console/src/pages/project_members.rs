@@ -59,14 +59,17 @@ pub(crate) async fn show(
     Query(query): Query,
 ) -> Result<Response, Refusal> {
     let listing = Listing::<MembershipId>::parse(&query)?;
-    let overview = find(console, &authority, id).await?;
+    let overview = find(console, &insider, &authority, id).await?;
     let filter = MemberFilter::new(Some(listing.search));
     let found = console
         .members
-        .list(&authority, filter, listing.request())
+        .list(&authority, filter, listing.request(), insider.now)
         .await?;
     let ids: Vec<MembershipId> = found.items.iter().map(|member| member.membership.id).collect();
-    let inside = console.projects.members_among(&authority, id, &ids).await?;
+    let inside = console
+        .projects
+        .members_among(&authority, id, &ids, insider.now)
+        .await?;
     let added = query.optional("added").and_then(|id| id.parse().ok());
     let slug = &insider.member.organization.slug;
     let list = links::add_project_members(slug, id);

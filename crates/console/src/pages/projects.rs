@@ -81,12 +81,15 @@ async fn all_projects(
     let slug = &insider.member.organization.slug;
     let list = links::projects(slug);
     let filter = ProjectFilter::new(listing.status, Some(part.search));
-    let found = console.projects.list(authority, filter, part.request()).await?;
+    let found = console
+        .projects
+        .list(authority, filter, part.request(), insider.now)
+        .await?;
     let page = ProjectsPage {
         settings: Settings::new(insider, Section::Projects),
         public_url: &console.public_url,
         create: links::new_project(slug),
-        is_first_visit: found.items.is_empty() && has_no_project(console, authority).await?,
+        is_first_visit: found.items.is_empty() && has_no_project(console, insider, authority).await?,
         search: part.search,
         status: listing.status,
         statuses: listing.tabs(&list),
@@ -141,13 +144,20 @@ const fn called(status: ProjectStatus) -> Items {
     }
 }
 
-async fn has_no_project(console: &Console, authority: &Authority) -> Result<bool, Refusal> {
+async fn has_no_project(
+    console: &Console,
+    insider: &Insider,
+    authority: &Authority,
+) -> Result<bool, Refusal> {
     let any = ProjectFilter::new(ProjectStatus::All, None);
     let request = PageRequest {
         size: PageSize::DEFAULT,
         after: None,
     };
-    let found = console.projects.list(authority, any, request).await?;
+    let found = console
+        .projects
+        .list(authority, any, request, insider.now)
+        .await?;
     Ok(found.items.is_empty())
 }
 

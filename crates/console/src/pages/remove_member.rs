@@ -93,12 +93,12 @@ async fn page(
     authority: &Authority,
     id: MembershipId,
 ) -> Result<RemoveMemberPage, Refusal> {
-    let member = identify(console, authority, id).await?;
+    let member = identify(console, insider, authority, id).await?;
     let slug = &insider.member.organization.slug;
-    let stops = WhatStops::on_removal(console, authority, slug, &member);
+    let stops = WhatStops::on_removal(console, insider, authority, &member);
     let open_invitations = console
         .invitations
-        .count_open_by_others(authority, member.user.id);
+        .count_open_by_others(authority, member.user.id, insider.now);
     let (stops, open_invitations) = join(stops, open_invitations).await;
     Ok(RemoveMemberPage {
         settings: Settings::new(insider, Section::Members),

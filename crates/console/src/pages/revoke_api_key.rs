@@ -117,8 +117,8 @@ async fn page(
         Err(ReadKeyError::NotFound) => return Err(Refusal::NotFound),
         Err(ReadKeyError::Storage(error)) => return Err(error.into()),
     };
-    let descendants = if_counted(console.keys.valid_descendants(&holder, id).await);
-    let (slug, now) = (&insider.member.organization.slug, console.now());
+    let (slug, now) = (&insider.member.organization.slug, insider.now);
+    let descendants = if_counted(console.keys.valid_descendants(&holder, id, now).await);
     Ok(RevokeApiKeyPage {
         settings: Settings::new(insider, Section::ApiKeys),
         list: listing.address(&links::api_keys(slug), listing.part.after),

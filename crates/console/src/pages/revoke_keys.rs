@@ -261,14 +261,17 @@ async fn page(
 ) -> Result<RevokeKeysPage, Refusal> {
     let slug = &insider.member.organization.slug;
     let selection = selected.selection(console, DescendantKeys::Revoke)?;
-    let at_stake = console.organization_keys.at_stake(authority, selection).await;
+    let at_stake = console
+        .organization_keys
+        .at_stake(authority, selection, insider.now)
+        .await;
     Ok(RevokeKeysPage {
         settings: Settings::new(insider, Section::ApiKeys),
         list: links::organization_keys(slug),
         address: links::revoke_organization_keys(slug),
         selected: selected.fields(),
         kind: selected.kind(),
-        ends: if_counted(at_stake).map(|at_stake| Ends::new(&at_stake, slug, console.now())),
+        ends: if_counted(at_stake).map(|at_stake| Ends::new(&at_stake, slug, insider.now)),
         revoke_descendants: false,
         note: Field::default(),
         confirmation_missing: false,

@@ -50,7 +50,7 @@ pub(crate) async fn show(
         address: links::take_back_invitation(slug, id),
         invitee: invitation.invitee.to_string(),
         created: Moment(invitation.created_at),
-        is_open: console.invitations.is_open(&invitation),
+        is_open: invitation.is_open(insider.now),
     };
     html(StatusCode::OK, &page)
 }

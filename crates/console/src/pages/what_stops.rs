@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::join3;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{HeldKey, KeyHolder, LeavingPreview};
@@ -11,7 +11,6 @@ use keyward_domain::api_key::ApiKey;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
 use keyward_domain::membership::{Member, Membership};
-use keyward_domain::organization::Slug;
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StorageError;
 use poem::error::ResponseError;
@@ -20,6 +19,7 @@ use poem::http::StatusCode;
 use crate::pages::last_used::LastUsed;
 use crate::pages::moment::Moment;
 use crate::refusal::Refusal;
+use crate::viewer::Insider;
 use crate::{Console, links};
 
 /// The keys that are refused from then on, the projects that the member leaves, and how many of their invitations are
@@ -36,7 +36,7 @@ pub(super) struct WhatStops {
 pub(super) struct Keys {
     /// How many there are.
     pub(super) count: usize,
-    /// How many of them were used in the last [`RECENT_DAYS`] days.
+    /// How many of them were used in the last 7 days.
     pub(super) recently_used: u32,
     /// Those used most recently. Families whose keys were used last come first.
     pub(super) shown: Vec<StoppingKey>,
@@ -53,8 +53,8 @@ pub(super) struct LeftProjects {
     pub(super) count: usize,
 }
 
-/// For how many days a use is recent.
-const RECENT_DAYS: u16 = 7;
+/// For how long a use is recent.
+const RECENT: TimeDelta = TimeDelta::days(7);
 
 /// So many keys, or projects, are looked over at a glance.
 const AT_A_GLANCE: usize = 25;
@@ -84,22 +84,24 @@ struct SeenKey {
 
 impl WhatStops {
     /// As the member who leaves sees it.
-    pub(super) async fn on_leaving(console: &Console, member: &Member) -> Self {
+    pub(super) async fn on_leaving(console: &Console, insider: &Insider) -> Self {
+        let (member, now) = (&insider.member, insider.now);
         let all_keys = links::api_keys(&member.organization.slug);
-        let keys = own_keys(console, member);
-        Self::new(console, &member.membership, keys, all_keys).await
+        let keys = own_keys(console, member, now);
+        Self::new(console, &member.membership, keys, all_keys, now).await
     }
 
     /// As an owner who removes the member sees it.
     pub(super) async fn on_removal(
         console: &Console,
+        insider: &Insider,
         authority: &Authority,
-        organization: &Slug,
         holder: &KeyHolder,
     ) -> Self {
+        let (organization, now) = (&insider.member.organization.slug, insider.now);
         let all_keys = links::keys_of(organization, holder.membership.id, None);
-        let keys = held_keys(console, authority, holder);
-        Self::new(console, &holder.membership, keys, all_keys).await
+        let keys = held_keys(console, authority, holder, now);
+        Self::new(console, &holder.membership, keys, all_keys, now).await
     }
 
     /// Counts all at once: each may take as long as the store lets it.
@@ -108,9 +110,10 @@ impl WhatStops {
         membership: &Membership,
         keys: impl Future<Output = Result<Keys, Refusal>>,
         all_keys: String,
+        now: DateTime<Utc>,
     ) -> Self {
-        let projects = projects(console, membership.id);
-        let invitations = open_invitations(console, membership);
+        let projects = projects(console, membership.id, now);
+        let invitations = open_invitations(console, membership, now);
         let (keys, projects, invitations) = join3(keys, projects, invitations).await;
         Self {
             keys: if_counted(keys),
@@ -134,9 +137,9 @@ pub(super) fn if_counted<T>(count: Result<T, impl Into<Refusal>>) -> Option<T> {
         .ok()
 }
 
-async fn own_keys(console: &Console, member: &Member) -> Result<Keys, Refusal> {
-    let recent = console.organization_keys.days_ago(RECENT_DAYS);
-    let preview = seen(console.members.leaving_preview(member, recent).await?);
+async fn own_keys(console: &Console, member: &Member, now: DateTime<Utc>) -> Result<Keys, Refusal> {
+    let recent = now - RECENT;
+    let preview = seen(console.members.leaving_preview(member, recent, now).await?);
     let elsewhere = parents_elsewhere(&preview.first);
     let parents = if elsewhere.is_empty() {
         Vec::new()
@@ -147,9 +150,19 @@ async fn own_keys(console: &Console, member: &Member) -> Result<Keys, Refusal> {
     Ok(Keys::new(preview, &parents, recent))
 }
 
-async fn held_keys(console: &Console, authority: &Authority, holder: &KeyHolder) -> Result<Keys, Refusal> {
-    let recent = console.organization_keys.days_ago(RECENT_DAYS);
-    let preview = seen(console.members.removal_preview(authority, holder, recent).await?);
+async fn held_keys(
+    console: &Console,
+    authority: &Authority,
+    holder: &KeyHolder,
+    now: DateTime<Utc>,
+) -> Result<Keys, Refusal> {
+    let recent = now - RECENT;
+    let preview = seen(
+        console
+            .members
+            .removal_preview(authority, holder, recent, now)
+            .await?,
+    );
     let elsewhere = parents_elsewhere(&preview.first);
     let parents = if elsewhere.is_empty() {
         Vec::new()
@@ -210,17 +223,22 @@ fn parents_elsewhere(keys: &[SeenKey]) -> Vec<ApiKeyId> {
 pub(super) async fn open_invitations(
     console: &Console,
     membership: &Membership,
+    now: DateTime<Utc>,
 ) -> Result<u64, StorageError> {
     let organization = membership.organization_id;
     console
         .invitations
-        .count_open(organization, membership.user_id)
+        .count_open(organization, membership.user_id, now)
         .await
 }
 
-async fn projects(console: &Console, consumer: ConsumerId) -> Result<LeftProjects, StorageError> {
+async fn projects(
+    console: &Console,
+    consumer: ConsumerId,
+    now: DateTime<Utc>,
+) -> Result<LeftProjects, StorageError> {
     let mut projects = LeftProjects::default();
-    let page = |request| console.reachable_projects.list(consumer, request, console.now());
+    let page = |request| console.reachable_projects.list(consumer, request, now);
     all_pages(page, |some| {
         projects.count += some.len();
         let room = AT_A_GLANCE.saturating_sub(projects.first.len());

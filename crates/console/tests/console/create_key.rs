@@ -19,7 +19,12 @@ async fn keys_of(running: &Running, member: &Member) -> Vec<String> {
     };
     let keys = running.installation.keys();
     let found = keys
-        .list(&member.as_holder(), KeyFilter::default(), page)
+        .list(
+            &member.as_holder(),
+            KeyFilter::default(),
+            page,
+            running.installation.now(),
+        )
         .await
         .unwrap();
     found.items.iter().map(|key| key.name.to_string()).collect()

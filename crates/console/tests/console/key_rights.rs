@@ -26,7 +26,10 @@ async fn newest_may_manage_keys(running: &Running, member: &Member) -> bool {
         after: None,
     };
     let keys = running.installation.keys();
-    let found = keys.list(&member.as_holder(), KeyFilter::default(), page).await;
+    let now = running.installation.now();
+    let found = keys
+        .list(&member.as_holder(), KeyFilter::default(), page, now)
+        .await;
     found.unwrap().items[0].can_manage_keys
 }
 

@@ -25,6 +25,7 @@ mod log;
 mod members;
 mod membership;
 mod organization_keys;
+mod planned_ends;
 mod project;
 mod projects;
 mod questions;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
 use crate::administration::Authority;
 use crate::administration::ports::{
     AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
@@ -106,8 +108,8 @@ impl Invitations {
         &self,
         organization: OrganizationId,
         inviter: UserId,
+        now: DateTime<Utc>,
     ) -> Result<u64, StorageError> {
-        let now = self.sources.now();
         self.invitations.count_open(organization, inviter, now).await
     }
 
@@ -119,17 +121,12 @@ impl Invitations {
         &self,
         authority: &Authority,
         user: UserId,
+        now: DateTime<Utc>,
     ) -> Result<u64, StorageError> {
-        let (organization, now) = (authority.organization_id(), self.sources.now());
+        let organization = authority.organization_id();
         self.invitations
             .count_open_by_others(organization, user, now)
             .await
-    }
-
-    /// Whether the link of an invitation works now.
-    #[must_use]
-    pub fn is_open(&self, invitation: &Invitation) -> bool {
-        invitation.is_open(self.sources.now())
     }
 
     /// Takes an invitation back. One that was taken back before stays so.

@@ -32,7 +32,7 @@ impl Members {
         Self { members, sources }
     }
 
-    /// A page of the organization's live members, who joined last first.
+    /// A page of those who are members of the organization at this moment, who joined last first.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -41,12 +41,14 @@ impl Members {
         authority: &Authority,
         filter: MemberFilter,
         page: PageRequest<MembershipId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
-        let (organization, now) = (authority.organization_id(), self.sources.now());
-        self.members.list(organization, filter, page, now).await
+        self.members
+            .list(authority.organization_id(), filter, page, now)
+            .await
     }
 
-    /// One live member.
+    /// Somebody who is a member at this moment.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -54,12 +56,12 @@ impl Members {
         &self,
         authority: &Authority,
         id: MembershipId,
+        now: DateTime<Utc>,
     ) -> Result<Option<MemberOverview>, StorageError> {
-        let (organization, now) = (authority.organization_id(), self.sources.now());
-        self.members.find(organization, id, now).await
+        self.members.find(authority.organization_id(), id, now).await
     }
 
-    /// Who one live member is, without what [`Members::find`] counts.
+    /// Who somebody is who is a member at this moment, without what [`Members::find`] counts.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -67,14 +69,15 @@ impl Members {
         &self,
         authority: &Authority,
         id: MembershipId,
+        now: DateTime<Utc>,
     ) -> Result<Option<KeyHolder>, StorageError> {
-        let (organization, now) = (authority.organization_id(), self.sources.now());
+        let organization = authority.organization_id();
         self.members
             .identify(organization, WhichMember::Id(id), now)
             .await
     }
 
-    /// The live member who signs in with this name.
+    /// The member at this moment who signs in with this name.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -82,20 +85,25 @@ impl Members {
         &self,
         authority: &Authority,
         username: &Username,
+        now: DateTime<Utc>,
     ) -> Result<Option<KeyHolder>, StorageError> {
         let member = WhichMember::Username(username.clone());
-        let (organization, now) = (authority.organization_id(), self.sources.now());
+        let organization = authority.organization_id();
         self.members.identify(organization, member, now).await
     }
 
-    /// Whether nobody else runs the organization, so that this live member has to stay its owner for now.
+    /// Whether nobody else runs the organization at this moment, so that this live member has to stay its owner for now.
     ///
     /// # Errors
     /// Only if the store fails.
-    pub async fn is_last_owner(&self, membership: &Membership) -> Result<bool, StorageError> {
+    pub async fn is_last_owner(
+        &self,
+        membership: &Membership,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
         match membership.role {
             Role::Owner => {
-                let (organization, now) = (membership.organization_id, self.sources.now());
+                let organization = membership.organization_id;
                 self.members.has_one_owner(organization, now).await
             }
             Role::Member => Ok(false),
@@ -111,9 +119,9 @@ impl Members {
         authority: &Authority,
         holder: &KeyHolder,
         used_after: DateTime<Utc>,
+        now: DateTime<Utc>,
     ) -> Result<LeavingPreview<HeldKey>, StorageError> {
         let (organization, id) = (authority.organization_id(), holder.membership.id);
-        let now = self.sources.now();
         let preview = self.members.leaving_preview(organization, id, used_after, now);
         let LeavingPreview {
             keys,
@@ -136,9 +144,9 @@ impl Members {
         &self,
         member: &Member,
         used_after: DateTime<Utc>,
+        now: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError> {
         let (organization, id) = (member.organization.id, member.membership.id);
-        let now = self.sources.now();
         self.members
             .leaving_preview(organization, id, used_after, now)
             .await

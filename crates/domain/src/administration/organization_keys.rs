@@ -45,12 +45,6 @@ impl OrganizationKeys {
         Self { portion, ..self }
     }
 
-    /// The present moment, by which keys are valid or not.
-    #[must_use]
-    pub fn now(&self) -> DateTime<Utc> {
-        self.sources.now()
-    }
-
     /// A page of the keys of all consumers of the organization, newest first.
     ///
     /// # Errors
@@ -60,9 +54,11 @@ impl OrganizationKeys {
         authority: &Authority,
         filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
-        let (organization, now) = (authority.organization_id(), self.now());
-        self.keys.list(organization, filter, page, now).await
+        self.keys
+            .list(authority.organization_id(), filter, page, now)
+            .await
     }
 
     /// One key; nothing for an unknown one.
@@ -90,19 +86,17 @@ impl OrganizationKeys {
     ///
     /// # Errors
     /// Only if the store fails.
-    pub async fn family(&self, authority: &Authority, id: ApiKeyId) -> Result<KeyFamily, StorageError> {
+    pub async fn family(
+        &self,
+        authority: &Authority,
+        id: ApiKeyId,
+        now: DateTime<Utc>,
+    ) -> Result<KeyFamily, StorageError> {
         let size = FamilySize::DEFAULT;
-        let (organization, now) = (authority.organization_id(), self.now());
-        self.keys.family(organization, id, size, now).await
+        self.keys.family(authority.organization_id(), id, size, now).await
     }
 
-    /// The moment so many days ago, for [`OrganizationKeyFilter::unused_since`].
-    #[must_use]
-    pub fn days_ago(&self, days: u16) -> DateTime<Utc> {
-        self.sources.now() - TimeDelta::days(days.into())
-    }
-
-    /// What a revocation of the selection would end now.
+    /// What a revocation of the selection would end at this moment.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -110,8 +104,9 @@ impl OrganizationKeys {
         &self,
         authority: &Authority,
         selection: KeySelection,
+        now: DateTime<Utc>,
     ) -> Result<AtStake, StorageError> {
-        let (organization, now) = (authority.organization_id(), self.now());
+        let organization = authority.organization_id();
         self.keys.at_stake(organization, selection, now).await
     }
 

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
 use crate::administration::Authority;
 use crate::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
@@ -61,8 +63,9 @@ impl Projects {
         authority: &Authority,
         filter: ProjectFilter,
         page: PageRequest<ProjectId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ProjectOverview, ProjectId>, StorageError> {
-        let (organization, now) = (authority.organization_id(), self.sources.now());
+        let organization = authority.organization_id();
         self.projects.list(organization, filter, page, now).await
     }
 
@@ -74,8 +77,9 @@ impl Projects {
         &self,
         authority: &Authority,
         id: ProjectId,
+        now: DateTime<Utc>,
     ) -> Result<Option<ProjectOverview>, StorageError> {
-        let (organization, now) = (authority.organization_id(), self.sources.now());
+        let organization = authority.organization_id();
         self.projects.find(organization, id, now).await
     }
 
@@ -137,8 +141,9 @@ impl Projects {
         authority: &Authority,
         id: ProjectId,
         page: PageRequest<MembershipId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
-        let (organization, now) = (authority.organization_id(), self.sources.now());
+        let organization = authority.organization_id();
         self.projects.members(organization, id, page, now).await
     }
 
@@ -151,8 +156,9 @@ impl Projects {
         authority: &Authority,
         id: ProjectId,
         members: &[MembershipId],
+        now: DateTime<Utc>,
     ) -> Result<HashSet<MembershipId>, StorageError> {
-        let (organization, now) = (authority.organization_id(), self.sources.now());
+        let organization = authority.organization_id();
         self.projects.members_among(organization, id, members, now).await
     }
 

@@ -1,5 +1,7 @@
 //! Reading keys: one, or a page of them.
 
+use chrono::{DateTime, Utc};
+
 use crate::api_key::ApiKey;
 use crate::holder::{Holder, KeyReach};
 use crate::id::ApiKeyId;
@@ -43,7 +45,7 @@ impl PersonalKeys {
         self.keys.find_many(holder.consumer().id, &ids).await
     }
 
-    /// A page of the keys that the holder reaches, newest first.
+    /// A page of the keys that the holder reaches, of the status that they have at this moment, newest first.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -52,8 +54,8 @@ impl PersonalKeys {
         holder: &Holder,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
+        now: DateTime<Utc>,
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
-        let now = self.now();
         match holder.reach() {
             KeyReach::All => self.keys.list(holder.consumer().id, filter, page, now).await,
             KeyReach::Only(id) => {
@@ -64,7 +66,7 @@ impl PersonalKeys {
         }
     }
 
-    /// The keys valid now that were created from one of the holder's keys, directly or not, newest first.
+    /// The keys valid at this moment that were created from one of the holder's keys, directly or not, newest first.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -72,10 +74,11 @@ impl PersonalKeys {
         &self,
         holder: &Holder,
         id: ApiKeyId,
+        now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError> {
         match holder.reach() {
             KeyReach::All => {
-                let (consumer, now) = (holder.consumer().id, self.now());
+                let consumer = holder.consumer().id;
                 self.keys.valid_descendants(consumer, id, now).await
             }
             // Nothing came from a key that may not manage keys.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::id::UserId;
 use crate::invitation::{Invitation, InvitationToken};
@@ -55,7 +57,7 @@ impl Joining {
         Self { ports, sources }
     }
 
-    /// The invitation behind a link, if the link still works: for the visitor, who has perhaps been a member before, or
+    /// The invitation behind a link, if the link works at this moment: for the visitor, who has perhaps been a member before, or
     /// for whoever is not signed in.
     ///
     /// # Errors
@@ -64,8 +66,8 @@ impl Joining {
         &self,
         token: &InvitationToken,
         visitor: Option<UserId>,
+        now: DateTime<Utc>,
     ) -> Result<Option<OpenInvitation>, StorageError> {
-        let now = self.sources.now();
         let found = self.ports.invitations.find(&token.digest(), visitor, now).await?;
         Ok(found.filter(|open| open.invitation.is_open(now)))
     }
@@ -82,7 +84,7 @@ impl Joining {
         source: RequestSource,
     ) -> Result<Member, AcceptAsNewcomerError> {
         // All of it before the password is hashed, which is dear; the store decides again when it counts.
-        let open = self.invitation(token, None).await?;
+        let open = self.invitation(token, None, self.sources.now()).await?;
         let OpenInvitation {
             invitation,
             organization,
@@ -140,7 +142,7 @@ impl Joining {
         user: &User,
         source: RequestSource,
     ) -> Result<Member, AcceptAsUserError> {
-        let open = self.invitation(token, Some(user.id)).await?;
+        let open = self.invitation(token, Some(user.id), self.sources.now()).await?;
         let OpenInvitation {
             invitation,
             organization,

@@ -1,6 +1,6 @@
-//! A clock that stands still.
+//! A clock that stands still, or moves on whenever somebody looks at it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -8,20 +8,38 @@ use crate::clock::{Clock, whole_milliseconds};
 
 /// Shows the moment it was set to until a test moves it.
 #[derive(Debug)]
-pub struct FixedClock(Mutex<DateTime<Utc>>);
+pub struct FixedClock(Mutex<Hands>);
+
+#[derive(Debug)]
+struct Hands {
+    moment: DateTime<Utc>,
+    step: TimeDelta,
+}
 
 impl FixedClock {
     /// A clock that stands at a moment in RFC 3339, such as `2026-01-01T00:00:00Z`.
     #[must_use]
     pub fn at(moment: &str) -> Self {
         let moment: DateTime<Utc> = moment.parse().expect("a moment in RFC 3339");
-        Self(Mutex::new(whole_milliseconds(moment)))
+        Self(Mutex::new(Hands {
+            moment: whole_milliseconds(moment),
+            step: TimeDelta::zero(),
+        }))
     }
 
     /// Moves the clock, also backwards.
     pub fn advance(&self, by: TimeDelta) {
-        let mut moment = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *moment = whole_milliseconds(*moment + by);
+        let mut hands = self.hands();
+        hands.moment = whole_milliseconds(hands.moment + by);
+    }
+
+    /// Sets the clock to a moment, and from then on each reading moves it on by a step.
+    pub fn tick_from(&self, moment: DateTime<Utc>, step: TimeDelta) {
+        *self.hands() = Hands { moment, step };
+    }
+
+    fn hands(&self) -> MutexGuard<'_, Hands> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -33,6 +51,9 @@ impl Default for FixedClock {
 
 impl Clock for FixedClock {
     fn now(&self) -> DateTime<Utc> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut hands = self.hands();
+        let shown = hands.moment;
+        hands.moment = whole_milliseconds(shown + hands.step);
+        shown
     }
 }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
 use crate::access::{Authenticate, Caller};
 use crate::administration::AuditTrail;
 use crate::administration::OrganizationKeys;
 use crate::administration::{Invitations, Members, Organizations, Projects};
 use crate::api_key::KeyName;
 use crate::audit::RequestSource;
+use crate::clock::Clock;
 use crate::holder::Holder;
 use crate::keys::{IssuedKey, KeyDraft, PersonalKeys};
 use crate::membership::{Member, Role};
@@ -43,6 +46,12 @@ impl TestInstallation {
             builder: Builder::new(1),
             limits: KeyLimits::default(),
         }
+    }
+
+    /// What the clock says.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.builder.clock.now()
     }
 
     /// An organization, stored. The installation counts as set up from then on.

@@ -63,7 +63,10 @@ async fn an_invitation_says_who_invites_whom_as_what_and_until_when() {
         pending(&installation, &ada).await,
         std::slice::from_ref(&invitation)
     );
-    let open = installation.joining().invitation(&token, None).await;
+    let open = installation
+        .joining()
+        .invitation(&token, None, installation.now())
+        .await;
     let open = open.expect("the store answers").expect("an open invitation");
     assert_eq!(open.invitation, invitation);
     assert_eq!(open.organization, ada.organization);
@@ -112,7 +115,10 @@ async fn the_link_of_an_invitation_that_was_taken_back_leads_nowhere() {
             .expect("taken back");
     }
 
-    let open = installation.joining().invitation(&issued.token, None).await;
+    let open = installation
+        .joining()
+        .invitation(&issued.token, None, installation.now())
+        .await;
     assert_eq!(open.expect("the store answers"), None);
     assert_eq!(pending(&installation, &ada).await, []);
     let events = installation.store.events();

@@ -154,7 +154,10 @@ async fn a_link_works_once() {
     let (installation, _, issued) = with_invitation(Role::Member).await;
     join(&installation, &issued.token, "bob").await.expect("joined");
 
-    let open = installation.joining().invitation(&issued.token, None).await;
+    let open = installation
+        .joining()
+        .invitation(&issued.token, None, installation.now())
+        .await;
     assert_eq!(open.expect("the store answers"), None);
     let refused = join(&installation, &issued.token, "cleo").await;
     assert!(
@@ -168,11 +171,17 @@ async fn a_link_works_until_it_expires() {
     let (installation, _, issued) = with_invitation(Role::Member).await;
     let clock = &installation.builder.clock;
     clock.advance(Invitation::LIFETIME - TimeDelta::milliseconds(1));
-    let open = installation.joining().invitation(&issued.token, None).await;
+    let open = installation
+        .joining()
+        .invitation(&issued.token, None, installation.now())
+        .await;
     assert!(open.expect("the store answers").is_some());
 
     clock.advance(TimeDelta::milliseconds(1));
-    let open = installation.joining().invitation(&issued.token, None).await;
+    let open = installation
+        .joining()
+        .invitation(&issued.token, None, installation.now())
+        .await;
     assert_eq!(open.expect("the store answers"), None);
     let refused = join(&installation, &issued.token, "bob").await;
     assert!(
@@ -335,14 +344,16 @@ async fn whoever_was_removed_does_not_come_back_with_an_invitation_that_they_kep
         .await
         .expect("removed");
     let joining = installation.joining();
-    let seen = joining.invitation(&kept.token, Some(bob.user.id)).await;
+    let seen = joining
+        .invitation(&kept.token, Some(bob.user.id), installation.now())
+        .await;
     let refused = joining
         .join_as_user(&kept.token, &bob.user, from_somewhere())
         .await;
 
     assert_eq!(seen.expect("the store answers"), None);
     assert!(matches!(refused, Err(AcceptAsUserError::NotOpen)), "{refused:?}");
-    let others = joining.invitation(&kept.token, None).await;
+    let others = joining.invitation(&kept.token, None, installation.now()).await;
     let others = others.expect("the store answers");
     assert!(others.is_some(), "it is still open for somebody else");
 }

@@ -332,7 +332,7 @@ impl World {
             let page = self
                 .installation
                 .keys()
-                .list(&holder, filter.clone(), request)
+                .list(&holder, filter.clone(), request, self.installation.now())
                 .await
                 .expect("the store answers");
             keys.extend(page.items);

@@ -64,7 +64,7 @@ async fn another_holders_key_is_as_unknown_as_no_key() {
                 )
                 .await;
             assert!(matches!(revoked, Err(RevokeKeyError::NotFound)), "{revoked:?}");
-            let descendants = keys.valid_descendants(stranger, id).await;
+            let descendants = keys.valid_descendants(stranger, id, installation.now()).await;
             assert_eq!(descendants.expect("the store answers"), []);
         }
     }
@@ -192,7 +192,7 @@ async fn descendants_are_shown_before_they_are_revoked() {
     let through_root = installation.caller(&root).await.as_holder();
     let child = installation.issue(&through_root, "child").await;
     let shown = keys
-        .valid_descendants(&ada, root.key.id)
+        .valid_descendants(&ada, root.key.id, installation.now())
         .await
         .expect("the store answers");
     assert_eq!(shown, std::slice::from_ref(&child.key));
@@ -262,7 +262,7 @@ async fn a_list_shows_the_holders_keys_through_its_filter() {
         (StatusFilter::Revoked, None, vec!["deploy two"]),
     ] {
         let page = keys
-            .list(&ada, KeyFilter::new(status, search), all)
+            .list(&ada, KeyFilter::new(status, search), all, installation.now())
             .await
             .expect("the store answers");
         let names: Vec<&str> = page.items.iter().map(|key| key.name.as_str()).collect();
@@ -299,8 +299,16 @@ async fn a_store_that_is_down_is_told_by_every_use_case() {
         .await,
         Err(RevokeKeyError::Storage(_))
     ));
-    assert!(keys.list(&ada, KeyFilter::default(), all).await.is_err());
-    assert!(keys.valid_descendants(&ada, id).await.is_err());
+    assert!(
+        keys.list(&ada, KeyFilter::default(), all, installation.now())
+            .await
+            .is_err()
+    );
+    assert!(
+        keys.valid_descendants(&ada, id, installation.now())
+            .await
+            .is_err()
+    );
     installation.store.come_back();
     assert_eq!(keys.read(&ada, id).await.expect("nothing was lost"), issued.key);
 }

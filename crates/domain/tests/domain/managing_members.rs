@@ -62,16 +62,22 @@ async fn an_owner_sees_members_and_how_many_keys_they_have() {
         after: None,
     };
 
-    let all = members.list(&of_acme, MemberFilter::default(), page).await;
+    let all = members
+        .list(&of_acme, MemberFilter::default(), page, installation.now())
+        .await;
     let all = all.expect("the store answers").items;
     let seen: Vec<_> = all
         .iter()
         .map(|member| (member.user.username.as_str(), member.valid_keys))
         .collect();
     assert_eq!(seen, [("bob", 1), ("ada", 0)]);
-    let searched = members.list(&of_acme, MemberFilter::new(Some("AD")), page).await;
+    let searched = members
+        .list(&of_acme, MemberFilter::new(Some("AD")), page, installation.now())
+        .await;
     assert_eq!(searched.expect("the store answers").items.len(), 1);
-    let found = members.find(&of_acme, bob.membership.id).await;
+    let found = members
+        .find(&of_acme, bob.membership.id, installation.now())
+        .await;
     assert_eq!(found.expect("the store answers").as_ref(), all.first());
 }
 
@@ -208,7 +214,9 @@ async fn a_live_member_is_found_by_their_whole_username_among_many_with_longer_o
     let (members, authority) = (installation.members(), authority(&ada));
     let find = async |username: &str| {
         let username = Username::parse(username).expect("a username");
-        let found = members.find_by_username(&authority, &username).await;
+        let found = members
+            .find_by_username(&authority, &username, installation.now())
+            .await;
         found
             .expect("the store answers")
             .map(|member| member.membership.id)

@@ -100,20 +100,22 @@ async fn what_the_command_line_revokes_is_no_owners_act() {
 }
 
 #[tokio::test]
-async fn days_are_counted_back_from_now() {
+async fn a_key_is_unused_since_any_moment_after_its_creation() {
     let scene = scene().await;
     let keys = scene.installation.organization_keys();
     let authority = scene
         .ada
         .as_authority(scene.ada.membership.joined_at)
         .expect("an owner");
-    let unused = async |days| {
-        let filter = OrganizationKeyFilter::new(StatusFilter::Valid, None).unused_since(keys.days_ago(days));
+    let unused = async |days: u16| {
+        let now = scene.installation.now();
+        let since = now - TimeDelta::days(days.into());
+        let filter = OrganizationKeyFilter::new(StatusFilter::Valid, None).unused_since(since);
         let request = PageRequest {
             size: PageSize::ONE,
             after: None,
         };
-        let page = keys.list(&authority, filter, request).await;
+        let page = keys.list(&authority, filter, request, now).await;
         page.expect("the store answers").items.len()
     };
     scene.installation.builder.clock.advance(TimeDelta::days(30));

@@ -58,7 +58,10 @@ async fn reached_by(installation: &TestInstallation, member: &Member) -> Vec<Pro
 #[tokio::test]
 async fn a_new_project_is_active_without_members_and_told() {
     let (installation, ada, _, project) = with_project().await;
-    let found = installation.projects().find(&authority(&ada), project.id).await;
+    let found = installation
+        .projects()
+        .find(&authority(&ada), project.id, installation.now())
+        .await;
     let found = found.expect("the store answers").expect("a project");
 
     assert_eq!(found.project, project);
@@ -104,7 +107,9 @@ async fn a_member_reaches_a_project_from_when_they_are_added_until_they_are_take
         size: PageSize::DEFAULT,
         after: None,
     };
-    let members = projects.members(&of_acme, project.id, page).await;
+    let members = projects
+        .members(&of_acme, project.id, page, installation.now())
+        .await;
     let members = members.expect("the store answers").items;
     assert_eq!(members.len(), 1);
     assert_eq!(members.first().map(|member| member.membership.id), Some(him));
@@ -162,7 +167,7 @@ async fn a_renamed_project_is_listed_by_its_new_name() {
         after: None,
     };
     let filter = ProjectFilter::new(ProjectStatus::Active, Some("engine"));
-    let listed = projects.list(&of_acme, filter, page).await;
+    let listed = projects.list(&of_acme, filter, page, installation.now()).await;
     let listed = listed.expect("the store answers").items;
     assert_eq!(listed.len(), 1);
     assert!(
@@ -178,7 +183,7 @@ async fn an_owner_of_another_organization_finds_no_such_project() {
     let other = installation.organization("Other");
     let stranger = installation.member(&other, "stranger", Role::Owner);
     let (projects, of_other) = (installation.projects(), authority(&stranger));
-    let found = projects.find(&of_other, project.id).await;
+    let found = projects.find(&of_other, project.id, installation.now()).await;
     assert_eq!(found.expect("the store answers"), None);
 
     let refused = projects.archive(&of_other, project.id, from_somewhere()).await;

@@ -100,7 +100,9 @@ async fn to_a_restricted_key_every_other_key_is_unknown() {
                 .await;
             assert!(matches!(revoked, Err(RevokeKeyError::NotFound)), "{revoked:?}");
         }
-        let descendants = keys.valid_descendants(&holder, id).await;
+        let descendants = keys
+            .valid_descendants(&holder, id, scene.installation.now())
+            .await;
         assert_eq!(descendants.expect("the store answers"), []);
     }
     assert_eq!(scene.installation.store.events().len(), events);
@@ -131,7 +133,12 @@ async fn a_restricted_key_lists_itself_on_one_page() {
             after,
         };
         let filter = KeyFilter::new(status, search);
-        let page = scene.installation.keys().list(&holder, filter, request).await;
+        let now = scene.installation.now();
+        let page = scene
+            .installation
+            .keys()
+            .list(&holder, filter, request, now)
+            .await;
         let page = page.expect("the store answers");
         let listed: Vec<ApiKeyId> = page.items.iter().map(|key| key.id).collect();
         let expected = if found { vec![own] } else { Vec::new() };
@@ -160,7 +167,12 @@ async fn a_restricted_key_reads_edits_and_revokes_itself() {
             )
             .await;
         assert_eq!(edited.expect("itself").name.as_str(), "renamed");
-        assert_eq!(keys.valid_descendants(&holder, id).await.expect("none"), []);
+        assert_eq!(
+            keys.valid_descendants(&holder, id, scene.installation.now())
+                .await
+                .expect("none"),
+            []
+        );
         let revoked = keys
             .revoke(&holder, id, descendants, KeyPrecondition::AnyVersion, nowhere())
             .await;

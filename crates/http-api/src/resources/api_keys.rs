@@ -124,7 +124,9 @@ impl ApiKeysResource {
             after,
         };
         let holder = authenticated.0.as_holder();
-        let page = keys.list(&holder, filter, page).await?;
+        let page = keys
+            .list(&holder, filter, page, authenticated.0.accepted_at())
+            .await?;
 
         let next_cursor = page.next.map(|after| {
             Cursor {

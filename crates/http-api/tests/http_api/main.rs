@@ -23,6 +23,7 @@ mod last_use;
 mod list_api_keys;
 mod list_projects;
 mod pages;
+mod planned_ends;
 mod preconditions;
 mod reference;
 mod restricted_keys;

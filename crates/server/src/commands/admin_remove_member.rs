@@ -18,7 +18,9 @@ pub(crate) async fn run(options: RemoveMemberOptions) -> Result<(), Failure> {
         storage,
     } = options;
     let store = storage::open_existing(&storage.database).await?;
-    let composition = Composition::new(sources_of_this_machine(), store);
+    let sources = sources_of_this_machine();
+    let now = sources.now();
+    let composition = Composition::new(sources, store);
     let authority = authority_over(&composition, &slug).await?;
     let members = composition.members();
     let not_a_member = || Failure::NotAMember {
@@ -26,7 +28,7 @@ pub(crate) async fn run(options: RemoveMemberOptions) -> Result<(), Failure> {
         organization: slug.clone(),
     };
     let member = members
-        .find_by_username(&authority, &username)
+        .find_by_username(&authority, &username, now)
         .await?
         .ok_or_else(not_a_member)?;
     let id = member.membership.id;

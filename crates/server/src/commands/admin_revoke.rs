@@ -26,13 +26,15 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
         storage,
     } = options;
     let store = storage::open_existing(&storage.database).await?;
-    let composition = Composition::new(sources_of_this_machine(), store);
+    let sources = sources_of_this_machine();
+    let now = sources.now();
+    let composition = Composition::new(sources, store);
     let authority = authority_over(&composition, &slug).await?;
     let selection = match (which.username, which.issued_before) {
         (Some(username), _) => {
             let member = composition
                 .members()
-                .find_by_username(&authority, &username)
+                .find_by_username(&authority, &username, now)
                 .await?;
             let Some(member) = member else {
                 return Err(Failure::NotAMember {

@@ -114,7 +114,7 @@ mod tests {
                 let filter = OrganizationKeyFilter::new(StatusFilter::All, None);
                 let size = PageSize::DEFAULT;
                 let page = keys
-                    .list(&authority, filter, PageRequest { size, after })
+                    .list(&authority, filter, PageRequest { size, after }, self.now)
                     .await
                     .unwrap();
                 found.extend(page.items);
@@ -242,7 +242,7 @@ mod tests {
             .await
             .unwrap()
             .items;
-        let open: BTreeSet<bool> = pending.iter().map(|one| invitations.is_open(one)).collect();
+        let open: BTreeSet<bool> = pending.iter().map(|one| one.is_open(filled.now)).collect();
         assert_eq!(
             open,
             BTreeSet::from([false, true]),

@@ -78,8 +78,8 @@ pub(super) async fn rows(
     slug: &Slug,
     listing: &KeyListing<'_>,
     page: Page<ApiKey, ApiKeyId>,
+    now: DateTime<Utc>,
 ) -> Result<Vec<Row>, Refusal> {
-    let now = console.now();
     let mut known: HashMap<ApiKeyId, NamedKey> = page
         .items
         .iter()

@@ -62,7 +62,7 @@ async fn download(
     request: &Request,
     format: Format,
 ) -> Result<Response, Refusal> {
-    let search = Search::read(console, &owner.authority, query).await?;
+    let search = Search::read(console, owner, query).await?;
     // A file is kept and handed on: it holds what was asked for, or there is none.
     if search.has_errors() {
         return Err(Refusal::BadAddress);

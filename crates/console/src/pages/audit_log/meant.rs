@@ -1,5 +1,6 @@
 //! Whom or what somebody means by what they type into the search form.
 
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{
     HeldKey, MemberFilter, MemberOverview, OrganizationKeyFilter, ProjectFilter, ProjectOverview,
@@ -54,12 +55,13 @@ pub(super) async fn actor(
     console: &Console,
     authority: &Authority,
     typed: &str,
+    now: DateTime<Utc>,
 ) -> Result<Meant<Actor>, Refusal> {
     if let Some(actor) = console.audit_trail.find_actor(authority, typed).await? {
         return Ok(Meant::One(actor));
     }
-    let people = members(console, authority, typed).await?;
-    let keys = keys(console, authority, typed).await?;
+    let people = members(console, authority, typed, now).await?;
+    let keys = keys(console, authority, typed, now).await?;
     let are_all = people.next.is_none() && keys.next.is_none();
     let term = folded(typed);
     let people = people.items.iter();
@@ -74,19 +76,23 @@ pub(super) async fn subject(
     console: &Console,
     authority: &Authority,
     typed: &str,
+    now: DateTime<Utc>,
 ) -> Result<Meant<Subject>, Refusal> {
     if let Some(subject) = console.audit_trail.find_subject(authority, typed).await? {
         return Ok(Meant::One(subject));
     }
     // A username is somebody's alone.
     if let Ok(username) = Username::parse(typed)
-        && let Some(member) = console.members.find_by_username(authority, &username).await?
+        && let Some(member) = console
+            .members
+            .find_by_username(authority, &username, now)
+            .await?
     {
         return Ok(Meant::One(Subject::Membership(member.membership.id)));
     }
-    let people = members(console, authority, typed).await?;
-    let keys = keys(console, authority, typed).await?;
-    let projects = projects(console, authority, typed).await?;
+    let people = members(console, authority, typed, now).await?;
+    let keys = keys(console, authority, typed, now).await?;
+    let projects = projects(console, authority, typed, now).await?;
     let are_all = people.next.is_none() && keys.next.is_none() && projects.next.is_none();
     let term = folded(typed);
     let people = people.items.iter();
@@ -127,27 +133,33 @@ async fn members(
     console: &Console,
     authority: &Authority,
     typed: &str,
+    now: DateTime<Utc>,
 ) -> Result<Page<MemberOverview, MembershipId>, Refusal> {
     let filter = MemberFilter::new(Some(typed));
-    Ok(console.members.list(authority, filter, first()).await?)
+    Ok(console.members.list(authority, filter, first(), now).await?)
 }
 
 async fn keys(
     console: &Console,
     authority: &Authority,
     typed: &str,
+    now: DateTime<Utc>,
 ) -> Result<Page<HeldKey, ApiKeyId>, Refusal> {
     let filter = OrganizationKeyFilter::new(StatusFilter::All, Some(typed));
-    Ok(console.organization_keys.list(authority, filter, first()).await?)
+    Ok(console
+        .organization_keys
+        .list(authority, filter, first(), now)
+        .await?)
 }
 
 async fn projects(
     console: &Console,
     authority: &Authority,
     typed: &str,
+    now: DateTime<Utc>,
 ) -> Result<Page<ProjectOverview, ProjectId>, Refusal> {
     let filter = ProjectFilter::new(ProjectStatus::All, Some(typed));
-    Ok(console.projects.list(authority, filter, first()).await?)
+    Ok(console.projects.list(authority, filter, first(), now).await?)
 }
 
 fn of_member<T>(member: &MemberOverview, means: T, term: &str) -> Candidate<T> {

@@ -1,6 +1,6 @@
 //! The search form of the audit log: what was asked for, as a filter, as an address and as it is shown again.
 
-use keyward_domain::administration::{AuditPage, Authority};
+use keyward_domain::administration::AuditPage;
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::{AuditFilter, AuditPosition};
 
@@ -15,6 +15,7 @@ use crate::forms::Fields;
 use crate::links;
 use crate::pages::field::Field;
 use crate::refusal::Refusal;
+use crate::viewer::Owner;
 
 /// What was asked for.
 #[derive(Clone)]
@@ -90,9 +91,10 @@ impl Search {
     /// own links send is refused.
     pub(super) async fn read(
         console: &Console,
-        authority: &Authority,
+        Owner { insider, authority }: &Owner,
         query: &Fields,
     ) -> Result<Self, Refusal> {
+        let now = insider.now;
         let given = |name| {
             query
                 .optional(name)
@@ -102,12 +104,12 @@ impl Search {
         let who = match given("who") {
             None => Chosen::Any,
             Some(typed) if let Some(actor) = actor_from(typed) => Chosen::One(actor),
-            Some(typed) => Chosen::new(typed, meant::actor(console, authority, typed).await?),
+            Some(typed) => Chosen::new(typed, meant::actor(console, authority, typed, now).await?),
         };
         let what = match given("what") {
             None => Chosen::Any,
             Some(typed) if let Some(subject) = subject_from(typed) => Chosen::One(subject),
-            Some(typed) => Chosen::new(typed, meant::subject(console, authority, typed).await?),
+            Some(typed) => Chosen::new(typed, meant::subject(console, authority, typed, now).await?),
         };
         let action = match given("action") {
             None => None,
