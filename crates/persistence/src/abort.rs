@@ -1,4 +1,4 @@
-//! Why a transaction or a read came to nothing.
+//! Why a transaction was rolled back, or a read returned nothing.
 
 use std::convert::Infallible;
 
@@ -6,17 +6,17 @@ use diesel::result::Error as QueryError;
 use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
 
-/// Why a transaction is rolled back, or a read gives nothing.
+/// Why a transaction is rolled back, or a read returns nothing.
 pub(crate) enum Abort<E> {
-    /// The domain's rules forbid it.
+    /// A rule of the domain forbids the change.
     Refused(E),
     /// A statement failed.
     Query(QueryError),
-    /// What was read makes no sense, or time ran out.
+    /// A stored value cannot be read, or the deadline passed.
     Storage(StorageError),
 }
 
-/// What is done with a connection, and may come to nothing.
+/// An async closure that takes a connection and may abort.
 pub(crate) trait Work<C, T, E>:
     for<'c> FnOnce(&'c mut C) -> BoxFuture<'c, Result<T, Abort<E>>> + Send + 'static
 {
@@ -27,7 +27,7 @@ impl<W, C, T, E> Work<C, T, E> for W where
 {
 }
 
-/// Such work, whose `?` knows that it may come to nothing.
+/// Boxes a [`Work`] closure, so that `?` in it converts into [`Abort`].
 pub(crate) fn boxed<'c, T, E>(
     work: impl Future<Output = Result<T, Abort<E>>> + Send + 'c,
 ) -> BoxFuture<'c, Result<T, Abort<E>>> {
@@ -47,7 +47,7 @@ impl<E> From<StorageError> for Abort<E> {
 }
 
 impl<E> Abort<E> {
-    /// What a look says that makes the checks of a change: the answer, if they refuse.
+    /// Turns the checks of a change, made without a lock, into the refusal to answer with; `None` if they pass.
     pub(crate) fn refusal_of<C, T>(
         checked: Result<C, Self>,
     ) -> Result<Option<Result<T, E>>, Abort<Infallible>> {
@@ -61,7 +61,7 @@ impl<E> Abort<E> {
 }
 
 impl<E: From<StorageError>> Abort<E> {
-    /// Why a change came to nothing. The error of a statement is named otherwise where the transaction was committing.
+    /// The error of a change. `name` maps the error of a statement, which means something else during COMMIT.
     pub(crate) fn into_error(
         self,
         is_committing: bool,
@@ -78,7 +78,7 @@ impl<E: From<StorageError>> Abort<E> {
 }
 
 impl Abort<Infallible> {
-    /// What failed, where nothing can be refused; `name` is how the database's errors are called here.
+    /// The storage error of work that refuses nothing; `name` maps the database's errors.
     pub(crate) fn into_storage_error(self, name: fn(QueryError) -> StorageError) -> StorageError {
         match self {
             Self::Refused(never) => match never {},
@@ -88,7 +88,7 @@ impl Abort<Infallible> {
     }
 }
 
-/// What took too long.
+/// The step that took too long.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TooSlow {
     #[error("no connection became free in time")]

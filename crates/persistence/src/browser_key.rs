@@ -1,4 +1,4 @@
-//! The key of remembered browsers, as both databases keep it.
+//! Reads the key that signs the cookies of remembered browsers.
 
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::remembered_browser::BrowserKey;

@@ -1,13 +1,13 @@
-//! What is kept for changes that take access away.
+//! How much of the reserved disk space a change may use.
 
-/// What a change may take of the room on the disk that SQLite's store reserves. Where the disk is the server's, as with
-/// PostgreSQL, there is none.
+/// How much of the disk space that SQLite's store reserves a change may use. PostgreSQL's disk belongs to its server,
+/// so nothing is reserved there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// Nothing: it waits until there is room.
+    /// Nothing: the change is refused until the disk has room again.
     Nothing,
-    /// At most one half. To revoke in the console, people must sign in first; but strangers make attempts to sign in too,
-    /// and must leave something for revocations.
+    /// At most one half. People must sign in before they can revoke in the console; but strangers cause sign-in
+    /// attempts too, and these must not use up the space for revocations.
     SigningIn,
     /// All of it.
     Revoking,

@@ -46,13 +46,13 @@ impl FromSql<Binary, Sqlite> for StoredId {
     }
 }
 
-/// A moment, if what is stored is one: whoever reads the row says where it is not.
+/// A timestamp, or an error if the stored value is none; the code that reads the row adds table and column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Timestamptz)]
 #[diesel(sql_type = BigInt)]
 pub(crate) struct StoredMoment(pub(crate) Result<DateTime<Utc>, NotAMoment>);
 
-/// What is no moment in time.
+/// The stored value is not a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("no moment in time that can be told")]
 pub(crate) struct NotAMoment;
@@ -74,7 +74,7 @@ impl ToSql<Timestamptz, Pg> for StoredMoment {
 
 impl FromSql<Timestamptz, Pg> for StoredMoment {
     fn from_sql(value: PostgresValue<'_>) -> deserialize::Result<Self> {
-        // PostgreSQL knows infinite moments, and some that are too far away.
+        // PostgreSQL stores infinite timestamps, and years that chrono cannot represent.
         let moment = <DateTime<Utc> as FromSql<Timestamptz, Pg>>::from_sql(value);
         Ok(Self(moment.map_err(|_| NotAMoment)))
     }
@@ -94,12 +94,12 @@ impl FromSql<BigInt, Sqlite> for StoredMoment {
     }
 }
 
-/// The moment that was stored as milliseconds since 1970.
+/// Converts milliseconds since 1970.
 pub(crate) fn moment(milliseconds: i64) -> Result<DateTime<Utc>, NotAMoment> {
     DateTime::from_timestamp_millis(milliseconds).ok_or(NotAMoment)
 }
 
-/// Yes or no.
+/// A boolean: `boolean` in PostgreSQL, 0 or 1 in SQLite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Bool)]
 #[diesel(sql_type = BigInt)]

@@ -1,23 +1,23 @@
-//! The order of commits, as both databases keep it.
+//! The audit log in commit order, as far as both databases share it.
 
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::AuditEventId;
 use keyward_domain::ports::{AuditLogId, FeedPage, FeedPosition, ReadFeedError, StorageError};
 
-/// What the database knows of its log and of the position after which somebody asks for events.
+/// The state of the database's audit log, and what it knows of the requested position.
 pub(crate) struct LogState {
     pub(crate) log: AuditLogId,
-    /// The highest number of an event that was removed for its age.
+    /// The highest number of an event that retention has removed.
     pub(crate) removed_through: i64,
-    /// The number of the position's event, if that is there.
+    /// The number of the event at the position, if it still exists.
     pub(crate) found: Option<i64>,
 }
 
-/// [`LogState::removed_through`] as a column of the statement that reads events: both are then of one moment.
+/// [`LogState::removed_through`] as a column of the statement that reads events, so that both come from one snapshot.
 pub(crate) const REMOVED_THROUGH: &str = "(SELECT removed_through FROM audit_feed)";
 
 impl LogState {
-    /// The number after which the log goes on: 0 for the beginning.
+    /// The number after which to read on; 0 for the beginning.
     pub(crate) fn number_of(&self, position: Option<FeedPosition>) -> Result<i64, ReadFeedError> {
         let Some(position) = position else {
             return Ok(0);
@@ -40,7 +40,7 @@ impl LogState {
     }
 }
 
-/// A page of what was read after a number.
+/// The page of events that follow a number.
 pub(crate) fn page(
     log: &LogState,
     after: i64,
@@ -66,7 +66,7 @@ pub(crate) fn log_id(stored: &str) -> Result<AuditLogId, StorageError> {
     }
 }
 
-/// No number is negative.
+/// Numbers are never negative.
 fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }

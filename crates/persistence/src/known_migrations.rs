@@ -11,7 +11,7 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 static POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 static SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 
-/// Those that are compiled in. Tests of upgrades add what a version to come could bring.
+/// The embedded migrations. Tests of upgrades add migrations of a future version.
 #[derive(Clone)]
 pub(crate) struct KnownMigrations {
     compiled_in: &'static EmbeddedMigrations,
@@ -20,7 +20,7 @@ pub(crate) struct KnownMigrations {
 }
 
 impl KnownMigrations {
-    /// Of this version, for PostgreSQL.
+    /// This version's migrations for PostgreSQL.
     pub(crate) fn postgres() -> Self {
         Self {
             compiled_in: &POSTGRES,
@@ -29,7 +29,7 @@ impl KnownMigrations {
         }
     }
 
-    /// Of this version, for SQLite.
+    /// This version's migrations for SQLite.
     pub(crate) fn sqlite() -> Self {
         Self {
             compiled_in: &SQLITE,
@@ -38,7 +38,7 @@ impl KnownMigrations {
         }
     }
 
-    /// Also those in this folder.
+    /// Adds the migrations in a folder.
     #[cfg(feature = "testing")]
     #[must_use]
     pub(crate) fn and_to_come(self, folder: &Path) -> Self {
@@ -77,7 +77,8 @@ impl<DB: Backend> MigrationSource<DB> for KnownMigrations {
     }
 }
 
-/// What a binary is told that tests run as the version to come. None that is released has this.
+/// The folder with a future version's migrations, which upgrade tests set by a variable. Released binaries are built
+/// without it.
 #[cfg(feature = "testing")]
 fn to_come(database: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("KEYWARD_TEST_MIGRATIONS_TO_COME")?;

@@ -1,16 +1,16 @@
-//! Which keys came from which, beyond SQL.
+//! Key trees: what PostgreSQL and SQLite compute alike outside SQL.
 
 use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
-/// A key among those above it: its identifier, and how deep in its line it was made.
+/// A key in a chain of ancestors: its identifier and its depth in the key tree.
 pub(crate) type InLine = (Uuid, i64);
 
-/// Of a family that is too large to show, what [`OrganizationKeyStore::family`] puts first.
+/// Picks the keys that [`OrganizationKeyStore::family`] shows first of a key tree that is too large to show whole.
 ///
-/// The line is the key that was asked for and its ancestors, the uppermost last. The others came from that one: valid keys,
-/// those that are between, and any.
+/// `line` is the requested key and its ancestors, the topmost last. The others are descendants of the topmost: valid
+/// keys, the keys between these and the topmost, and any other.
 ///
 /// [`OrganizationKeyStore::family`]: keyward_domain::administration::ports::OrganizationKeyStore::family
 pub(crate) fn shown_of_family(
@@ -32,24 +32,25 @@ pub(crate) fn shown_of_family(
     shown.into_iter().collect()
 }
 
-/// From below to above, whatever order the rows came in.
+/// Sorts a chain from the deepest key to the topmost.
 pub(crate) fn upwards(mut line: Vec<InLine>) -> Vec<InLine> {
     line.sort_unstable_by(|(_, depth), (_, other)| other.cmp(depth));
     line
 }
 
-/// A step of climbs from keys to what they came from: to which key, and from which; from none where a climb starts.
+/// One step of a walk from a key up to its ancestors: the key it leads from (`None` where a walk starts) and the key it
+/// leads to.
 ///
-/// Climbs that meet go on as one, so there is one step from each key.
+/// Walks that meet continue as one, so there is one step from each key.
 pub(crate) type Step = (Option<Uuid>, Uuid);
 
-/// Where the climbs started that come by one of the roots, by rising identifier.
+/// The start keys of the walks that pass one of the roots, by ascending identifier.
 pub(crate) fn starts_below(steps: &[Step], roots: &[Uuid]) -> Vec<Uuid> {
     let above: HashMap<Uuid, Uuid> = steps
         .iter()
         .filter_map(|(from, to)| from.map(|from| (from, *to)))
         .collect();
-    // What is known: whether a root is above the key, or is the key.
+    // Memo: whether the key is a root or below one.
     let mut known: HashMap<Uuid, bool> = roots.iter().map(|root| (*root, true)).collect();
     let mut starts: Vec<Uuid> = steps
         .iter()

@@ -1,4 +1,4 @@
-//! What a change needs to know of a live member.
+//! A live member, as far as a change needs them.
 
 use keyward_domain::id::{MembershipId, UserId};
 use keyward_domain::membership::Role;
@@ -9,7 +9,7 @@ use crate::stored_row::StoredRow;
 /// A live member of an organization.
 pub(crate) struct LiveMember {
     pub(crate) user: UserId,
-    /// As it is stored.
+    /// The stored word for the role.
     pub(crate) role: String,
 }
 

@@ -1,6 +1,6 @@
-//! What a look at a key says about its revocation, before anything is locked for it.
+//! A check before a revocation, which takes no lock: often there is nothing to revoke.
 //!
-//! Such a look only spares work. If it fails or is late, the change is made without it.
+//! The check only saves work. If it fails or is late, the revocation proceeds without it.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::RevokeKeyError;
 use uuid::Uuid;
 
-/// How long a look may take, of the time in which the change is answered.
+/// How much of the time for the answer the check may use.
 pub(crate) fn patience(answer_timeout: Duration) -> Duration {
     answer_timeout / 4
 }
 
-/// What revoking a key would come to.
+/// The result that revoking a key would have.
 pub(crate) enum Looked {
-    /// The key that asks for it acts no more.
+    /// The acting key is revoked, or its membership has ended.
     HolderGone,
-    /// There is no such key.
+    /// The consumer has no such key.
     NotFound,
-    /// Neither the key nor anything that came from it is valid.
+    /// Neither the key nor any of its descendants is valid.
     NothingToRevoke,
-    /// Only who holds the lock can tell what.
+    /// Which keys are valid must be read again under the lock.
     SomethingToRevoke,
 }
 
 impl Looked {
-    /// What these come to: the keys of the tree that are valid.
+    /// The result for these valid keys of the tree.
     pub(crate) fn of_valid(keys: &[Uuid]) -> Self {
         if keys.is_empty() {
             Self::NothingToRevoke
@@ -35,7 +35,7 @@ impl Looked {
         }
     }
 
-    /// The answer, if the look was enough.
+    /// The answer to the revocation, unless there is something to revoke.
     pub(crate) const fn answer(self) -> Option<Result<Vec<ApiKeyId>, RevokeKeyError>> {
         match self {
             Self::HolderGone => Some(Err(RevokeKeyError::HolderGone)),

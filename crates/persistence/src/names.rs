@@ -1,4 +1,4 @@
-//! What has a name, sorted by the table that knows it.
+//! Named subjects, grouped by the table that stores the name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::stored_row::StoredRow;
 
-/// A kind of thing that has a name.
+/// A kind of subject that has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Organization,
@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// How statements that ask for several kinds call this one.
+    /// The label of this kind in statements that query several.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Organization => "organization",
@@ -72,7 +72,7 @@ impl Kind {
     }
 }
 
-/// The username of a user, or of whose membership it is.
+/// The username of a user, or of the user of a membership.
 pub(crate) fn read_username(
     kind: Kind,
     id: Uuid,
@@ -83,7 +83,7 @@ pub(crate) fn read_username(
     Ok((kind.subject(id), username))
 }
 
-/// The identifiers whose names are asked for, each once.
+/// The requested identifiers, without duplicates, by kind.
 #[derive(Clone)]
 pub(crate) struct NamedIds(BTreeMap<Kind, Vec<Uuid>>);
 

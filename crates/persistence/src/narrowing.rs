@@ -1,20 +1,21 @@
-//! How a list goes about a filter that may let few of very many keys through.
+//! How a list applies a filter that may match few of very many keys.
 //!
-//! What many keys pass is soon found among the newest of them, looked at one after the other. If those do not fill the page,
-//! few keys pass, or old ones: then an index names candidates, the newest first, and only these are looked at.
+//! A filter that many keys match fills its page from the newest keys, which are scanned in order. If these do not fill
+//! the page, the matching keys are few or old: then an index yields candidates, newest first, and only these are
+//! checked.
 
 use uuid::Uuid;
 
-/// How many of the newest keys are looked at one after the other.
+/// How many of the newest keys are scanned.
 pub(crate) const NEWEST: usize = 5_000;
 
-/// How many candidates an index is asked for at first. Of several indexes, the first that names fewer is taken.
+/// How many candidates an index is first asked for. Of several indexes, the first that yields fewer is used.
 pub(crate) const FEW: usize = 1_000;
 
-/// How many times as many it is asked for when the last ones did not fill the page.
+/// The factor by which the number of candidates grows each time they do not fill the page.
 pub(crate) const MORE: usize = 4;
 
-/// The newest of what two indexes name, each once.
+/// Merges the candidates of two indexes: newest first, without duplicates.
 pub(crate) fn newest(mut candidates: Vec<Uuid>, others: Vec<Uuid>, limit: usize) -> Vec<Uuid> {
     candidates.extend(others);
     candidates.sort_unstable_by(|one, other| other.cmp(one));

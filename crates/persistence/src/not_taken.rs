@@ -1,4 +1,4 @@
-//! Why an attempt is taken from no bucket.
+//! Why an attempt was counted in no bucket.
 
 use chrono::{DateTime, Utc};
 use keyward_domain::ports::StorageError;
@@ -7,7 +7,7 @@ use keyward_domain::sign_in::throttle::ThrottleBucket;
 
 use crate::abort::Abort;
 
-/// Why a transaction that takes from several buckets is rolled back.
+/// Why a transaction that counts an attempt in several buckets is rolled back.
 pub(crate) enum NotTaken {
     /// One of them is full.
     Full(FullBucket),
@@ -16,7 +16,7 @@ pub(crate) enum NotTaken {
 }
 
 impl NotTaken {
-    /// What to keep of a bucket from which one attempt is taken.
+    /// Counts one attempt in a bucket; returns the timestamp to store for it.
     pub(crate) fn check(
         bucket: ThrottleBucket,
         empty_at: Option<DateTime<Utc>>,
@@ -28,7 +28,7 @@ impl NotTaken {
             .map_err(|throttled| Abort::Refused(full(throttled)))
     }
 
-    /// The bucket that is full, if that is what it was.
+    /// The full bucket, if one was full.
     pub(crate) fn full_bucket(taken: Result<(), Self>) -> Result<Option<FullBucket>, StorageError> {
         match taken {
             Ok(()) => Ok(None),

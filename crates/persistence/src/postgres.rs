@@ -1,19 +1,19 @@
 //! PostgreSQL, through diesel-async.
 //!
 //! # What holds here
-//! - **One port method is one transaction.** A change and its audit events commit together or not at all. (Only the removal
-//!   of dead keys may take several, of which all but the last one note who has no keys left.)
-//! - **A change finishes, whoever stops waiting.** It runs in a task of its own, see [`PostgresStore`]; a read too, so
-//!   that no connection goes back to the pool with a statement still running on it.
-//! - **Every statement about keys names the consumer**, so that another consumer's key is as good as absent.
-//! - **Locks come in one order**: an organization before its memberships, a membership before its keys, a user before
-//!   their sessions. Every transaction runs at
-//!   READ COMMITTED, so a statement after a lock sees all that was committed before the lock was had.
-//! - **Only the primary is asked**: a standby's answers may be older than a revocation that was answered.
-//! - **No time is read**: every moment that is stored or compared comes from the caller.
+//! - **One port method is one transaction.** A change and its audit events commit together or not at all. (Only the
+//!   purge of dead keys may take several; all but the last record which former members have no keys left.)
+//! - **A change finishes even if the caller stops waiting.** It runs in its own task, see [`PostgresStore`]. A read
+//!   does too, so that no connection returns to the pool with a statement still running on it.
+//! - **Every statement about keys names the consumer**, so that another consumer's key is treated as absent.
+//! - **Locks are taken in one order**: an organization before its memberships, a membership before its keys, a user
+//!   before their sessions. Every transaction runs at READ COMMITTED, so a statement after a lock sees everything that
+//!   was committed before the lock was acquired.
+//! - **Only the primary is queried**: a standby may lag behind a revocation that was already answered.
+//! - **No clock is read**: every timestamp that is stored or compared comes from the caller.
 //!
 //! PostgreSQL must speak English to its clients (`lc_messages` of `C` or `en_…`, as in every official image and managed
-//! service), or timeouts are reported as defects: diesel passes the server's words on, but not its error codes. See
+//! service), or timeouts are reported as defects: diesel passes on the server's message, but not its SQLSTATE. See
 //! [`PostgresStore::other_language`].
 //!
 //! A connection pooler between Keyward and PostgreSQL must pool by session. One that pools by transaction is refused.

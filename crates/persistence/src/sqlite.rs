@@ -1,18 +1,18 @@
 //! SQLite, embedded: one file in a data directory, and nothing to install.
 //!
 //! # What holds here
-//! - **One port method is one transaction.** A change and its audit events commit together or not at all. (Only the removal
-//!   of dead keys may take several, of which all but the last one note who has no keys left.)
-//! - **What was answered is on the disk.** A commit is synced before it is answered, so neither a killed process nor a
-//!   power cut takes it back.
-//! - **A change finishes, whoever stops waiting.** It runs in a task of its own, see [`SqliteStore`].
-//! - **A read ends when nobody waits for it**, and one that takes long does not keep others from beginning.
-//! - **Changes come one after the other**, in this process and in others that use the file: each takes the write lock
-//!   before it reads. Reads go on beside them and see what was committed before they began.
-//! - **A file that is moved, replaced or removed is noticed**: nothing is read from it or written to it any more.
-//! - **Every statement about keys names the consumer**, so that another consumer's key is as good as absent.
-//! - **A full disk keeps nobody from revoking**: room is kept for what takes access away.
-//! - **No time is read**: every moment that is stored or compared comes from the caller.
+//! - **One port method is one transaction.** A change and its audit events commit together or not at all. (Only the
+//!   purge of dead keys may take several; all but the last record which former members have no keys left.)
+//! - **An answered change is durable.** A commit is synced to disk before it is answered, so neither a killed process
+//!   nor a power cut undoes it.
+//! - **A change finishes even if the caller stops waiting.** It runs in its own task, see [`SqliteStore`].
+//! - **A read is cancelled when its caller stops waiting**, and a slow read does not keep others from starting.
+//! - **Changes are serialized**, in this process and in others that use the file: each acquires the write lock before
+//!   it reads. Reads run concurrently and see what was committed before they began.
+//! - **A file that is moved, replaced or removed is detected**: the store no longer reads or writes it.
+//! - **Every statement about keys names the consumer**, so that another consumer's key is treated as absent.
+//! - **Keys can be revoked on a full disk**: disk space is reserved for revocations.
+//! - **No clock is read**: every timestamp that is stored or compared comes from the caller.
 //!
 //! The file must be on a local disk: processes that use it share memory (SQLite documentation, *Write-Ahead Logging*).
 

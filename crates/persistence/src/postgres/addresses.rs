@@ -1,7 +1,7 @@
 //! Connecting where a name has several addresses, or the URL names several servers.
 //!
-//! `tokio-postgres` tries one after the other, too, but tells the last one's error. A server that refuses the password
-//! says more than an address at which nobody listens, such as `::1` on a machine without IPv6.
+//! `tokio-postgres` also tries them in order, but reports the error of the last. A server that refuses the password is
+//! more informative than an address at which nothing listens, such as `::1` on a machine without IPv6.
 
 use tokio::net::lookup_host;
 use tokio_postgres::config::{Host, LoadBalanceHosts};
@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Config, Connection, Error, Socket};
 
 use super::connection_refused::ConnectionRefused;
 
-/// The first connection that is to be had; else the most telling error.
+/// Connects to the first address that accepts; otherwise returns the most specific error.
 pub(super) async fn connect<T>(
     config: &Config,
     tls: T,
@@ -23,7 +23,7 @@ where
         match address.connect(tls.clone()).await {
             Ok(connected) => return Ok(connected),
             Err(error) => {
-                // The first of those that say as much.
+                // Of equally specific errors, the first is kept.
                 if told.as_ref().is_none_or(|told| says(&error) > says(told)) {
                     told = Some(error);
                 }
@@ -36,14 +36,14 @@ where
     }
 }
 
-/// How much an error says.
+/// How specific a connection error is, in ascending order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Says {
-    /// Nobody is there.
+    /// No server answered.
     Nothing,
-    /// A server answered, and it may be different in a moment.
+    /// A server answered with a temporary error.
     Answer,
-    /// A server answered, and lets nobody in.
+    /// A server answered and refuses this URL.
     Refusal,
 }
 
@@ -57,9 +57,9 @@ fn says(error: &Error) -> Says {
     }
 }
 
-/// One configuration for each address, in the order in which they are to be tried.
+/// One configuration per address, in the order in which to try them.
 async fn addresses(config: &Config) -> Vec<Config> {
-    // Whoever asks for a random order gets it from `tokio-postgres`.
+    // `tokio-postgres` implements the random order.
     if config.get_load_balance_hosts() == LoadBalanceHosts::Random {
         return vec![config.clone()];
     }
@@ -91,7 +91,7 @@ async fn addresses(config: &Config) -> Vec<Config> {
                 .flatten()
                 .map(|address| one.clone().hostaddr(address.ip()).clone()),
         );
-        // It says why the name leads nowhere.
+        // `tokio-postgres` reports why the name does not resolve.
         if addresses.len() == before {
             addresses.push(one);
         }
@@ -99,7 +99,7 @@ async fn addresses(config: &Config) -> Vec<Config> {
     addresses
 }
 
-/// Everything else that the URL says.
+/// The configuration without hosts and ports.
 fn without_hosts(config: &Config) -> Config {
     let mut one = Config::new();
     if let Some(user) = config.get_user() {

@@ -1,4 +1,4 @@
-//! Events, as PostgreSQL takes many of them at once and hands them out in the order of commits.
+//! Audit events on PostgreSQL: multi-row inserts, and reading in commit order.
 
 pub(super) mod feed;
 
@@ -10,7 +10,7 @@ use super::dialect::{Pipelined, RunQueryDsl};
 use super::events::{EventRow, write_event};
 use super::schema::audit_events;
 
-/// Writes events in the transaction of the changes they tell of, in few statements: a key may have many descendants.
+/// Writes events in the transaction of the changes they record, in few statements: a key may have many descendants.
 pub(super) async fn write_events(mut connection: Pipelined<'_>, events: Vec<AuditEvent>) -> QueryResult<()> {
     // A statement with several rows is prepared each time; one with a row is prepared once, and may be sent often at once.
     const FEW: usize = 8;

@@ -1,9 +1,9 @@
-//! How changes run: one transaction in a task of its own.
+//! How changes run: one transaction in its own task.
 //!
-//! What a change takes is mostly the way to the server and back, once for each statement that waits for the one before it.
-//! Statements that need no answer to each other are therefore sent together, in the order of `try_join`. The server executes
-//! them one after the other, each on what is committed by then: what follows a lock sees what is true under it. If one fails,
-//! the transaction is aborted, and so do those after it; the first error is the one that is told.
+//! A change spends most of its time on round trips to the server, one for each statement that waits for the previous
+//! one. Statements that do not depend on each other's results are therefore pipelined, in the order of `try_join`. The
+//! server executes them in order, each on what is committed by then, so a statement after a lock sees the state under
+//! that lock. If one fails, the transaction is aborted and the later ones fail too; the first error is reported.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -27,10 +27,11 @@ use crate::{looked, task};
 impl PostgresStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
     ///
-    /// Nothing is claimed here: PostgreSQL's disk is its own, and nothing of it is reserved.
+    /// The claim is ignored: no disk space is reserved on PostgreSQL's server.
     ///
-    /// Nothing cuts a live transaction short. At the answer's deadline it is withdrawn: it will roll back instead of
-    /// committing, so the caller can be told now that nothing changed. Once it commits, only waiting has a deadline.
+    /// A running transaction is never interrupted. At the answer deadline it is withdrawn: it will roll back instead of
+    /// committing, so the caller is told at once that nothing changed. Once it commits, only the wait for it has a
+    /// deadline.
     pub(super) async fn change<T, E, W>(&self, _claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -40,7 +41,8 @@ impl PostgresStore {
         self.change_begun(Instant::now(), begun_before(work)).await
     }
 
-    /// Likewise, where the work sends [`begin`] itself, together with its first statements: that spares a round trip.
+    /// Like [`Self::change`], for work that sends [`begin`] itself, pipelined with its first statements: that saves a
+    /// round trip.
     pub(super) async fn change_that_begins<T, E, W>(&self, _claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -50,9 +52,9 @@ impl PostgresStore {
         self.change_begun(Instant::now(), work).await
     }
 
-    /// Likewise, where the work sends [`begin`], unless a look tells what comes of it: that takes no lock that others wait
-    /// for. A look that fails or is late tells nothing, and what it takes is of the change's time. What was asked for happens
-    /// even if the caller stops waiting, during the look too.
+    /// Like [`Self::change_that_begins`], but first runs a check that takes no lock and may already know the answer. A
+    /// check that fails or is late decides nothing; its time counts towards the change's deadline. The change is made
+    /// even if the caller stops waiting during the check.
     pub(super) async fn change_after_look<T, E, L, W>(&self, look: L, _claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -94,12 +96,12 @@ impl PostgresStore {
     }
 }
 
-/// Begins the transaction of a change. Of statements that are sent together it comes first.
+/// Begins the transaction of a change. In a pipeline, this is the first statement.
 pub(super) async fn begin(mut connection: &AsyncPgConnection) -> QueryResult<()> {
     connection.batch_execute("BEGIN").await
 }
 
-/// Work that needs no statement of its own sent together with [`begin`].
+/// Work that sends no statement together with [`begin`].
 fn begun_before<T, E, W>(work: W) -> impl Work<AsyncPgConnection, T, E>
 where
     T: Send + 'static,
@@ -145,14 +147,14 @@ where
         {
             Some(finished) => Ok(finished),
             None => {
-                // Others may be as dead as this line, if it is.
+                // If this connection is dead, other idle ones are likely dead too.
                 store.discard_as_dead_as(&line);
                 timeout_at(give_up, transacting).await
             }
         }
     };
-    // Long after the caller was answered. Closing the connection takes nothing back: before COMMIT was sent, the server rolls
-    // back; after that, it is up to it.
+    // The caller was answered long ago. Closing the connection is safe: before COMMIT was sent, the server rolls back;
+    // after that, the server decides.
     let Ok((over, outcome)) = finished else {
         return Err(if progress.is_committing() {
             StorageError::OutcomeUnknown(TooSlow::Commit.into()).into()
@@ -170,9 +172,9 @@ where
     outcome.map_err(|abort| abort.into_error(progress.is_committing(), storage_error, commit_error))
 }
 
-/// Runs the transaction. Says also whether it is over, as far as the server's answers tell.
+/// Runs the transaction. Also returns whether the server has confirmed that it ended.
 ///
-/// Not diesel's own `transaction`: that waits for the answer to BEGIN before it lets the work send anything.
+/// Diesel's own `transaction` is not used: it waits for the answer to BEGIN before the work can send anything.
 async fn transact<T, E, W>(
     connection: &mut InTransaction,
     progress: &Progress,
@@ -197,7 +199,8 @@ where
     (rolled_back.is_ok(), outcome)
 }
 
-/// A connection on which a transaction may be open: unless it is given back, it is closed, and with it the transaction.
+/// A connection on which a transaction may be open. If it is not returned to the pool, it is closed, which ends the
+/// transaction.
 struct InTransaction(Option<Object<AsyncPgConnection>>);
 
 impl InTransaction {

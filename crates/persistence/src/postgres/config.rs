@@ -5,20 +5,20 @@ use std::time::Duration;
 use super::database_url::{self, InvalidDatabaseUrl};
 use super::tls::TlsMode;
 
-/// Where the database is, and how patient to be with it. `Debug` shows no password.
+/// Where the database is, and how long to wait for it. `Debug` shows no password.
 #[derive(Clone, Debug)]
 pub struct PostgresConfig {
     pub(super) server: tokio_postgres::Config,
     pub(super) tls: TlsMode,
-    /// The most connections to hold; 16 unless changed.
+    /// The maximum number of pooled connections. Default: 16.
     pub max_connections: usize,
-    /// The longest that one step may take: coming by a connection, or one statement; 1.5 s unless changed. A lock is
-    /// waited for two thirds of it.
+    /// The timeout of one step: acquiring a connection, or one statement. The lock timeout is two thirds of it.
+    /// Default: 1.5 s.
     pub step_timeout: Duration,
-    /// The longest until a read is answered, or a change begins to commit; then it is given up, and changes nothing;
-    /// 1.9 s unless changed.
+    /// The timeout until a read is answered, or a change begins to commit; after that it is abandoned and changes
+    /// nothing. Default: 1.9 s.
     pub answer_timeout: Duration,
-    /// The longest until a change that began to commit is answered; then nobody knows; 8 s unless changed.
+    /// The timeout of a change that began to commit; after that its outcome is unknown. Default: 8 s.
     pub outcome_timeout: Duration,
 }
 

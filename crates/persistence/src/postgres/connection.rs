@@ -17,7 +17,7 @@ use super::config::PostgresConfig;
 use super::connection_refused::ConnectionRefused;
 use super::tls::TlsError;
 
-/// The server that connections lead to.
+/// The server to connect to.
 pub(super) struct Server {
     pub(super) config: tokio_postgres::Config,
     pub(super) tls: Option<MakeRustlsConnect>,
@@ -27,7 +27,7 @@ pub(super) struct Server {
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EstablishError {
-    /// It may be different in a moment.
+    /// A temporary error: another attempt may succeed.
     #[error(transparent)]
     Unavailable(#[from] ConnectionError),
     #[error(transparent)]
@@ -35,7 +35,7 @@ pub(super) enum EstablishError {
 }
 
 impl EstablishError {
-    /// Whether there was a connection, and a statement that sets it up failed.
+    /// Whether the connection was established, and a statement that configures its session failed.
     pub(super) fn is_of_setup(&self) -> bool {
         matches!(
             self,
@@ -53,7 +53,7 @@ impl From<EstablishError> for ConnectionError {
     }
 }
 
-/// What the server itself enforces on a connection, so that nothing runs on when nobody waits for it any more.
+/// The limits that the server enforces on a session, so that no statement keeps running after its caller has given up.
 /// Zero means no limit.
 #[derive(Clone, Copy)]
 pub(super) struct SessionLimits {
@@ -65,14 +65,14 @@ pub(super) struct SessionLimits {
 impl Server {
     pub(super) fn new(config: PostgresConfig) -> Result<Self, TlsError> {
         let PostgresConfig { mut server, tls, .. } = config;
-        // What the URL says comes first.
+        // Settings in the URL take precedence.
         if server.get_application_name().is_none() {
             server.application_name("keyward");
         }
         if server.get_connect_timeout().is_none() {
             server.connect_timeout(config.step_timeout);
         }
-        // A line that is cut is noticed by data that is not acknowledged, and while waiting by the probes.
+        // A cut connection is detected by unacknowledged data and, while waiting, by keepalive probes.
         if server.get_tcp_user_timeout().is_none() {
             server.tcp_user_timeout(config.step_timeout);
         }
@@ -85,7 +85,7 @@ impl Server {
         if server.get_keepalives_retries().is_none() {
             server.keepalives_retries(3);
         }
-        // Of several servers one is the primary; the others are passed over.
+        // Of several servers one is the primary; the others are skipped.
         if server.get_hosts().len() > 1 {
             server.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
@@ -101,16 +101,16 @@ impl Server {
         })
     }
 
-    /// Makes the pool's connections.
+    /// The manager that opens the pool's connections.
     pub(super) fn manager(server: Arc<Self>) -> AsyncDieselConnectionManager<AsyncPgConnection> {
         let mut config = ManagerConfig::default();
-        // A closed connection is told apart without asking the server, so no question is asked before each use.
+        // A closed connection is recognized locally, so no test query is sent before each use.
         config.recycling_method = RecyclingMethod::Fast;
         config.custom_setup = Box::new(move |_url| {
             let server = Arc::clone(&server);
             async move { Ok(server.establish(server.limits).await?) }.boxed()
         });
-        // The setup knows where to connect; the manager's own URL is for those that have none.
+        // The custom setup connects by itself and ignores the manager's URL.
         AsyncDieselConnectionManager::new_with_config("", config)
     }
 
@@ -160,16 +160,16 @@ impl Server {
 }
 
 impl SessionLimits {
-    /// As statements, not as startup options, which poolers refuse. The isolation level is the one that the locks in
-    /// this crate are reasoned for, whatever the database's default is.
+    /// Settings are sent as statements, because poolers refuse startup options. The locks in this crate assume this
+    /// isolation level, whatever the database's default is.
     ///
-    /// Nothing is compiled: every statement is short, and one whose costs PostgreSQL overestimates would take a second of
-    /// compilation each time, and milliseconds without.
+    /// JIT compilation is off: every statement is short, and one whose cost PostgreSQL overestimates would spend a
+    /// second on compilation each time instead of milliseconds on execution.
     ///
     /// A commit is on disk before it is answered, whatever the database's default is: a crash must not undo a revocation.
     ///
-    /// A standby is left at once: it lags behind, so a key would be accepted there after its revocation was answered.
-    /// No session outlives its server's becoming one, because that takes a restart.
+    /// A connection to a standby is closed at once: a standby lags behind, so it would accept a key after its
+    /// revocation was answered. No session survives its server's demotion to standby, because that takes a restart.
     fn setup_sql(self) -> String {
         format!(
             "SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}; \
@@ -183,7 +183,7 @@ impl SessionLimits {
     }
 }
 
-/// `tokio-postgres` hides the reason in the sources of its errors. None of them contains the password.
+/// The reason is in the source chain of `tokio-postgres`' error. None of the sources contains the password.
 fn reason(error: &tokio_postgres::Error) -> String {
     if let Some(answer) = error.as_db_error() {
         return answer.message().to_owned();

@@ -1,17 +1,17 @@
-//! Why a server that answers lets nobody in, told apart from a server that is away for a while.
+//! Permanent connection refusals, as opposed to a server that is temporarily unavailable.
 
 use std::error::Error;
 use std::io;
 
 use tokio_postgres::error::SqlState;
 
-/// Why the server lets nobody in with this URL. Waiting does not help. No message contains the password.
+/// Why the server refuses connections with this URL. Retrying does not help. No message contains the password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectionRefused {
-    /// The user, the password, or both.
+    /// Wrong user or password.
     #[error("the database server refuses the user or password (check both in the database URL): {0}")]
     User(String),
-    /// `pg_hba.conf` has no place for such a connection, as where it wants TLS.
+    /// `pg_hba.conf` has no entry for this connection, for example because it requires TLS.
     #[error(
         "the database server admits no such connection (check pg_hba.conf there, and sslmode in the database URL): {0}"
     )]
@@ -25,7 +25,7 @@ pub enum ConnectionRefused {
          certificate): {0}"
     )]
     Tls(String),
-    /// Settings and prepared statements of a session would get lost.
+    /// A transaction-mode pooler would lose session settings and prepared statements.
     #[error(
         "the database URL leads to a pooler that gives each transaction or statement another session: let it pool by session \
          (pgbouncer: pool_mode = session), or connect to PostgreSQL directly"
@@ -34,7 +34,7 @@ pub enum ConnectionRefused {
 }
 
 impl ConnectionRefused {
-    /// What the server refuses; nothing if it may be different in a moment.
+    /// The permanent refusal in an error; `None` if the error may be temporary.
     pub(super) fn from_error(error: &tokio_postgres::Error) -> Option<Self> {
         if let Some(answer) = error.as_db_error() {
             let message = answer.message().to_owned();
@@ -50,7 +50,7 @@ impl ConnectionRefused {
             };
         }
         let source = error.source()?;
-        // `tokio-postgres` has only words for these two.
+        // `tokio-postgres` has no error code for these two, only text.
         match source.to_string() {
             words if words == "password missing" => Some(Self::User("the password is missing".to_owned())),
             words if words == "server does not support TLS" => Some(Self::Tls(words)),

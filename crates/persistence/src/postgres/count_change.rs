@@ -1,4 +1,4 @@
-//! Counting what a consumer changes.
+//! Rate limiting of a consumer's changes.
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
@@ -14,16 +14,16 @@ use super::schema::memberships;
 use super::validity::membership_is_live;
 
 diesel::define_sql_function! {
-    /// The later of those that are there.
+    /// The later timestamp; nulls are ignored.
     fn greatest(one: Nullable<Timestamptz>, other: Nullable<Timestamptz>) -> Nullable<Timestamptz>;
 }
 diesel::define_sql_function! {
-    /// The earlier of those that are there.
+    /// The earlier timestamp; nulls are ignored.
     fn least(one: Nullable<Timestamptz>, other: Nullable<Timestamptz>) -> Nullable<Timestamptz>;
 }
 
-/// Counts a change of a live consumer, if there is room for it, and locks the consumer, in one statement. Otherwise locks
-/// nothing. Says whether it was counted.
+/// In one statement, counts a change of a live consumer and locks the consumer, if the rate limit allows it; otherwise
+/// locks nothing. Returns whether the change was counted.
 pub(super) async fn count_change(
     mut connection: Pipelined<'_>,
     consumer: ConsumerId,
@@ -33,7 +33,7 @@ pub(super) async fn count_change(
     let Room { latest, beyond } = changes.room(at);
     let interval = changes.interval();
     let empty_at = memberships::changes_empty_at;
-    // What `Rate::take` does. A concurrent change is waited for, and then the conditions are looked at again.
+    // The same rule as `Rate::take`. The statement waits for a concurrent change and then re-evaluates its conditions.
     let count = diesel::update(memberships::table)
         .filter(memberships::id.eq(consumer.as_uuid()))
         .filter(membership_is_live(at.into()))

@@ -5,23 +5,23 @@ use std::time::Duration;
 
 use super::database_file::FILE_NAME;
 
-/// Where the database is, and how patient to be with it.
+/// Where the database is, and how long to wait for it.
 #[derive(Clone, Debug)]
 pub struct SqliteConfig {
     /// The folder that holds `keyward.db` and the files that SQLite puts beside it. It must be on a local disk.
     pub data_directory: PathBuf,
-    /// The most reads at once, and twice as many that take long beside them; 4 unless changed. Changes always come one
-    /// after the other.
+    /// The maximum number of concurrent reads; twice as many slow reads may run besides. Changes are always serialized.
+    /// Default: 4.
     pub max_readers: usize,
-    /// How many bytes of the disk are kept for revoking keys and signing in, in a file beside the database; 16 MiB unless
-    /// changed. Until there is room for them, other changes are refused.
+    /// How many bytes of disk space are reserved for revoking keys and signing in, in a file beside the database. While
+    /// they cannot be allocated, other changes are refused. Default: 16 MiB.
     pub reserve: u64,
-    /// The longest that another process's change is waited for; 1.5 s unless changed.
+    /// How long to wait for another process's change. Default: 1.5 s.
     pub busy_timeout: Duration,
-    /// The longest until a read is answered, or a change begins to commit; then it is given up, and changes nothing;
-    /// 1.9 s unless changed.
+    /// The timeout until a read is answered, or a change begins to commit; after that it is abandoned and changes
+    /// nothing. Default: 1.9 s.
     pub answer_timeout: Duration,
-    /// The longest until a change that began to commit is answered; then nobody knows; 8 s unless changed.
+    /// The timeout of a change that began to commit; after that its outcome is unknown. Default: 8 s.
     pub outcome_timeout: Duration,
 }
 

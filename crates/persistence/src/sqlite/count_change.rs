@@ -1,4 +1,4 @@
-//! Counting what a consumer changes.
+//! Rate limiting of a consumer's changes.
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
@@ -10,7 +10,7 @@ use super::dialect::{Pipelined, RunQueryDsl};
 use super::validity::not_over;
 use crate::columns::StoredId;
 
-/// Counts a change of a live consumer, if there is room for it. Says whether it was counted.
+/// Counts a change of a live consumer, if the rate limit allows it. Returns whether the change was counted.
 pub(super) async fn count_change(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
@@ -19,7 +19,7 @@ pub(super) async fn count_change(
 ) -> QueryResult<bool> {
     let Room { latest, beyond } = changes.room(at);
     let live = not_over("memberships", "ended_at", "?1");
-    // What `Rate::take` does.
+    // The same rule as `Rate::take`.
     let counted = diesel::sql_query(format!(
         "UPDATE memberships SET changes_empty_at = min(max(coalesce(changes_empty_at, ?1), ?1), ?2) + ?3
          WHERE id = ?4 AND {live}

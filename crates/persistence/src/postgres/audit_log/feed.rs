@@ -1,9 +1,9 @@
-//! The log in the order of commits.
+//! The audit log in commit order.
 //!
-//! A transaction takes numbers when it writes events, and others see them when it commits: a lower number may come after a
-//! higher one. So each transaction announces, before its first number, one that all of its own are above, by an advisory
-//! lock that it holds to its end (see the trigger `audit_events_announced`). Whoever reads goes no further than the lowest
-//! that is announced. Nobody waits for anybody.
+//! A transaction draws numbers when it writes events, and others see them when it commits: a lower number may become
+//! visible after a higher one. So each transaction, before its first number, announces a number below all of its own by
+//! an advisory lock that it holds until it ends (see the trigger `audit_events_announced`). A reader stops at the
+//! lowest announced number. Neither side waits for the other.
 //!
 //! - A transaction whose numbers are not above `last`, the highest that the first statement sees, announced them before
 //!   `last` was taken, and so before that statement began. If it has not ended by then, its lock is found.
@@ -86,7 +86,7 @@ struct Look {
     announced: Vec<i64>,
 }
 
-/// The log, and the number up to which no event can come any more.
+/// The state of the log, and the number up to which no further event can appear.
 async fn look(
     connection: &mut AsyncPgConnection,
     after: Option<FeedPosition>,
@@ -113,7 +113,7 @@ async fn look(
     Ok((log, settled(look.last, &look.announced)))
 }
 
-/// The lowest of these numbers.
+/// The lowest of `last` and the announced numbers.
 fn settled(last: i64, announced: &[i64]) -> i64 {
     let announced = announced.iter().map(|lower_bits| near(last, *lower_bits));
     announced.fold(last, i64::min)
