@@ -23,7 +23,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use keyward_console::{Console, PublicUrl};
+use keyward_console::{Console, invitation_link, setup_link};
 use keyward_domain::administration::InvitationDraft;
 use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
@@ -35,6 +35,7 @@ use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
 use keyward_domain::ports::{DescendantKeys, KeyLimit, KeyLimits};
 use keyward_domain::project::ProjectName;
+use keyward_domain::public_url::PublicUrl;
 use keyward_domain::rate::Rate;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::testing::{PlainHasher, TestInstallation};
@@ -52,11 +53,11 @@ async fn main() {
         preview.wait_until(TimeDelta::zero());
         let setup = preview.installation.setup();
         let token = setup.create_link(RequestSource::default()).await.expect("a link");
-        println!("{}", public_url.setup_link(&token));
+        println!("{}", setup_link(&public_url, &token));
     } else {
         let invitation = preview.fill().await;
         println!("{public_url}, password: {}", TestInstallation::PASSWORD);
-        println!("{}", public_url.invitation_link(&invitation));
+        println!("{}", invitation_link(&public_url, &invitation));
     }
     let installation = preview.installation;
     if state.as_deref() == Some("down") {

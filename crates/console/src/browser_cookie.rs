@@ -1,10 +1,10 @@
 //! The cookie by which a browser is remembered in which somebody signed in before.
 
+use keyward_domain::public_url::PublicUrl;
 use keyward_domain::sign_in::remembered_browser::BrowserToken;
 use poem::http::{HeaderMap, HeaderValue};
 
 use crate::cookies;
-use crate::public_url::PublicUrl;
 
 /// The name and attributes of the cookie. It lets nobody in: strangers who guess at a password do not keep out whoever has
 /// it. So it stays when they sign out.

@@ -10,9 +10,8 @@ use keyward_domain::administration::{
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{Memberships, ReachableProjects};
+use keyward_domain::public_url::PublicUrl;
 use keyward_domain::sign_in::{Joining, OwnAccount, Setup, SignIn};
-
-use crate::public_url::PublicUrl;
 
 /// The console and what it works with.
 #[derive(Clone)]

@@ -1,10 +1,10 @@
 //! The cookie that keeps an invitation while the invited signs in.
 
 use keyward_domain::invitation::InvitationToken;
+use keyward_domain::public_url::PublicUrl;
 use poem::http::{HeaderMap, HeaderValue};
 
 use crate::cookies;
-use crate::public_url::PublicUrl;
 
 /// The name and attributes of the cookie, which keeps the secret of an invitation's link out of the addresses that lead
 /// to sign-in and back. Only the page of invitations gets it, and not for long.

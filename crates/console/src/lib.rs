@@ -28,7 +28,6 @@ mod links;
 mod local_path;
 mod pages;
 mod path_id;
-mod public_url;
 mod refusal;
 mod request_source;
 mod routes;
@@ -43,8 +42,8 @@ use poem::Endpoint;
 
 pub use console::Console;
 pub use error_page::error_page;
+pub use links::{invitation_link, setup_link};
 pub use pages::audit_log::json_lines::{audit_json_lines, followed_json_lines};
-pub use public_url::{InvalidPublicUrl, PublicUrl};
 
 impl Console {
     fn now(&self) -> DateTime<Utc> {

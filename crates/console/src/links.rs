@@ -6,6 +6,7 @@ use std::fmt::{self, Display};
 use keyward_domain::id::{ApiKeyId, ConsumerId, InvitationId, MembershipId, ProjectId, SessionId};
 use keyward_domain::invitation::InvitationToken;
 use keyward_domain::organization::{Organization, Slug};
+use keyward_domain::public_url::PublicUrl;
 use keyward_domain::sign_in::setup::SetupToken;
 use keyward_domain::user::Username;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -66,13 +67,20 @@ pub(crate) fn join(token: &InvitationToken) -> String {
     with_query(JOIN, [("token", Some(token.expose()))])
 }
 
+/// The one-time link of an invitation. Whoever opens it first may join.
+#[must_use]
+pub fn invitation_link(public_url: &PublicUrl, token: &InvitationToken) -> String {
+    public_url.to_string() + &join(token)
+}
+
 pub(crate) fn asset(name: impl Display) -> String {
     format!("/assets/{name}")
 }
 
-/// The page of the first run.
-pub(crate) fn setup(token: &SetupToken) -> String {
-    with_query(SETUP, [("token", Some(token.expose()))])
+/// The one-time link that completes the first run. Whoever has it becomes the first owner.
+#[must_use]
+pub fn setup_link(public_url: &PublicUrl, token: &SetupToken) -> String {
+    public_url.to_string() + &with_query(SETUP, [("token", Some(token.expose()))])
 }
 
 /// Below it is all that belongs to some organization.
@@ -300,5 +308,34 @@ pub(crate) fn with_query<'a>(
         path.to_owned()
     } else {
         format!("{path}?{}", fields.join("&"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyward_domain::testing::SeededRandom;
+
+    use super::*;
+
+    #[test]
+    fn one_time_links_carry_their_tokens() {
+        let url = PublicUrl::parse("https://keys.example.com/").expect("a URL");
+        let token = SetupToken::generate(&SeededRandom::new(1));
+        let expected = format!("https://keys.example.com/setup?token={}", token.expose());
+        assert_eq!(setup_link(&url, &token), expected);
+        let token = InvitationToken::generate(&SeededRandom::new(1));
+        let expected = format!("https://keys.example.com/join?token={}", token.expose());
+        assert_eq!(invitation_link(&url, &token), expected);
+    }
+
+    #[test]
+    fn route_has_parameters_where_its_link_has_what_it_names() {
+        let id = "019b76da-a800-7c3e-8f21-5d1c3a9e4b70";
+        let slug = Slug::parse("acme").expect("a slug");
+        let key: ApiKeyId = id.parse().expect("an identifier");
+        let route = edit_api_key(Parameter::SLUG, Parameter::ID);
+        assert_eq!(route, "/organizations/:slug/settings/api-keys/:id/edit");
+        let link = route.replace(":slug", "acme").replace(":id", id);
+        assert_eq!(edit_api_key(&slug, key), link);
     }
 }

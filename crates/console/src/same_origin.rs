@@ -1,9 +1,8 @@
 //! Which requests come from the console's own pages (cross-site request forgery, CWE-352).
 
+use keyward_domain::public_url::PublicUrl;
 use poem::Request;
 use poem::http::{HeaderMap, HeaderName, Method, header};
-
-use crate::public_url::PublicUrl;
 
 /// Who asked for the request (W3C Fetch Metadata §2.3); no page can set or remove it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

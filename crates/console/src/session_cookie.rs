@@ -1,10 +1,10 @@
 //! The cookie that carries a session.
 
+use keyward_domain::public_url::PublicUrl;
 use keyward_domain::sign_in::session::SessionToken;
 use poem::http::{HeaderMap, HeaderValue};
 
 use crate::cookies;
-use crate::public_url::PublicUrl;
 
 /// The name and attributes of the session cookie, which depend on how people reach the installation.
 ///

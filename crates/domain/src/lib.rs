@@ -16,6 +16,7 @@
 //! | what is kept for how long | [`retention`] |
 //! | passwords, console sessions, first-run setup | [`sign_in`] (no key rule depends on it) |
 //! | time, randomness and identifiers | [`clock`], [`random`], [`id`]; all three in [`sources`], as use cases take them |
+//! | where people reach an installation | [`public_url`] |
 //! | what a store must promise | [`ports`] |
 //! | in-memory adapters, fixed clock, conformance suite | `testing` (feature `testing`) |
 //!
@@ -75,6 +76,7 @@ pub mod ports;
 pub mod project;
 #[cfg(test)]
 mod property_tests;
+pub mod public_url;
 pub mod random;
 pub mod rate;
 pub mod recent_uses;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use keyward_console::{Console, PublicUrl};
+use keyward_console::Console;
 use keyward_domain::access::Authenticate;
 use keyward_domain::administration::{
     AuditFollower, AuditTrail, FeedStart, FollowedLog, Invitations, Members, OrganizationKeys, Organizations,
@@ -12,6 +12,7 @@ use keyward_domain::administration::{
 use keyward_domain::id::AuditEventId;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{AuditFilter, KeyLimits};
+use keyward_domain::public_url::PublicUrl;
 use keyward_domain::recent_uses::RecentUses;
 use keyward_domain::refused_uses::{RefusedUseReports, RefusedUses};
 use keyward_domain::retention::{Retention, RetentionPeriods};

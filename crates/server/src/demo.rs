@@ -25,7 +25,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use keyward_console::PublicUrl;
+use keyward_domain::public_url::PublicUrl;
 use keyward_persistence::sqlite::SqliteConfig;
 
 use crate::data_directory;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use keyward_console::{InvalidPublicUrl, PublicUrl};
+use keyward_domain::public_url::{InvalidPublicUrl, PublicUrl};
 
 /// Why there is no public URL.
 #[derive(Debug, thiserror::Error)]

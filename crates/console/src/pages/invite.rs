@@ -93,7 +93,7 @@ pub(crate) async fn submit(
         settings: Settings::new(&insider, Section::Members),
         invitee: issued.invitation.invitee.to_string(),
         role: issued.invitation.role,
-        link: console.public_url.invitation_link(&issued.token),
+        link: links::invitation_link(&console.public_url, &issued.token),
         expires: Moment(issued.invitation.expires_at),
         list: links::invitations(&insider.member.organization.slug),
     };

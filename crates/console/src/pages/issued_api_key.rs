@@ -2,10 +2,10 @@
 
 use askama::Template;
 use keyward_domain::keys::IssuedKey;
+use keyward_domain::public_url::PublicUrl;
 
 use crate::links;
 use crate::pages::settings::{Section, Settings};
-use crate::public_url::PublicUrl;
 use crate::viewer::Insider;
 
 #[derive(Template)]

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use keyward_domain::id::ProjectId;
+use keyward_domain::public_url::PublicUrl;
 use poem::Response;
 use poem::http::StatusCode;
 
@@ -10,7 +11,6 @@ use crate::pages::html;
 use crate::pages::listing::{Items, Listing};
 use crate::pages::moment::Moment;
 use crate::pages::settings::{Section, Settings};
-use crate::public_url::PublicUrl;
 use crate::refusal::Refusal;
 use crate::viewer::Insider;
 use crate::{Console, links};

@@ -8,6 +8,7 @@ use keyward_domain::administration::ports::{ProjectFilter, ProjectOverview, Proj
 use keyward_domain::id::ProjectId;
 use keyward_domain::organization::Slug;
 use keyward_domain::page::{PageRequest, PageSize};
+use keyward_domain::public_url::PublicUrl;
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
@@ -19,7 +20,6 @@ use crate::pages::moment::Moment;
 use crate::pages::own_projects::own_projects;
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::pages::tokenless_address::TokenlessAddress;
-use crate::public_url::PublicUrl;
 use crate::refusal::Refusal;
 use crate::viewer::Insider;
 use crate::{Console, links};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use keyward_console::{Console, PublicUrl};
+use keyward_console::Console;
 use keyward_domain::id::SessionId;
 use keyward_domain::membership::{Member, Role};
+use keyward_domain::public_url::PublicUrl;
 use keyward_domain::testing::TestInstallation;
 use keyward_front_door::{FrontDoor, FrontDoorConfig};
 use tokio::net::TcpListener;

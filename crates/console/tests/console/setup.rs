@@ -1,4 +1,5 @@
 use chrono::TimeDelta;
+use keyward_console::setup_link;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::organization::OrganizationName;
 use keyward_domain::sign_in::password::Password;
@@ -13,7 +14,7 @@ const PASSWORD: &str = "seven blue herons wade";
 async fn link(running: &Running) -> (String, String) {
     let setup = running.installation.setup();
     let token = setup.create_link(RequestSource::default()).await.unwrap();
-    let link = running.public_url.setup_link(&token);
+    let link = setup_link(&running.public_url, &token);
     let path = link.strip_prefix(running.public_url.as_str()).unwrap().to_owned();
     (path, token.expose().to_owned())
 }

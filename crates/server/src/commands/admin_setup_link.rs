@@ -20,7 +20,7 @@ pub(crate) async fn run(options: SetupLinkOptions) -> Result<(), Failure> {
         .create_link(RequestSource::default())
         .await
         .map_err(failure)?;
-    let line = Zeroizing::new(format!("{}\n", public_url.setup_link(&token)));
+    let line = Zeroizing::new(format!("{}\n", keyward_console::setup_link(&public_url, &token)));
     output::answer(&line)?;
     output::tell("Open this link within 24 hours; it works once.");
     Ok(())

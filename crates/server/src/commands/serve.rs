@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use keyward_console::PublicUrl;
+use keyward_console::setup_link;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::ports::{KeyLimit, KeyLimits};
+use keyward_domain::public_url::PublicUrl;
 use keyward_domain::rate::Rate;
 use keyward_domain::retention::RetentionPeriods;
 use keyward_domain::sign_in::Setup;
@@ -212,7 +213,7 @@ async fn lead_to_first_run(setup: &Setup, public_url: &PublicUrl) -> Result<(), 
         Ok(token) => {
             let invitation = Zeroizing::new(format!(
                 "Nobody has set it up yet. Open this link within 24 hours to begin; it works once:\n{}",
-                public_url.setup_link(&token)
+                setup_link(public_url, &token)
             ));
             output::show_on_terminal(&invitation);
             Ok(())

@@ -1,6 +1,6 @@
 //! What a demo prints.
 
-use keyward_console::PublicUrl;
+use keyward_domain::public_url::PublicUrl;
 use keyward_http_api::paths;
 use zeroize::Zeroizing;
 

@@ -4,12 +4,6 @@ use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-use keyward_domain::invitation::InvitationToken;
-use keyward_domain::sign_in::setup::SetupToken;
-use poem::http::Uri;
-
-use crate::links;
-
 /// The address at which people reach this installation: `https://…`, or `http://…` on this machine only, because
 /// passwords and tokens travel over it. It is an origin (RFC 6454 §4): scheme, host and port, in the form in which
 /// browsers send it.
@@ -54,31 +48,34 @@ impl PublicUrl {
     /// # Errors
     /// Says what to change.
     pub fn parse(text: &str) -> Result<Self, InvalidPublicUrl> {
-        // The parser below drops a fragment silently.
         if text.contains(['?', '#']) {
             return Err(InvalidPublicUrl::HasPath);
         }
-        let uri = Uri::from_str(text).map_err(|_| InvalidPublicUrl::Malformed)?;
-        let scheme = match uri.scheme_str() {
-            Some("https") => Scheme::Https,
-            Some("http") => Scheme::Http,
-            Some(_) => return Err(InvalidPublicUrl::UnknownScheme),
-            None => return Err(InvalidPublicUrl::Malformed),
+        let (scheme, rest) = text.split_once("://").ok_or(InvalidPublicUrl::Malformed)?;
+        let scheme = match scheme.to_ascii_lowercase().as_str() {
+            "https" => Scheme::Https,
+            "http" => Scheme::Http,
+            "" => return Err(InvalidPublicUrl::Malformed),
+            _ => return Err(InvalidPublicUrl::UnknownScheme),
         };
-        let authority = uri.authority().ok_or(InvalidPublicUrl::Malformed)?;
-        if authority.as_str().contains('@') {
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        if authority.contains('@') {
             return Err(InvalidPublicUrl::HasUser);
         }
-        if !matches!(uri.path(), "" | "/") {
+        if !path.is_empty() {
             return Err(InvalidPublicUrl::HasPath);
         }
-        let host = authority.host().to_ascii_lowercase();
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+            Some(_) | None => (authority, None),
+        };
+        let host = host.to_ascii_lowercase();
         if !is_host(&host) {
             return Err(InvalidPublicUrl::Malformed);
         }
-        let port = match authority.as_str().get(host.len()..) {
-            None | Some("") => None,
-            Some(rest) => Some(parse_port(rest).ok_or(InvalidPublicUrl::Malformed)?),
+        let port = match port {
+            Some(digits) => Some(parse_port(digits).ok_or(InvalidPublicUrl::Malformed)?),
+            None => None,
         };
         if scheme == Scheme::Http && !is_this_machine(&host) {
             return Err(InvalidPublicUrl::PlaintextToAnotherMachine);
@@ -115,20 +112,9 @@ impl PublicUrl {
         &self.origin
     }
 
-    /// The one-time link that completes the first run. Whoever has it becomes the first owner.
-    #[must_use]
-    pub fn setup_link(&self, token: &SetupToken) -> String {
-        format!("{self}{}", links::setup(token))
-    }
-
-    /// The one-time link of an invitation. Whoever opens it first may join.
-    #[must_use]
-    pub fn invitation_link(&self, token: &InvitationToken) -> String {
-        format!("{self}{}", links::join(token))
-    }
-
     /// Whether an `Origin` header names this installation. On a local one, `localhost` and `127.0.0.1` are the same.
-    pub(crate) fn is_origin(&self, origin: &str) -> bool {
+    #[must_use]
+    pub fn is_origin(&self, origin: &str) -> bool {
         let other_name = match (self.scheme, self.host.as_str()) {
             (Scheme::Http, "localhost") => "127.0.0.1",
             (Scheme::Http, "127.0.0.1") => "localhost",
@@ -168,12 +154,10 @@ impl FromStr for PublicUrl {
     }
 }
 
-/// What of a colon and digits is a port that can be listened on.
-fn parse_port(text: &str) -> Option<u16> {
-    let digits = text
-        .strip_prefix(':')
-        .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
-    digits.parse().ok().filter(|&port| port != 0)
+/// A port that can be listened on.
+fn parse_port(digits: &str) -> Option<u16> {
+    let is_number = digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|&port| is_number && port != 0)
 }
 
 fn ipv6(host: &str) -> Option<Ipv6Addr> {
@@ -181,6 +165,9 @@ fn ipv6(host: &str) -> Option<Ipv6Addr> {
 }
 
 /// Narrower than what a URI allows, so that the public URL means the same in a header, a page and a shell.
+///
+/// A name whose last label is a number is an IPv4 address to browsers (WHATWG URL §3.5), which send `127.1` as `127.0.0.1`:
+/// only the form that they send is taken.
 fn is_host(host: &str) -> bool {
     let is_label = |label: &str| {
         !label.is_empty()
@@ -188,7 +175,14 @@ fn is_host(host: &str) -> bool {
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
     };
-    ipv6(host).is_some() || host.split('.').all(is_label)
+    let is_number = |label: &str| {
+        let hexadecimal = label.strip_prefix("0x");
+        label.bytes().all(|b| b.is_ascii_digit())
+            || hexadecimal.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+    };
+    let is_name = host.split('.').all(is_label);
+    let ends_in_a_number = host.rsplit('.').next().is_some_and(is_number);
+    ipv6(host).is_some() || is_name && (!ends_in_a_number || host.parse::<Ipv4Addr>().is_ok())
 }
 
 fn is_this_machine(host: &str) -> bool {
@@ -199,8 +193,6 @@ fn is_this_machine(host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use keyward_domain::testing::SeededRandom;
-
     use super::*;
 
     fn parsed(text: &str) -> String {
@@ -260,10 +252,17 @@ mod tests {
             ("https://host:", Malformed),
             ("https://host:0", Malformed),
             ("https://host:99999", Malformed),
+            ("https://host:+80", Malformed),
+            ("https://host:80:80", Malformed),
             ("https://ho st", Malformed),
             ("https://schlüssel.example", Malformed),
             ("https://a'b.example", Malformed),
             ("https://a..example", Malformed),
+            ("https://127.1", Malformed),
+            ("https://10.0.0.256", Malformed),
+            ("https://keys.0x1f", Malformed),
+            ("https://[::1", Malformed),
+            ("https://[fe80::1%25eth0]", Malformed),
             ("ftp://host", UnknownScheme),
             ("javascript://host", UnknownScheme),
             ("https://user@host", HasUser),
@@ -296,25 +295,5 @@ mod tests {
         }
         let public = PublicUrl::parse("https://localhost").expect("a URL");
         assert!(!public.is_origin("https://127.0.0.1"));
-    }
-
-    #[test]
-    fn the_setup_link_carries_the_token() {
-        let token = SetupToken::generate(&SeededRandom::new(1));
-        let url = PublicUrl::parse("https://keys.example.com/").expect("a URL");
-        assert_eq!(
-            url.setup_link(&token),
-            format!("https://keys.example.com/setup?token={}", token.expose())
-        );
-    }
-
-    #[test]
-    fn the_invitation_link_carries_the_token() {
-        let token = InvitationToken::generate(&SeededRandom::new(1));
-        let url = PublicUrl::parse("https://keys.example.com/").expect("a URL");
-        assert_eq!(
-            url.invitation_link(&token),
-            format!("https://keys.example.com/join?token={}", token.expose())
-        );
     }
 }
