@@ -43,7 +43,6 @@ use poem::Endpoint;
 pub use console::Console;
 pub use error_page::error_page;
 pub use links::{invitation_link, setup_link};
-pub use pages::audit_log::json_lines::{audit_json_lines, followed_json_lines};
 
 impl Console {
     fn now(&self) -> DateTime<Utc> {

@@ -19,11 +19,12 @@ struct Layer {
 const WEB: [&str; 3] = ["poem", "poem-openapi", "hyper"];
 const SQL: [&str; 4] = ["diesel", "diesel-async", "diesel_migrations", "tokio-postgres"];
 
-/// server → {http-api, console, persistence} → domain; server → front-door.
-const LAYERS: [Layer; 9] = [
+/// server → {http-api, console, persistence} → domain; server → front-door; {server, console} → audit-export → domain.
+const LAYERS: [Layer; 10] = [
     Layer {
         name: "keyward",
         imports: &[
+            "keyward-audit-export",
             "keyward-console",
             DOMAIN,
             "keyward-front-door",
@@ -40,8 +41,14 @@ const LAYERS: [Layer; 9] = [
         never: &SQL,
     },
     Layer {
-        name: "keyward-console",
+        name: "keyward-audit-export",
         imports: &[DOMAIN],
+        tests_import: &[],
+        never: &WEB,
+    },
+    Layer {
+        name: "keyward-console",
+        imports: &["keyward-audit-export", DOMAIN],
         tests_import: &["keyward-front-door"],
         never: &SQL,
     },

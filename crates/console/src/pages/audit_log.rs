@@ -1,9 +1,7 @@
 //! Organization Settings → Audit log: who did what, when and from where. For owners.
 
-mod csv;
 mod day;
 pub(crate) mod export;
-pub(crate) mod json_lines;
 mod meant;
 mod search;
 mod sentence;

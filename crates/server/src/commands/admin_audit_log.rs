@@ -2,7 +2,7 @@
 
 mod follow;
 
-use keyward_console::audit_json_lines;
+use keyward_audit_export::json_lines;
 use keyward_domain::administration::{AuditExport, Authority, FeedStart, FollowedLog};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::ports::AuditFilter;
@@ -74,7 +74,7 @@ pub(crate) async fn run(options: AuditLogOptions) -> Result<(), Failure> {
 
 async fn print(mut events: AuditExport) -> Result<(), Failure> {
     while let Some(page) = events.next().await? {
-        match output::answer(&audit_json_lines(&page)?) {
+        match output::answer(&json_lines::of_page(&page)?) {
             // Whoever reads has seen enough, as `head` has after ten lines.
             Err(error) if error.is_for_want_of_a_reader() => return Ok(()),
             written => written?,

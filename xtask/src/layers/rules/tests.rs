@@ -7,7 +7,7 @@ fn real_graph() -> Graph {
     let packages = vec![
         package(
             "keyward",
-            "keyward-console keyward-domain keyward-front-door keyward-http-api keyward-persistence \
+            "keyward-audit-export keyward-console keyward-domain keyward-front-door keyward-http-api keyward-persistence \
                             poem tokio",
             "keyward-test-database",
         ),
@@ -16,9 +16,10 @@ fn real_graph() -> Graph {
             "keyward-domain poem poem-openapi serde",
             "keyward-domain keyward-front-door",
         ),
+        package("keyward-audit-export", "keyward-domain serde", ""),
         package(
             "keyward-console",
-            "keyward-domain poem askama",
+            "keyward-audit-export keyward-domain poem askama",
             "keyward-domain keyward-front-door",
         ),
         package(

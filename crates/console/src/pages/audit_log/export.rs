@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
+use keyward_audit_export::{csv, json_lines};
 use keyward_domain::administration::{AuditExport, AuditPage};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::failure_sentence::sentence;
@@ -13,8 +14,6 @@ use poem::http::header;
 use poem::web::Data;
 use poem::{Body, Request, Response, handler};
 
-use super::csv;
-use super::json_lines::audit_json_lines;
 use super::search::Search;
 use crate::Console;
 use crate::forms::{Fields, Query};
@@ -191,7 +190,7 @@ impl Format {
     fn piece(self, page: &AuditPage) -> Result<String, Refusal> {
         match self {
             Self::Csv => Ok(csv::records(page)),
-            Self::JsonLines => Ok(audit_json_lines(page)?),
+            Self::JsonLines => Ok(json_lines::of_page(page)?),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::io;
 use std::time::Duration;
 
-use keyward_console::followed_json_lines;
+use keyward_audit_export::json_lines;
 use keyward_domain::administration::{AuditFollower, Authority, FollowedEvents};
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::organization::Slug;
@@ -122,7 +122,7 @@ async fn print(followed: &FollowedEvents) -> Result<bool, Failure> {
     if followed.events.is_empty() {
         return Ok(true);
     }
-    let lines = followed_json_lines(followed)?;
+    let lines = json_lines::of_followed(followed)?;
     let written = spawn_blocking(move || output::answer(&lines)).await;
     match written.map_err(|error| OutputError::from(io::Error::other(error)))? {
         Err(error) if error.is_for_want_of_a_reader() => Ok(false),

@@ -5,13 +5,14 @@ use keyward_domain::administration::AuditPage;
 use keyward_domain::audit::{Actor, AuditEvent, Subject};
 
 /// The first line: what is in each column.
-pub(super) const HEADER: &str = "id,at,actor_kind,actor_id,actor_name,actor_username,action,\
+pub const HEADER: &str = "id,at,actor_kind,actor_id,actor_name,actor_username,action,\
                                  subject_kind,subject_id,subject_name,subject_username,\
                                  object_kind,object_id,object_name,object_username,\
                                  outcome,source_address,request_id\r\n";
 
 /// The events of a page, one in each record.
-pub(super) fn records(page: &AuditPage) -> String {
+#[must_use]
+pub fn records(page: &AuditPage) -> String {
     let events = page.events.items.iter();
     events.map(|event| record(event, page)).collect()
 }

@@ -52,7 +52,7 @@ struct Thing<'a> {
 ///
 /// # Errors
 /// None: every event can be written so.
-pub fn audit_json_lines(page: &AuditPage) -> Result<String, serde_json::Error> {
+pub fn of_page(page: &AuditPage) -> Result<String, serde_json::Error> {
     let names = Named {
         names: &page.names,
         usernames: &page.usernames,
@@ -65,7 +65,7 @@ pub fn audit_json_lines(page: &AuditPage) -> Result<String, serde_json::Error> {
 ///
 /// # Errors
 /// None: every event can be written so.
-pub fn followed_json_lines(followed: &FollowedEvents) -> Result<String, serde_json::Error> {
+pub fn of_followed(followed: &FollowedEvents) -> Result<String, serde_json::Error> {
     let names = Named {
         names: &followed.names,
         usernames: &followed.usernames,
