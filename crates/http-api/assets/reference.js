@@ -28,11 +28,11 @@ for (const form of document.querySelectorAll("form[data-path]")) {
     const request = described(form);
     if (request.method === "DELETE" && !confirm(`Send DELETE ${request.path}? It is for real, and cannot be undone.`)) return;
     button.disabled = true;
-    outcome.replaceChildren(line("muted", "Waiting for the answer…"));
+    outcome.replaceChildren(line("muted", "Sending…"));
     try {
       outcome.replaceChildren(...(await answerTo(request)));
     } catch (error) {
-      outcome.replaceChildren(line("failure", `No answer: ${error.message}`));
+      outcome.replaceChildren(line("failure", `No response: ${error.message}`));
     } finally {
       button.disabled = false;
     }
@@ -71,7 +71,7 @@ async function answerTo({ method, path, headers, body }) {
   }
   if (text !== "") shown.push(block(indented(text)));
   const code = problemCode(answer, text);
-  if (code) shown.push(link(`/problems/${encodeURIComponent(code)}`, "What this problem means and what to do"));
+  if (code) shown.push(link(`/problems/${encodeURIComponent(code)}`, "What this error means and what to do"));
   return shown;
 }
 

@@ -19,17 +19,17 @@ const API_VERSION: &str = "1.0.0";
 const DESCRIPTION: &str = "\
 Keyward issues, verifies and revokes personal API keys for the members of an organization.
 
-Every request is authenticated with an API key as a bearer token. The first key is created in the console, under \
-Organization Settings, API Keys; further ones here. The service that serves this document has its console at `/` \
-and a reference at `/docs`, on which every operation can be tried.
+Every request is authenticated with an API key as a bearer token. Create the first key in the console, under \
+Organization Settings, API Keys; more keys can be created here. The service that serves this document has its console at `/` \
+and a reference at `/docs`, where you can try every operation.
 
-Every error is a problem document (RFC 9457). Switch on its `code`; its `type` is the URL of a page that says what \
-it means and what to do. Identifiers are opaque strings. Times are RFC 3339 in UTC. Unknown fields and unknown query \
+Every error is a problem document (RFC 9457). Switch on its `code`; its `type` is the URL of a page with its \
+meaning and what to do. Identifiers are opaque strings. Times are RFC 3339 in UTC. Unknown fields and unknown query \
 parameters are refused. `null` for an optional field of a request means that it is not set. New operations, optional \
-fields in answers, codes and reasons may come within version 1: ignore fields and words that you do not know.
+response fields, codes and reasons may be added within version 1: ignore fields and values that you do not know.
 
-What is not declared for each operation: a request whose head is too large is answered with 431, one that is not HTTP \
-with 400, and neither has a body; a proxy in between may have answers of its own.";
+Not declared for each operation: a request with too large a header gets 431, one that is not HTTP gets 400, both \
+without a body. A proxy in between may return errors of its own.";
 
 /// The OpenAPI document of the API in JSON, as `/openapi.json` serves it: indented, with a line feed at its end.
 #[must_use]
@@ -57,7 +57,7 @@ pub(crate) fn service() -> OpenApiService<Api, ()> {
     OpenApiService::new(API, "Keyward API", API_VERSION)
         .description(DESCRIPTION)
         // Whoever reads this asks those who serve it to them.
-        .contact(ContactObject::new().name("The administrators of this Keyward"))
+        .contact(ContactObject::new().name("The administrators of this installation"))
         // The expression has no page of its own; the list has a page for each of its licences.
         .license(LicenseObject::new("MIT OR Apache-2.0").url("https://spdx.org/licenses/"))
         .server(ServerObject::new("/").description("The service that serves this document"))

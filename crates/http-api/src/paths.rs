@@ -4,7 +4,7 @@
 const API: &str = "/api";
 /// Where the resources of version 1 are.
 pub(crate) const PREFIX: &str = "/api/v1";
-/// Whom the calling key acts as.
+/// The user that the calling key acts as.
 pub const USER: &str = "/api/v1/user";
 /// The keys of that consumer; each one is below.
 pub const API_KEYS: &str = "/api/v1/user/api-keys";

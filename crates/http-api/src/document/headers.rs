@@ -22,17 +22,17 @@ pub(super) fn add_headers(document: &mut Value) {
     }
     document["components"]["headers"] = json!({
         REQUEST_ID: {
-            "description": "Names this request in the logs of the service. Problems repeat it as `requestId`.",
+            "description": "Identifies this request in the logs of the service. Errors repeat it as `requestId`.",
             "required": true,
             "schema": {"type": "string"},
         },
         RETRY_AFTER: {
-            "description": "Seconds after which to try again.",
+            "description": "Seconds to wait before trying again.",
             "required": true,
             "schema": {"type": "integer", "format": "int32", "minimum": 0},
         },
         WWW_AUTHENTICATE: {
-            "description": "The scheme that is expected, and why the credentials were refused (RFC 6750).",
+            "description": "The expected scheme, and why the credentials were refused (RFC 6750).",
             "required": true,
             "schema": {"type": "string"},
         },

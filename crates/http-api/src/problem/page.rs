@@ -26,7 +26,7 @@ impl ProblemPage {
     fn of(code: Option<Code>) -> Self {
         let facts = code.map(Code::facts);
         Self {
-            title: facts.as_ref().map_or("Unknown problem", |facts| facts.title),
+            title: facts.as_ref().map_or("Unknown error code", |facts| facts.title),
             facts,
             problems: Code::ALL.into_iter().map(Code::facts).collect(),
             style: assets::style(),

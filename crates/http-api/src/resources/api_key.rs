@@ -28,7 +28,7 @@ pub(crate) enum GotKey {
     #[oai(status = 200)]
     Found(
         Json<ApiKeyItem>,
-        /// Names the version of the key's `name` and `description`, for `If-Match`.
+        /// The version of the key's `name` and `description`, for `If-Match`.
         #[oai(header = "ETag")]
         String,
     ),
@@ -40,7 +40,7 @@ pub(crate) enum UpdatedKey {
     #[oai(status = 200)]
     Updated(
         Json<ApiKeyItem>,
-        /// Names the version of the key's `name` and `description`, for `If-Match`.
+        /// The version of the key's `name` and `description`, for `If-Match`.
         #[oai(header = "ETag")]
         String,
     ),
@@ -48,7 +48,7 @@ pub(crate) enum UpdatedKey {
 
 #[derive(ApiResponse)]
 pub(crate) enum DeletedKey {
-    /// The key is revoked: it works nowhere any more.
+    /// The key is revoked and no longer works.
     #[oai(status = 204)]
     Deleted,
 }
@@ -79,10 +79,10 @@ impl ApiKeyResource {
         Ok(GotKey::Found(item, entity_tag::of_key(&key)))
     }
 
-    /// Rename or describe an API key
+    /// Update an API key
     ///
-    /// Changes the fields that are given. A revoked key cannot be changed. With `If-Match`, a change that somebody else has
-    /// made meanwhile is not overwritten: the answer is 412.
+    /// Changes the given fields. A revoked key cannot be changed. With `If-Match`, the response is 412 if the key was
+    /// changed in the meantime.
     #[oai(path = "/:id", method = "patch", operation_id = "updateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn update(
@@ -91,8 +91,8 @@ impl ApiKeyResource {
         query: QueryNames,
         Data(keys): Data<&PersonalKeys>,
         source: Source,
-        /// The `ETag` of the key as it was last seen, or a list of such: the key is changed only if its present one is among
-        /// them. `*`, or no header, for any.
+        /// The `ETag` of the key when you last read it, or a list of them: the key is changed only if its current one is among
+        /// them. `*`, or no header, matches any.
         #[oai(name = "If-Match")]
         precondition: IfMatch,
         edit: JsonBody<UpdateApiKeyRequest>,
@@ -117,10 +117,10 @@ impl ApiKeyResource {
 
     /// Revoke an API key
     ///
-    /// For good. Revoking a key that is revoked already succeeds, and the key keeps its first revocation. The keys that were
-    /// created with the key stay valid unless `descendants=revoke` is given: that revokes all of them that are valid, also
-    /// if the key itself is revoked already. Any other query parameter is refused. With `If-Match`, no key is revoked (412)
-    /// if this one was renamed or described anew meanwhile; where nothing is left to revoke, the header does not matter.
+    /// Revoking cannot be undone. Revoking a revoked key succeeds and changes nothing. Keys created with this key stay valid
+    /// unless `descendants=revoke` is given; it revokes all valid ones, even if the key itself is already revoked. Unknown
+    /// query parameters are refused. With `If-Match`, the response is 412 and no key is revoked if this key was changed in
+    /// the meantime; the header is ignored if there is nothing left to revoke.
     #[oai(path = "/:id", method = "delete", operation_id = "deleteApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn delete(
@@ -131,11 +131,10 @@ impl ApiKeyResource {
         source: Source,
         /// The key's `id`, or `current` for the calling key.
         id: Path<String>,
-        /// `revoke` to revoke all keys that were created with this one, directly or not, as well; `keep` to leave them
-        /// as they are.
+        /// `revoke` to also revoke all keys created with this one, directly or indirectly; `keep` to leave them valid.
         descendants: QueryParameter<DescendantKeys>,
-        /// The `ETag` of the key as it was last seen, or a list of such: keys are revoked only if its present one is among
-        /// them. `*`, or no header, for any.
+        /// The `ETag` of the key when you last read it, or a list of them: keys are revoked only if its current one is among
+        /// them. `*`, or no header, matches any.
         #[oai(name = "If-Match")]
         precondition: IfMatch,
     ) -> Result<DeletedKey, Problem> {
@@ -164,9 +163,7 @@ impl QueryValue for DescendantKeys {
     /// Both words, and `keep` first: importers send the only word, or the first, of an enumeration.
     fn schema() -> MetaSchema {
         MetaSchema {
-            description: Some(
-                "What happens to the keys that were created with a revoked one, directly or not.",
-            ),
+            description: Some("What happens to the keys created with a revoked key, directly or indirectly."),
             enum_items: vec!["keep".into(), "revoke".into()],
             default: Some("keep".into()),
             ..MetaSchema::new("string")

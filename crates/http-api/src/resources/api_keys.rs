@@ -24,17 +24,17 @@ pub(crate) struct ApiKeysResource;
 
 #[derive(ApiResponse)]
 pub(crate) enum CreatedKey {
-    /// The new key, with its token in `key` and, the same, in `fullKey`. The token is shown this once.
+    /// The new key, with its token in both `key` and `fullKey`. The token is shown only once.
     #[oai(status = 201)]
     Created(
         Json<CreatedApiKey>,
         /// The URL of the new key.
         #[oai(header = "Location")]
         String,
-        /// Names the version of the key's `name` and `description`, for `If-Match`.
+        /// The version of the key's `name` and `description`, for `If-Match`.
         #[oai(header = "ETag")]
         String,
-        /// `no-store`, as the answer shows a secret.
+        /// `no-store`, because the response contains a secret.
         #[oai(header = "Cache-Control")]
         String,
     ),
@@ -57,7 +57,7 @@ impl ApiKeysResource {
     /// Create an API key
     ///
     /// The new key acts as the same consumer as the calling key, which becomes its parent. A consumer has at most 100
-    /// valid keys, unless the installation says otherwise.
+    /// valid keys, unless the installation sets another limit.
     #[oai(path = "/", method = "post", operation_id = "createApiKey")]
     async fn create(
         &self,
@@ -94,15 +94,14 @@ impl ApiKeysResource {
         query: QueryNames,
         Data(keys): Data<&PersonalKeys>,
         Data(base_url): Data<&BaseUrl>,
-        /// The most keys on the page.
+        /// The maximum number of keys on the page.
         limit: QueryParameter<PageSize>,
-        /// The `nextCursor` of the page before. It carries `status` and `search`: leave those out, or as they were.
+        /// The `nextCursor` of the previous page. It includes `status` and `search`: leave them out, or unchanged.
         cursor: QueryParameter<Cursor>,
-        /// Which keys to show. `valid` if neither this nor `cursor` is given.
+        /// Which keys to list. Defaults to `valid` if `cursor` is not given.
         status: QueryParameter<StatusFilter>,
-        /// Shows only keys with this text in their name, their description or the last four characters of their token; a
-        /// whole `hint` finds its key. Upper and lower case are the same. At most 500 code points after normalization
-        /// (NFC) and trimming.
+        /// Lists only keys with this text in their name, their description or the last four characters of their token, or
+        /// with this `hint`. Case is ignored. At most 500 code points after normalization (NFC) and trimming.
         search: QueryParameter<SearchTerm>,
     ) -> Result<ListedKeys, Problem> {
         query.only(&["limit", "cursor", "status", "search"])?;

@@ -36,7 +36,7 @@ impl QueryValue for StatusFilter {
     fn schema() -> MetaSchema {
         let words = [Self::Valid, Self::Revoked, Self::All].map(|status| status.as_str().into());
         MetaSchema {
-            description: Some("Which keys a list shows."),
+            description: Some("Which keys to list."),
             enum_items: words.into(),
             ..MetaSchema::new("string")
         }

@@ -29,7 +29,7 @@ pub(crate) enum GotProject {
 impl ProjectResource {
     /// Get a project
     ///
-    /// One of the projects that the calling key reaches. Any other answers like one that does not exist.
+    /// A project that the calling key has access to. Any other project is not found.
     #[oai(path = "/:id", method = "get", operation_id = "getProject")]
     async fn get(
         &self,

@@ -8,13 +8,13 @@ use poem_openapi::types::Example;
 use super::examples;
 use crate::json::moment;
 
-/// A project that the calling key reaches.
+/// A project that the calling key has access to.
 #[derive(Object)]
 #[oai(rename = "Project", rename_all = "camelCase", example)]
 pub(crate) struct ProjectItem {
-    /// Identifies the project.
+    /// The ID of the project.
     id: String,
-    /// The name given by an owner; not unique.
+    /// The name of the project; not unique.
     name: String,
     /// When it was created.
     #[oai(serialize_with = "moment")]
@@ -31,7 +31,7 @@ impl From<&Project> for ProjectItem {
     }
 }
 
-/// A page of the projects that the calling key reaches, newest first.
+/// A page of the projects that the calling key has access to, newest first.
 #[derive(Object)]
 #[oai(
     rename = "ProjectPage",
@@ -42,7 +42,7 @@ impl From<&Project> for ProjectItem {
 pub(crate) struct ProjectPage {
     /// The projects, newest first.
     pub(crate) items: Vec<ProjectItem>,
-    /// What to send as `cursor` to get the next page. Absent on the last page.
+    /// The `cursor` of the next page. Absent on the last page.
     pub(crate) next_cursor: Option<String>,
 }
 

@@ -35,8 +35,8 @@ pub(crate) enum ListedProjects {
 impl ProjectsResource {
     /// List projects
     ///
-    /// The projects that the calling key reaches at this moment, newest first: those of its organization that its user
-    /// is a member of and that are not archived. Repeated and unknown query parameters are refused.
+    /// The projects that the calling key has access to, newest first: the projects of its organization that its user is a
+    /// member of and that are not archived. Repeated and unknown query parameters are refused.
     #[oai(path = "/", method = "get", operation_id = "listProjects")]
     async fn list(
         &self,
@@ -44,9 +44,9 @@ impl ProjectsResource {
         query: QueryNames,
         Data(projects): Data<&Arc<dyn ReachableProjects>>,
         Data(base_url): Data<&BaseUrl>,
-        /// The most projects on the page.
+        /// The maximum number of projects on the page.
         limit: QueryParameter<PageSize>,
-        /// The `nextCursor` of the page before.
+        /// The `nextCursor` of the previous page.
         cursor: QueryParameter<ProjectCursor>,
     ) -> Result<ListedProjects, Problem> {
         query.only(&["limit", "cursor"])?;

@@ -11,7 +11,7 @@ use poem_openapi::{Enum, Object};
 use super::examples;
 use crate::json::{moment, moment_if_any};
 
-/// A personal key. Its token is never shown again.
+/// A personal API key, without its token.
 #[derive(Object)]
 #[oai(
     rename = "ApiKey",
@@ -20,49 +20,49 @@ use crate::json::{moment, moment_if_any};
     example
 )]
 pub(crate) struct ApiKeyItem {
-    /// Identifies the key. It authenticates nothing.
+    /// The ID of the key. Not a secret.
     id: String,
-    /// What people recognize the token by: its prefix and its last four characters.
+    /// The prefix and the last four characters of the token.
     hint: String,
-    /// The name given by its holder; not unique.
+    /// The name of the key; not unique.
     name: String,
-    /// What it is for; empty if nothing was said.
+    /// What the key is for; empty if not set.
     description: String,
-    /// Whether it still works.
+    /// Whether the key is valid.
     status: ApiKeyStatus,
-    /// Whether it may create keys, and see and change the other keys of its consumer. A key without this right reaches
-    /// only itself. It never changes.
+    /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise it can only
+    /// read, update and revoke itself. Cannot be changed.
     can_manage_keys: bool,
     /// When it was created.
     #[oai(serialize_with = "moment")]
     created_at: DateTime<Utc>,
-    /// The key that created it, its parent, which may be gone: revoked keys are kept for some time only. Absent if a
-    /// person created it in the console.
+    /// The ID of the key that created this key. That key may no longer exist: revoked keys are deleted after some time.
+    /// Absent if the key was created in the console.
     created_by_key_id: Option<String>,
-    /// When a request with it was last accepted, up to a minute behind. Absent if it was never used.
+    /// When the key was last used, accurate to about a minute. Absent if it was never used.
     #[oai(serialize_with = "moment_if_any")]
     last_used_at: Option<DateTime<Utc>>,
-    /// The client address of that request. Absent if it is not known.
+    /// The client IP address of the last use. Absent if it is not known.
     last_used_from: Option<String>,
-    /// When it was revoked. Absent unless it was.
+    /// When the key was revoked. Absent if it is valid.
     #[oai(serialize_with = "moment_if_any")]
     revoked_at: Option<DateTime<Utc>>,
-    /// Why it was revoked: by its `holder`, by an `owner`, because of a `leak`, by an `administrator`. More reasons
-    /// may come. Absent unless it was revoked.
+    /// Why the key was revoked: by its `holder`, by an `owner`, because of a `leak`, or by an `administrator`. More
+    /// reasons may be added. Absent if the key is valid.
     revoked_reason: Option<String>,
-    /// The consumer that the key acts as: one user's stay in one organization.
+    /// The consumer that the key acts as: one user's membership in one organization.
     consumer_id: String,
-    /// The username of that consumer.
+    /// The username of the consumer.
     consumer_username: String,
 }
 
-/// Whether a key still works.
+/// Whether a key is valid.
 #[derive(Enum)]
 #[oai(rename_all = "lowercase")]
 pub(crate) enum ApiKeyStatus {
-    /// It works until it is revoked or its user leaves the organization.
+    /// Not revoked.
     Valid,
-    /// It never works again.
+    /// Revoked, which is final.
     Revoked,
 }
 
@@ -107,34 +107,33 @@ impl ApiKeyItem {
 pub(crate) struct ApiKeyPage {
     /// The keys, newest first.
     pub(crate) items: Vec<ApiKeyItem>,
-    /// What to send as `cursor` to get the next page. Absent on the last page.
+    /// The `cursor` of the next page. Absent on the last page.
     pub(crate) next_cursor: Option<String>,
 }
 
-/// A new personal key with its token, which is shown this once.
+/// A new personal API key with its token, which is shown only once.
 #[derive(Object)]
 #[oai(rename = "CreatedApiKey", rename_all = "camelCase", example)]
 pub(crate) struct CreatedApiKey {
-    /// Identifies the key. It authenticates nothing.
+    /// The ID of the key. Not a secret.
     id: String,
-    /// The token. Keep it secret; it is never shown again.
+    /// The token. Keep it secret: it is not shown again.
     key: String,
-    /// The token once more, always the same as `key`. The interface that Keyward implements names both fields and gives
-    /// both this meaning, so that clients may read either.
+    /// The token, always the same as `key`. Clients can read either field.
     full_key: String,
-    /// The name as it was kept.
+    /// The name as stored.
     name: String,
-    /// The description as it was kept; empty if none was given.
+    /// The description as stored; empty if not set.
     description: String,
     /// When it was created.
     #[oai(serialize_with = "moment")]
     created_at: DateTime<Utc>,
-    /// The consumer that the key acts as: the calling key's own.
+    /// The consumer that the key acts as, the same as the calling key's.
     consumer_id: String,
-    /// The username of that consumer.
+    /// The username of the consumer.
     consumer_username: String,
-    /// Whether it may create keys, and see and change the other keys of its consumer. A key without this right reaches
-    /// only itself. It never changes.
+    /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise it can only
+    /// read, update and revoke itself. Cannot be changed.
     can_manage_keys: bool,
 }
 
@@ -155,42 +154,42 @@ impl CreatedApiKey {
     }
 }
 
-/// Whom the calling key acts as.
+/// The user that the calling key acts as.
 #[derive(Object)]
 #[oai(rename = "User", rename_all = "camelCase", example)]
 pub(crate) struct UserItem {
-    /// Identifies the user.
+    /// The ID of the user.
     user_id: String,
     /// The name the user signs in with.
     username: String,
-    /// The consumer: this user's stay in this organization.
+    /// The user's membership.
     consumer_id: String,
     /// The organization.
     organization: OrganizationSummary,
-    /// The calling key. The whole of it is at `/api/v1/user/api-keys/current`.
+    /// The calling key. All of its fields are at `/api/v1/user/api-keys/current`.
     api_key: CallingApiKey,
 }
 
-/// An organization, in short.
+/// A summary of an organization.
 #[derive(Object)]
 #[oai(rename = "OrganizationSummary")]
 pub(crate) struct OrganizationSummary {
-    /// Identifies the organization.
+    /// The ID of the organization.
     id: String,
-    /// Its place in console addresses. It never changes.
+    /// The name of the organization in console URLs. Never changes.
     slug: String,
-    /// Its name.
+    /// The name of the organization.
     name: String,
 }
 
-/// The key of the request, in short.
+/// A summary of the calling key.
 #[derive(Object)]
 #[oai(rename = "CallingApiKey", rename_all = "camelCase")]
 pub(crate) struct CallingApiKey {
-    /// Identifies the key.
+    /// The ID of the key.
     id: String,
-    /// Whether it may create keys, and see and change the other keys of its consumer. A key without this right reaches
-    /// only itself. It never changes.
+    /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise it can only
+    /// read, update and revoke itself. Cannot be changed.
     can_manage_keys: bool,
     /// When it was created.
     #[oai(serialize_with = "moment")]

@@ -7,7 +7,7 @@ use poem_openapi::types::Example;
 
 use crate::request::{Fields, ReadFields};
 
-/// A key to be created.
+/// The key to create.
 #[derive(Object)]
 #[oai(
     rename = "CreateApiKeyRequest",
@@ -16,17 +16,17 @@ use crate::request::{Fields, ReadFields};
     example
 )]
 pub(crate) struct CreateApiKeyRequest {
-    /// A name for people, in any script: one line of 1 to 100 code points after normalization (NFC) and trimming. It
-    /// need not be unique. Something of it must be visible. Control characters, what reorders the text around it or is
-    /// drawn as nothing, over six combining marks in a row, and API keys are refused.
+    /// The name of the key, in any script: one line of 1 to 100 code points after normalization (NFC) and trimming. It
+    /// need not be unique. It must contain a visible character. Control characters, bidirectional control characters,
+    /// invisible characters, more than six combining marks in a row, and API keys are refused.
     #[oai(validator(min_length = 1, pattern = r"^[\s\S]*\S[\s\S]*$"))]
     name: String,
     /// What the key is for: up to 500 code points after normalization (NFC) and trimming, CRLF counting as one; line
     /// feeds are allowed. Empty if absent or `null`.
     description: Option<String>,
-    /// Whether the new key may create keys, and see and change the other keys of its consumer. Without this right it
-    /// reaches only itself. It never changes afterwards. If absent or `null`, as the organization has chosen for new
-    /// keys: `true` unless an owner changed that.
+    /// Whether the new key can create keys, and read, update and revoke the other keys of its consumer. Otherwise it can
+    /// only read, update and revoke itself. Cannot be changed later. If absent or `null`, the default of the organization
+    /// applies: `true` unless an owner changed it.
     can_manage_keys: Option<bool>,
 }
 
@@ -45,14 +45,14 @@ impl ReadFields for CreateApiKeyRequest {
     }
 }
 
-/// What to change on a key. What is absent stays as it is.
+/// The fields to change. Absent fields stay the same.
 #[derive(Object)]
 #[oai(rename = "UpdateApiKeyRequest", skip_serializing_if_is_none, example)]
 pub(crate) struct UpdateApiKeyRequest {
-    /// The new name, under the rules of a new key's. A key always has one: `null` is refused.
+    /// The new name. Same rules as at creation. `null` is refused.
     #[oai(validator(min_length = 1, pattern = r"^[\s\S]*\S[\s\S]*$"))]
     name: Option<String>,
-    /// The new description, under the rules of a new key's. Send an empty one, or `null`, to remove it.
+    /// The new description. Same rules as at creation. An empty string or `null` removes it.
     description: Option<String>,
 }
 

@@ -4,11 +4,11 @@ use poem_openapi::Tags;
 
 #[derive(Tags)]
 pub(super) enum Tag {
-    /// The personal keys of the consumer that the calling key acts as: create, list, rename, revoke.
+    /// The personal API keys of the consumer that the calling key acts as.
     #[oai(rename = "API keys")]
     ApiKeys,
-    /// The projects that the calling key reaches.
+    /// The projects that the calling key has access to.
     Projects,
-    /// Whom the calling key acts as.
+    /// The user that the calling key acts as.
     User,
 }

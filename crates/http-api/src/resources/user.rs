@@ -14,14 +14,14 @@ pub(crate) struct UserResource;
 
 #[derive(ApiResponse)]
 pub(crate) enum GotUser {
-    /// Whom the calling key acts as.
+    /// The user that the calling key acts as.
     #[oai(status = 200)]
     Found(Json<UserItem>),
 }
 
 #[OpenApi(prefix_path = USER, tag = "Tag::User")]
 impl UserResource {
-    /// Tell whom a key acts as
+    /// Get the current user
     ///
     /// The user, the organization and the consumer behind the calling key.
     #[oai(path = "/", method = "get", operation_id = "getUser")]
