@@ -1,4 +1,4 @@
-//! Reading the database's URL. The words of every refusal are safe to show: none repeats what could be a password.
+//! Parses the database URL. Error messages are safe to show: none repeats text that could be a password.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use tokio_postgres::config::{Host, SslNegotiation};
 
 use super::tls::{Roots, TlsMode};
 
-/// Why a text is no URL of a database.
+/// Why a text is not a valid database URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidDatabaseUrl {
     /// Something else than a PostgreSQL URL.
     #[error("the database URL must look like postgres://user:password@host:port/database")]
     Form,
-    /// An `@` stands where no URL has one.
+    /// An `@` after the host, most likely part of an unescaped password.
     #[error(
         "the database URL has an @ after its host: write the special characters of user and password as %40 (@), \
          %2F (/), %3F (?), %23 (#)"
@@ -25,26 +25,26 @@ pub enum InvalidDatabaseUrl {
     /// An option of libpq has a value that is not understood, or is not supported here.
     #[error("the option {0} in the database URL is not supported, or its value makes no sense")]
     Option(&'static str),
-    /// An option has a name that not even libpq knows. It is not repeated: it may be the rest of a password.
+    /// An option that libpq does not know. Its name is not repeated: it may be part of a password.
     #[error("the database URL has an unknown option: check its spelling, and write an & in a value as %26")]
     UnknownOption,
     /// `sslmode` is none of the known words.
     #[error("sslmode in the database URL must be disable, prefer, require, verify-ca or verify-full")]
     SslMode,
-    /// `sslrootcert` would be read, but not obeyed.
+    /// `sslrootcert` has no effect with this `sslmode`.
     #[error(
         "sslrootcert in the database URL has a meaning only with sslmode=verify-ca or sslmode=verify-full"
     )]
     UnusedRootCertificates,
-    /// `verify-ca` would accept whoever has a certificate for any name.
+    /// `verify-ca` with the system's roots would accept any public certificate.
     #[error("sslmode=verify-ca in the database URL needs sslrootcert to name a file")]
     NoRootCertificates,
-    /// TLS was asked for where there is none.
+    /// TLS over a local socket, which does not support it.
     #[error(
         "the database URL asks for TLS over a local socket, which has none: remove sslmode or name a host"
     )]
     TlsOverSocket,
-    /// `sslnegotiation=direct` without TLS for certain.
+    /// `sslnegotiation=direct` with an `sslmode` that does not require TLS.
     #[error("sslnegotiation=direct in the database URL needs sslmode=require, verify-ca or verify-full")]
     DirectNegotiation,
 }
@@ -132,7 +132,7 @@ fn without_options(authority: &str, path: &str) -> Result<Config, InvalidDatabas
         .map_err(|_| InvalidDatabaseUrl::Form)
 }
 
-/// The first option that cannot be read even by itself.
+/// Finds the first option that is invalid on its own.
 fn refused_option(authority: &str, path: &str, options: &[(&str, &str)]) -> InvalidDatabaseUrl {
     let is_refused = |name: &str, value: &str| {
         let alone = format!("postgres://{authority}{path}?{name}={value}");
@@ -148,7 +148,7 @@ fn refused_option(authority: &str, path: &str, options: &[(&str, &str)]) -> Inva
 }
 
 fn tls_mode(options: &[(&str, &str)]) -> Result<TlsMode, InvalidDatabaseUrl> {
-    // The last one counts, as with libpq.
+    // The last occurrence wins, as with libpq.
     let last = |wanted: &str| {
         options
             .iter()

@@ -1,4 +1,4 @@
-//! What [`sql`](super::sql) is asked with on PostgreSQL.
+//! The PostgreSQL parts that [`sql`](super::sql) is compiled with.
 
 use std::convert::Infallible;
 
@@ -33,11 +33,10 @@ pub(super) use diesel::pg::Pg as Database;
 pub(super) use diesel::sql_types::{Timestamptz as Moment, Uuid as Id};
 pub(super) use diesel_async::{AsyncPgConnection as Connection, RunQueryDsl};
 
-/// A connection on which a statement is sent although others may wait for their answers.
+/// A connection that pipelines statements: one can be sent before earlier ones are answered.
 pub(super) type Pipelined<'c> = &'c Connection;
 
-/// Sends statements that need no answer to each other, one right after the other: see [`change`](super::change). The first
-/// error is the one that is told.
+/// Pipelines independent statements: see [`change`](super::change). Returns the first error.
 macro_rules! together {
     ($connection:ident, $first:expr, $second:expr $(,)?) => {{
         let $connection: $crate::postgres::dialect::Pipelined<'_> = $connection;
@@ -57,51 +56,52 @@ macro_rules! together {
     }};
 }
 
-/// A query whose rows nobody else changes until the end of the transaction. Others may refer to them meanwhile.
+/// Locks the rows against changes until the end of the transaction (FOR NO KEY UPDATE); others may add references to
+/// them.
 macro_rules! locked {
     ($query:expr) => {
         $query.for_no_key_update()
     };
 }
 
-/// A query whose rows nobody removes until the end of the transaction.
+/// Locks the rows against removal until the end of the transaction (FOR KEY SHARE).
 macro_rules! kept {
     ($query:expr) => {
         $query.for_key_share()
     };
 }
 
-/// A query of rows that no other transaction holds: they are held from now on, and nobody is waited for.
+/// Locks the rows and skips those that another transaction has locked (SKIP LOCKED).
 macro_rules! held_by_nobody {
     ($query:expr) => {
         $query.for_update().skip_locked()
     };
 }
 
-/// Likewise, where others may refer to the rows meanwhile.
+/// The same, but others may add references to the rows.
 macro_rules! locked_by_nobody {
     ($query:expr) => {
         $query.for_no_key_update().skip_locked()
     };
 }
 
-/// A query that may look at very many rows. The server ends it when it takes too long.
+/// A query that may scan many rows. The server's statement timeout cancels it.
 macro_rules! awaited {
     ($query:expr, $row:expr) => {
         $query
     };
 }
 
-/// That a text contains a term.
+/// The condition that a text contains a term.
 macro_rules! contains {
     ($text:expr, $term:expr) => {
         diesel::TextExpressionMethods::like($text, $crate::postgres::search::containing(&$term))
     };
 }
 
-/// A query of the keys, or of what has this identifier, that have this in a column, the newest first. It is said so that
-/// PostgreSQL cannot take the order for one by identifier alone: it would go through everybody's, newest first, where it
-/// expects to meet enough of these soon.
+/// Orders the rows with a given column value newest first. The order includes that column, because ordered by
+/// identifier alone PostgreSQL may scan the rows of all organizations, newest first, when it expects to find enough
+/// matches soon.
 macro_rules! newest {
     ($query:expr, $column:expr, $value:expr) => {
         newest!($query, $column, $value, api_keys::id)
@@ -113,14 +113,14 @@ macro_rules! newest {
     };
 }
 
-/// That a project is of the organization of a membership, which is given.
+/// The condition that a project belongs to the organization of a given membership.
 macro_rules! in_organization_of_membership {
     () => {
         projects::organization_id.eq(memberships::organization_id)
     };
 }
 
-/// That a key, whose consumer is given, is of the organization.
+/// The condition that a key of a given consumer belongs to the organization.
 macro_rules! of_organization {
     ($organization:expr) => {
         api_keys::organization_id.eq($organization)
@@ -131,7 +131,7 @@ pub(super) use {
     of_organization, together,
 };
 
-/// The rows of a table as they are moved. What receives audit events numbers them anew in their order.
+/// The rows of a table in export order. The importing database renumbers audit events in this order.
 macro_rules! moved {
     (audit_events: $Record:ident) => {
         schema::audit_events::table
@@ -145,14 +145,14 @@ macro_rules! moved {
     };
 }
 
-/// Rows as the server sends them.
+/// Streams rows as the server sends them.
 macro_rules! streamed {
     ($query:expr, $connection:ident) => {
         $query.load_stream($connection).await?
     };
 }
 
-/// Adds rows in one statement.
+/// Inserts rows in one statement.
 macro_rules! insert_all {
     ($table:expr, $rows:ident, $connection:ident) => {
         diesel::insert_into($table)
@@ -164,8 +164,8 @@ macro_rules! insert_all {
 pub(super) use {insert_all, moved, streamed};
 
 impl Store {
-    /// Makes a change that [begins](Self::change_that_begins), and finds out then whether it is refused: only changes of the
-    /// same consumer wait for each other, and asking before would take one more way to the server and back.
+    /// Makes a change that [begins](Self::change_that_begins) and checks under the lock whether it is refused: only
+    /// changes of the same consumer wait for each other, and a check beforehand would cost another round trip.
     pub(super) async fn change_unless_refused<T, E, L, W>(&self, _look: L, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -177,7 +177,7 @@ impl Store {
     }
 }
 
-/// A statement whose text is always the same.
+/// Marks a statement whose text never changes, so that it is prepared once per connection.
 pub(super) const fn prepared_once<Q>(query: Q) -> PreparedOnce<Q> {
     PreparedOnce(query)
 }
@@ -189,7 +189,7 @@ pub(super) async fn has_table(mut connection: Pipelined<'_>, table: &str) -> Que
     PreparedOnce(is_there).get_result(&mut connection).await
 }
 
-/// Texts of keys in the order of their code points, as everywhere.
+/// The search text, ordered by code points, whatever the database's collation.
 pub(super) fn texts_by_code_point() -> SqlLiteral<Text> {
     sql("api_keys.search_text COLLATE \"C\"")
 }
@@ -199,8 +199,8 @@ pub(super) fn listed(ids: impl Iterator<Item = Uuid>) -> EqAny<api_keys::id, Vec
     api_keys::id.eq_any(ids.map(StoredId).collect::<Vec<_>>())
 }
 
-/// Locks keys in the order of their identifiers: when they were last used is written at any time, and several keys at once
-/// are locked in that order there, too.
+/// Locks keys in the order of their identifiers. The writer of last uses locks several keys in the same order, so the
+/// two cannot deadlock.
 pub(super) async fn lock_keys(mut connection: Pipelined<'_>, keys: &[Uuid]) -> QueryResult<()> {
     if keys.len() > 1 {
         api_keys::table
@@ -214,7 +214,7 @@ pub(super) async fn lock_keys(mut connection: Pipelined<'_>, keys: &[Uuid]) -> Q
     Ok(())
 }
 
-/// Nothing to wait for, where there are none, nor where they are of another organization.
+/// Locks the memberships of these consumers; those of other organizations are skipped.
 pub(super) async fn lock_consumers(
     mut connection: Pipelined<'_>,
     organization: OrganizationId,
@@ -233,7 +233,7 @@ pub(super) async fn lock_consumers(
     Ok(())
 }
 
-/// Whether a user could not be added because another one has the name.
+/// Whether an insert failed because another user has the username.
 pub(super) fn username_is_taken(error: &QueryError) -> bool {
     violates_unique(error, "users_username_key")
 }

@@ -1,14 +1,14 @@
-//! What diesel and PostgreSQL report, as the domain names it.
+//! Maps errors of diesel and PostgreSQL to the domain's.
 
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use keyward_domain::ports::StorageError;
 
-/// The error of a statement before COMMIT: whatever it is, the transaction rolls back and nothing is changed.
+/// Maps the error of a statement before COMMIT: the transaction rolls back and nothing is changed.
 pub(super) fn storage_error(error: QueryError) -> StorageError {
     let may_pass = match &error {
         QueryError::DatabaseError(kind, information) => may_pass(kind, information.message()),
         QueryError::BrokenTransactionManager | QueryError::RollbackErrorOnCommit { .. } => true,
-        // Everything else is about the statement itself. (The enum may grow.)
+        // All other errors are about the statement itself. (The enum is non-exhaustive.)
         _ => false,
     };
     if may_pass {
@@ -18,7 +18,7 @@ pub(super) fn storage_error(error: QueryError) -> StorageError {
     }
 }
 
-/// The error of a COMMIT. Only where the server itself says that it rolled back, nothing is changed for sure.
+/// Maps the error of a COMMIT. Only if the server reports a rollback is it certain that nothing was changed.
 pub(super) fn commit_error(error: QueryError) -> StorageError {
     match &error {
         QueryError::DatabaseError(
@@ -36,21 +36,21 @@ pub(super) fn commit_error(error: QueryError) -> StorageError {
     }
 }
 
-/// Whether an error is over some day without anybody changing the program.
+/// Whether the error may go away without a change of the program or schema.
 fn may_pass(kind: &DatabaseErrorKind, message: &str) -> bool {
     match kind {
-        // The connection broke, or was broken already.
+        // The connection is closed.
         DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection => true,
-        // A conflict with a concurrent transaction, or with a standby's replay: asking again helps. Nothing retries
-        // here, because the locks are taken in an order in which neither this nor a deadlock comes from our own work.
+        // A conflict with a concurrent transaction, or with a standby's replay; a retry helps. There is no automatic
+        // retry, because Keyward's lock order prevents both conflicts and deadlocks among its own transactions.
         DatabaseErrorKind::SerializationFailure | DatabaseErrorKind::ReadOnlyTransaction => true,
         DatabaseErrorKind::Unknown => is_operational(message) || message.starts_with(PERMISSION_DENIED),
-        // Rules of the schema, which the domain keeps before the database is asked. (The enum may grow.)
+        // Constraint violations, which the domain prevents before the statement. (The enum is non-exhaustive.)
         _ => false,
     }
 }
 
-/// Whether the connection is gone, and its statement with it.
+/// Whether the connection was lost, and the statement with it.
 pub(super) fn is_cut(error: &QueryError) -> bool {
     match error {
         QueryError::DatabaseError(
@@ -64,7 +64,7 @@ pub(super) fn is_cut(error: &QueryError) -> bool {
     }
 }
 
-/// Whether it was a matter of time or of the connection, so that another attempt may well succeed at once.
+/// Whether the cause was a timeout or the connection, so that an immediate retry may succeed.
 pub(super) fn is_passing(error: &QueryError) -> bool {
     const BEGINNINGS: [&str; 4] = [
         "canceling statement due to",
@@ -88,8 +88,8 @@ pub(super) fn is_passing(error: &QueryError) -> bool {
     }
 }
 
-/// What PostgreSQL says when it is the server's state that is wrong and not the statement: error classes 53 (full), 57
-/// (an operator intervenes, or time is up), 58 (the system fails), and locks.
+/// Messages of PostgreSQL for problems of the server, not of the statement: SQLSTATE classes 53 (insufficient
+/// resources), 57 (operator intervention), 58 (system error), and lock failures.
 fn is_operational(message: &str) -> bool {
     const BEGINNINGS: [&str; 5] = [
         "canceling statement due to",
@@ -107,8 +107,8 @@ fn is_operational(message: &str) -> bool {
         || PARTS.iter().any(|part| message.contains(part))
 }
 
-/// Whether the session may only read: its server has become a standby, or was set so when the session began. Sessions
-/// stay what they are, so another one may be better.
+/// Whether the session is read-only: its server has become a standby, or was set read-only when the session began. A
+/// new session may be writable.
 pub(super) fn is_read_only(error: &QueryError) -> bool {
     matches!(
         error,
@@ -116,13 +116,13 @@ pub(super) fn is_read_only(error: &QueryError) -> bool {
     )
 }
 
-/// What PostgreSQL says first when the role lacks a right, which its owner can grant at any time.
+/// The beginning of PostgreSQL's message for a missing privilege, which the owner can grant at any time.
 pub(super) const PERMISSION_DENIED: &str = "permission denied for ";
 
-/// What PostgreSQL says when a statement gave up waiting for a lock.
+/// PostgreSQL's message when a statement hits `lock_timeout`.
 pub(super) const LOCK_TIMEOUT: &str = "canceling statement due to lock timeout";
 
-/// Whether a statement broke the uniqueness that has this name.
+/// Whether a statement violated the unique constraint of this name.
 pub(super) fn violates_unique(error: &QueryError, constraint: &str) -> bool {
     matches!(
         error,

@@ -8,13 +8,13 @@ use crate::transfer::{BATCH, TABLES};
 /// One statement for each table that has rows in the batch.
 pub(super) const ROWS_AT_ONCE: usize = BATCH;
 
-/// Nobody writes in between.
+/// Locks the tables against other writers.
 pub(super) async fn keep_others_out(connection: &mut AsyncPgConnection) -> QueryResult<()> {
     let lock = format!("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE", TABLES.join(", "));
     connection.batch_execute(&lock).await
 }
 
-/// No index was set aside: PostgreSQL fills them while rows come.
+/// No index is dropped: PostgreSQL maintains them during the import.
 pub(super) struct AllStayed;
 
 pub(super) async fn set_indexes_aside(_: &mut AsyncPgConnection) -> QueryResult<AllStayed> {

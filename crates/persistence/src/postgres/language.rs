@@ -1,5 +1,5 @@
-//! The language in which PostgreSQL writes its messages. diesel passes the words of an error on, but not its code (SQLSTATE),
-//! so some errors are told apart by their words.
+//! The language in which PostgreSQL writes its messages. diesel passes on the message of an error, but not its
+//! SQLSTATE, so some errors are recognized by their message.
 
 use diesel::dsl::sql;
 use diesel::sql_types::Text;
@@ -9,15 +9,15 @@ use keyward_domain::ports::StorageError;
 use super::store::PostgresStore;
 use crate::abort::boxed;
 
-/// What a server that speaks English says of the setting.
+/// PostgreSQL's English description of `lc_messages`.
 const IN_ENGLISH: &str = "Sets the language in which messages are displayed.";
 
-/// Messages that are not in English: errors that pass are then taken for defects.
+/// The server's messages are not in English, so temporary errors are reported as defects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherLanguage {
-    /// What `lc_messages` is.
+    /// The value of `lc_messages`.
     pub locale: String,
-    /// The role that asked.
+    /// The role of this store.
     pub role: String,
 }
 
@@ -44,8 +44,8 @@ impl PostgresStore {
     }
 }
 
-/// A server that was built without translations, or lacks those of a language, speaks English whatever the setting is; then
-/// it describes the setting in English, too.
+/// A server without translations for the configured language uses English whatever the setting is; then it also
+/// describes the setting in English.
 fn is_english(locale: &str, description: &str) -> bool {
     matches!(locale, "C" | "POSIX") || description == IN_ENGLISH
 }

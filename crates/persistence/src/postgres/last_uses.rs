@@ -1,7 +1,7 @@
 //! When keys were last used.
 //!
-//! The columns are in no index and each page of the table keeps room (its fillfactor), so these updates stay on the page
-//! of their row and touch no index (*heap-only tuples*).
+//! The columns are in no index and the table has a fillfactor, so these updates stay on the page of their row and touch
+//! no index (*heap-only tuples*).
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl};
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::schema::api_keys;
 use crate::abort::Abort;
 
-/// Records uses, each if it is the last of its key.
+/// Records each use that is later than the stored last use of its key.
 pub(super) async fn record(
     connection: &mut AsyncPgConnection,
     uses: Vec<KeyUse>,
@@ -24,8 +24,7 @@ pub(super) async fn record(
         .iter()
         .map(|used| used.last.from.map(|address| address.to_string()))
         .collect();
-    // In one order, as everywhere that several keys are locked: so replicas, and who revokes many keys, wait for each
-    // other, but never in a circle.
+    // In identifier order, like every lock of several keys, so that replicas and bulk revocations cannot deadlock.
     api_keys::table
         .filter(api_keys::id.eq_any(&keys))
         .order(api_keys::id)

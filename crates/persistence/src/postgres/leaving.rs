@@ -21,7 +21,7 @@ struct Found {
     first: Vec<Uuid>,
 }
 
-/// The keys of one consumer are spread over the table: they are looked at once.
+/// The keys of one consumer are spread over the table, so one query reads both the count and the first keys.
 pub(super) async fn valid_keys_of_member(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,

@@ -1,7 +1,8 @@
-//! The line of one connection to the server, and whether the server is still heard on it.
+//! Detects dead connections: whether the server still answers on a connection.
 //!
-//! What takes long is slow, or its line is dead. The server ends a statement after the time of one step, and says so. A line on
-//! which nothing was heard for twice as long is taken for dead: what is said has the time of another step to arrive.
+//! A late answer means a slow statement or a dead connection. The server cancels a statement after the step timeout and
+//! reports that. A connection on which nothing was received for twice that time counts as dead: the report had another
+//! step timeout to arrive.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use diesel::connection::InstrumentationEvent;
 use diesel_async::{AsyncConnection, AsyncPgConnection};
 use tokio::time::{Instant, timeout_at};
 
-/// When the server answered a statement on the connection last, since it was taken for some work.
+/// When the server last answered a statement on the connection, since the connection was taken from the pool.
 #[derive(Clone)]
 pub(super) struct Line {
     heard_at: Arc<Mutex<Instant>>,
@@ -34,19 +35,19 @@ impl Line {
         *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Since when nothing was heard, if that is for so long that it is dead.
+    /// The time of the last answer, if that is so long ago that the connection is dead.
     pub(super) fn dead_since(&self, step: Duration) -> Option<Instant> {
         let heard_at = self.heard_at();
         (heard_at.elapsed() >= Self::silence(step)).then_some(heard_at)
     }
 
-    /// How long nothing is heard on a line that is dead.
+    /// How long a connection must be silent to count as dead.
     pub(super) fn silence(step: Duration) -> Duration {
         2 * step
     }
 
-    /// What comes of work on the line that is to be done by some moment. Late work is waited for while the server is heard,
-    /// until it is given up: then there is nothing.
+    /// Waits for work until its deadline. Late work is waited for as long as the server answers, until `give_up`; then
+    /// the result is `None`.
     pub(super) async fn wait_for<T>(
         &self,
         mut work: impl Future<Output = T> + Unpin,

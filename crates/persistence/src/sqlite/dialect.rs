@@ -1,4 +1,4 @@
-//! What [`sql`](super::sql) is asked with on SQLite.
+//! The SQLite parts that [`sql`](super::sql) is compiled with.
 
 use diesel::QueryResult;
 use diesel::dsl::sql;
@@ -25,45 +25,45 @@ pub(super) use diesel::prelude::SqliteConnection as Connection;
 pub(super) use diesel::sql_types::{BigInt as Moment, Binary as Id};
 pub(super) use diesel::sqlite::Sqlite as Database;
 
-/// A connection on which a statement is asked, as PostgreSQL's are sent, after others and before others.
+/// The counterpart of PostgreSQL's pipelined connection: statements run one after the other.
 pub(super) type Pipelined<'c> = &'c mut Connection;
 
-/// Asks for several things, one after the other.
+/// Runs several statements one after the other.
 macro_rules! together {
     ($connection:ident, $($asked:expr),+ $(,)?) => {
         ($($asked.await?),+)
     };
 }
 
-/// A query whose rows nobody else changes until the end of the transaction: in a change, that is so of all rows.
+/// A query whose rows nobody else changes until the end of the transaction; a change holds SQLite's write lock anyway.
 macro_rules! locked {
     ($query:expr) => {
         $query
     };
 }
 
-/// A query whose rows nobody removes until the end of the transaction: likewise.
+/// A query whose rows nobody removes until the end of the transaction, as for `locked`.
 macro_rules! kept {
     ($query:expr) => {
         $query
     };
 }
 
-/// A query of rows that no other transaction holds: likewise.
+/// A query of rows that no other transaction has locked: all of them, as for `locked`.
 macro_rules! held_by_nobody {
     ($query:expr) => {
         $query
     };
 }
 
-/// Likewise.
+/// The same as `held_by_nobody`.
 macro_rules! locked_by_nobody {
     ($query:expr) => {
         $query
     };
 }
 
-/// A query that may look at very many rows. It ends when nobody waits for it any more, as [`still_awaited`] says.
+/// A query that may scan many rows. It is cancelled when its caller stops waiting: see [`still_awaited`].
 ///
 /// [`still_awaited`]: super::still_awaited
 macro_rules! awaited {
@@ -72,14 +72,14 @@ macro_rules! awaited {
     };
 }
 
-/// That a text contains a term.
+/// The condition that a text contains a term.
 macro_rules! contains {
     ($text:expr, $term:expr) => {
         diesel::ExpressionMethods::gt($crate::sqlite::search::instr($text, $term), 0)
     };
 }
 
-/// A query of the keys, or of what has this identifier, that have this in a column, the newest first.
+/// Orders the rows with a given column value newest first.
 macro_rules! newest {
     ($query:expr, $column:expr, $value:expr) => {
         newest!($query, $column, $value, api_keys::id)
@@ -89,8 +89,8 @@ macro_rules! newest {
     };
 }
 
-/// That a project is of the organization of a membership, which is given. The `+` keeps SQLite from going through all projects
-/// of the organization, and sorting them.
+/// The condition that a project belongs to the organization of a given membership. The `+` keeps SQLite from scanning
+/// and sorting all projects of the organization.
 macro_rules! in_organization_of_membership {
     () => {
         diesel::dsl::sql::<diesel::sql_types::Bool>(
@@ -99,8 +99,8 @@ macro_rules! in_organization_of_membership {
     };
 }
 
-/// That a key, whose consumer is given, is of the organization. The `+` keeps SQLite from going through all keys of the
-/// organization; and asked of the membership, it would look for that first, and sort the keys.
+/// The condition that a key of a given consumer belongs to the organization. The `+` keeps SQLite from scanning all
+/// keys of the organization; a condition on the membership instead would make it start there and sort the keys.
 macro_rules! of_organization {
     ($organization:expr) => {
         diesel::dsl::sql::<diesel::sql_types::Bool>("+`api_keys`.`organization_id` = ")
@@ -112,7 +112,7 @@ pub(super) use {
     of_organization, together,
 };
 
-/// The rows of a table as they are moved. What receives audit events numbers them anew in their order.
+/// The rows of a table in export order. The importing database renumbers audit events in this order.
 macro_rules! moved {
     (audit_events: $Record:ident) => {
         schema::audit_positions::table
@@ -130,7 +130,7 @@ macro_rules! moved {
     };
 }
 
-/// Rows as they are found. Asked once more after the end, SQLite would begin again.
+/// Streams rows as they are found. It stops polling after the last row, because SQLite would start over.
 macro_rules! streamed {
     ($query:expr, $connection:ident) => {
         futures_util::stream::iter(
@@ -140,7 +140,7 @@ macro_rules! streamed {
     };
 }
 
-/// Adds rows one by one: for several at once, diesel opens a transaction of its own.
+/// Inserts rows one by one: for several at once, diesel opens its own transaction.
 macro_rules! insert_all {
     ($table:expr, $rows:ident, $connection:ident) => {
         for row in $rows {
@@ -153,7 +153,7 @@ macro_rules! insert_all {
 }
 pub(super) use {insert_all, moved, streamed};
 
-/// The transaction of a change has begun.
+/// Does nothing: the transaction of a change has begun already.
 pub(super) async fn begin(_: Pipelined<'_>) -> QueryResult<()> {
     Ok(())
 }
@@ -164,27 +164,27 @@ pub(super) async fn has_table(mut connection: Pipelined<'_>, table: &str) -> Que
     diesel::select(found.sql(")")).get_result(&mut connection).await
 }
 
-/// Texts of keys in the order of their code points, as everywhere.
+/// The search text, which SQLite orders by code points.
 pub(super) const fn texts_by_code_point() -> api_keys::search_text {
     api_keys::search_text
 }
 
-/// A statement whose text is always the same.
+/// Marks a statement whose text never changes; SQLite needs nothing for it.
 pub(super) const fn prepared_once<Q>(query: Q) -> Q {
     query
 }
 
-/// Nobody else changes any key until the end of the transaction.
+/// Does nothing: a change holds SQLite's write lock.
 pub(super) async fn lock_keys(_: Pipelined<'_>, _: &[Uuid]) -> QueryResult<()> {
     Ok(())
 }
 
-/// Nobody else changes any consumer until the end of the transaction.
+/// Does nothing: a change holds SQLite's write lock.
 pub(super) async fn lock_consumers(_: Pipelined<'_>, _: OrganizationId, _: &[Uuid]) -> QueryResult<()> {
     Ok(())
 }
 
-/// Whether a user could not be added because another one has the name.
+/// Whether an insert failed because another user has the username.
 pub(super) fn username_is_taken(error: &QueryError) -> bool {
     violates_unique(error, "users.username")
 }

@@ -1,9 +1,9 @@
-//! What diesel and SQLite report, as the domain names it.
+//! Maps errors of diesel and SQLite to the domain's.
 
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use keyward_domain::ports::StorageError;
 
-// diesel keeps SQLite's result code to itself, but passes its words on (`sqlite3ErrStr` in SQLite's main.c).
+// diesel hides SQLite's result code, but passes on its message (`sqlite3ErrStr` in SQLite's main.c).
 const BUSY: &str = "database is locked";
 const TABLE_LOCKED: &str = "database table is locked";
 const SHARED_CACHE_LOCKED: &str = "database schema is locked";
@@ -16,7 +16,7 @@ const LOCKING: &str = "locking protocol";
 const NOT_A_DATABASE: &str = "file is not a database";
 const DAMAGED: &str = "database disk image is malformed";
 
-/// The error of a statement before COMMIT: whatever it is, the transaction rolls back and nothing is changed.
+/// Maps the error of a statement before COMMIT: the transaction rolls back and nothing is changed.
 pub(super) fn storage_error(error: QueryError) -> StorageError {
     if may_pass(&error) {
         StorageError::Unavailable(error.into())
@@ -25,8 +25,8 @@ pub(super) fn storage_error(error: QueryError) -> StorageError {
     }
 }
 
-/// The error of a COMMIT. Nothing is changed for sure only where SQLite refused to begin writing, or could not write
-/// to the end of the transaction. After an I/O error the whole transaction may be on the disk already, and come to life
+/// Maps the error of a COMMIT. It is certain that nothing was changed only if SQLite refused to begin writing, or could
+/// not write the whole transaction. After an I/O error the whole transaction may already be on disk, and be recovered
 /// when the file is opened next.
 pub(super) fn commit_error(error: QueryError) -> StorageError {
     let nothing_changed = is_busy(&error) || is(&error, FULL) || is(&error, READ_ONLY) || is_refused(&error);
@@ -37,50 +37,51 @@ pub(super) fn commit_error(error: QueryError) -> StorageError {
     }
 }
 
-/// Whether an error is over some day without anybody changing the program.
+/// Whether the error may go away without a change of the program or file.
 pub(super) fn may_pass(error: &QueryError) -> bool {
     const OPERATIONAL: [&str; 6] = [FULL, READ_ONLY, IO, CANNOT_OPEN, OUT_OF_MEMORY, LOCKING];
     match error {
         QueryError::DatabaseError(DatabaseErrorKind::Unknown, _) => {
             is_busy(error) || OPERATIONAL.iter().any(|message| is(error, message))
         }
-        // Rules of the schema, which the domain keeps before the database is asked, and everything that is about the
-        // statement itself. (The enum may grow.)
+        // Constraint violations, which the domain prevents before the statement, and errors of the statement itself.
+        // (The enum is non-exhaustive.)
         _ => false,
     }
 }
 
-/// Whether another connection was in the way for longer than `busy_timeout`.
+/// Whether another connection held the lock for longer than `busy_timeout`.
 pub(super) fn is_busy(error: &QueryError) -> bool {
     is(error, BUSY) || is(error, TABLE_LOCKED) || is(error, SHARED_CACHE_LOCKED)
 }
 
-/// Whether the disk has no room.
+/// Whether the disk is full.
 pub(super) fn is_full(error: &QueryError) -> bool {
     is(error, FULL)
 }
 
-/// Whether reading or writing a file failed. On a full disk that is what SQLite says of its shared memory, `keyward.db-shm`.
+/// Whether reading or writing a file failed. On a full disk, SQLite reports this for its shared memory,
+/// `keyward.db-shm`.
 pub(super) fn is_io(error: &QueryError) -> bool {
     is(error, IO)
 }
 
-/// Whether the file, or the folder around it, may not be read and written.
+/// Whether Keyward lacks permission to read and write the file or its folder.
 pub(super) fn lacks_access(error: &QueryError) -> bool {
     is(error, READ_ONLY) || is(error, CANNOT_OPEN)
 }
 
-/// Whether the file is something else.
+/// Whether the file is not a SQLite database.
 pub(super) fn is_not_a_database(error: &QueryError) -> bool {
     is(error, NOT_A_DATABASE)
 }
 
-/// Whether the file was a database once, and parts of it are lost.
+/// Whether the database file is corrupted.
 pub(super) fn is_damaged(error: &QueryError) -> bool {
     is(error, DAMAGED)
 }
 
-/// Whether a statement broke the uniqueness of a column, `table.column`.
+/// Whether a statement violated the uniqueness of `table.column`.
 pub(super) fn violates_unique(error: &QueryError, column: &str) -> bool {
     matches!(
         error,
@@ -89,7 +90,7 @@ pub(super) fn violates_unique(error: &QueryError, column: &str) -> bool {
     )
 }
 
-/// Whether a constraint that is checked at COMMIT does not hold.
+/// Whether a deferred constraint failed at COMMIT.
 fn is_refused(error: &QueryError) -> bool {
     matches!(
         error,

@@ -4,15 +4,15 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::{QueryResult, QueryableByName, RunQueryDsl, SqliteConnection};
 use diesel::sql_types::Text;
 
-/// A row that is refused is named by its line.
+/// One row per statement, so that an error names the line of its row.
 pub(super) const ROWS_AT_ONCE: usize = 1;
 
-/// The write lock does.
+/// Does nothing: the import holds SQLite's write lock.
 pub(super) async fn keep_others_out(_: &mut SqliteConnection) -> QueryResult<()> {
     Ok(())
 }
 
-/// An index as SQLite keeps it.
+/// An index and the SQL that creates it.
 #[derive(QueryableByName)]
 pub(super) struct Index {
     #[diesel(sql_type = Text)]
@@ -21,8 +21,8 @@ pub(super) struct Index {
     sql: String,
 }
 
-/// Removes the indexes that only make questions fast, until the rows are in: making an index of all rows at once takes a
-/// fraction of the time that adding each row to it does. Unique ones stay, to refuse a row by its line.
+/// Drops the non-unique indexes until the rows are imported: building an index of all rows at once takes a fraction of
+/// the time of updating it row by row. Unique indexes stay, so that a duplicate is reported with its line.
 pub(super) async fn set_indexes_aside(connection: &mut SqliteConnection) -> QueryResult<Vec<Index>> {
     let indexes: Vec<Index> = diesel::sql_query(
         "SELECT name, sql FROM sqlite_schema

@@ -8,7 +8,7 @@ use super::schema::api_keys;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 
-/// Records uses, each if it is the last of its key.
+/// Records each use that is later than the stored last use of its key.
 pub(super) async fn record(
     connection: &mut Connection,
     uses: Vec<KeyUse>,

@@ -23,7 +23,8 @@ struct Found {
     recently_used: i64,
 }
 
-/// The keys of one consumer are spread over the table: they are looked at once. (For SQLite, NULL is less than anything.)
+/// The keys of one consumer are spread over the table, so one query reads both the count and the first keys. (In
+/// SQLite, NULL sorts before all values.)
 pub(super) async fn valid_keys_of_member(
     connection: &mut Connection,
     organization: OrganizationId,
