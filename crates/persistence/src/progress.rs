@@ -1,11 +1,11 @@
-//! Whether a change may still be taken back.
+//! Whether a change can still be withdrawn.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use keyward_domain::ports::StorageError;
 use tokio::task::JoinError;
 
-/// What a change came to whose task has ended.
+/// The result of a change whose task has ended.
 pub(crate) fn settled<T, E: From<StorageError>>(
     finished: Result<Result<T, E>, JoinError>,
     progress: &Progress,
@@ -18,7 +18,7 @@ pub(crate) fn settled<T, E: From<StorageError>>(
     }
 }
 
-/// How far a change has come. Committing and withdrawing exclude each other, whoever is first.
+/// The state of a change. Committing and withdrawing exclude each other; the first wins.
 #[derive(Default)]
 pub(crate) struct Progress(AtomicU8);
 
@@ -34,7 +34,7 @@ impl Progress {
     /// After a COMMIT that failed and is tried again.
     pub(crate) fn work_again(&self) {
         let (committing, working) = (Self::COMMITTING, Self::WORKING);
-        // Otherwise it was withdrawn, and stays so.
+        // If it was withdrawn, it stays withdrawn.
         let _ = self
             .0
             .compare_exchange(committing, working, Ordering::SeqCst, Ordering::SeqCst);

@@ -1,6 +1,6 @@
-//! What both databases have in common where they search in texts.
+//! Text search, as far as both databases share it.
 
-/// Whether no text contains the term, so that there is nothing to ask: PostgreSQL refuses to compare with a NUL.
+/// Whether no stored text can contain the term: PostgreSQL rejects a NUL in a parameter.
 pub(crate) fn is_in_no_text(term: &str) -> bool {
     term.contains('\0')
 }

@@ -1,17 +1,17 @@
-//! Whether changes are possible, found out by making one.
+//! Tests whether changes are possible by making one.
 
 use keyward_domain::ports::StorageError;
 
-/// Why a trial change did not happen. It would have changed nothing that anybody reads.
+/// Why a trial change failed. It has no visible effect when it succeeds.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialFailure {
-    /// The disk of the embedded database is full, or was, and what was kept for revoking keys is not whole again.
+    /// The disk of the embedded database is full, or its reserve does not have its full size again.
     #[error(transparent)]
     DiskFull(StorageError),
-    /// The database takes no changes: it is read-only or full, its role lacks a right, or its file is not there.
+    /// The database refuses changes: it is read-only or full, the role lacks a privilege, or the file is missing.
     #[error(transparent)]
     Refused(StorageError),
-    /// It was not done in time, or met a connection that broke. That may be load.
+    /// It timed out or its connection broke, perhaps because of load.
     #[error(transparent)]
     Slow(StorageError),
 }

@@ -1,8 +1,8 @@
-//! Which keys were created from which, directly or not, also through keys that are kept no longer.
+//! Key trees in SQL: ancestors and descendants of keys, also across purged keys.
 //!
-//! A consumer has few valid keys, but there is no end to those that it creates and revokes. So whatever is asked is worked
-//! out from the valid ones upwards, in steps that pass over most of what is between (`api_keys.skip_key_id`), or has a
-//! limit. Each step leads to a smaller depth, so each search ends, even if rows pointed at each other in a circle.
+//! A consumer has few valid keys, but may have created and revoked any number. So each query walks up from the valid
+//! keys, in steps that skip most keys between (`api_keys.skip_key_id`), or has a limit. Each step leads to a smaller
+//! depth, so each walk ends, even if damaged rows form a cycle.
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
@@ -18,12 +18,12 @@ use super::validity::not_over;
 use crate::limit;
 use crate::lineage::{InLine, Step, starts_below, upwards};
 
-/// A climb from each key where one starts, past all depths to look at (`goals`) that are above it, each step as far as it can
-/// go without leading past the next of them. Where keys were removed, the next key above may be past it: nothing is between.
-/// No step leads to another consumer's key. Where climbs meet, they go on as one.
+/// Walks up from each start key through all depths of interest (`goals`) above it; each step goes as far as it can
+/// without passing the next goal. Where keys were purged, the next stored key may be past the goal, with nothing
+/// between. No step leads to another consumer's key. Walks that meet continue as one.
 ///
-/// `LIMIT 1` also makes PostgreSQL look both up, whatever it believes to know about the table: where it expects many, it
-/// would read all keys at every step.
+/// `LIMIT 1` also forces index look-ups whatever the table's statistics say: expecting many rows, PostgreSQL would read
+/// all keys at every step.
 const CLIMB: &str = "
     SELECT climb.id, above.*, next.goal
     FROM climb CROSS JOIN LATERAL (
@@ -40,10 +40,10 @@ const CLIMB: &str = "
         ORDER BY tree_depth LIMIT 1
     ) AS above";
 
-/// The valid ones among these keys of these consumers and what came from them, by rising identifier.
+/// The valid keys among these keys of these consumers and their descendants, by ascending identifier.
 ///
-/// The type of its future is hidden, as of all that others are built of: the compiler looks at futures within futures
-/// again and again, and takes minutes for it.
+/// Returns a boxed future, like all functions that others are built from: nested future types take the compiler
+/// minutes.
 pub(super) fn valid_from<'a>(
     connection: &'a AsyncPgConnection,
     consumers: &'a [Uuid],
@@ -56,8 +56,8 @@ pub(super) fn valid_from<'a>(
     })
 }
 
-/// The steps from all valid keys of these consumers up to these roots, each climb to the first that it meets. There are few
-/// for each key, however many are dead and however many roots there are.
+/// The steps from all valid keys of these consumers up to these roots; each walk ends at the first root it meets. There
+/// are few steps per key, however many dead keys and roots there are.
 async fn steps_to(
     mut connection: &AsyncPgConnection,
     consumers: &[Uuid],
@@ -65,7 +65,7 @@ async fn steps_to(
     now: DateTime<Utc>,
 ) -> QueryResult<Vec<Step>> {
     let valid = not_over("key", "revoked_at", "$3");
-    // Where each climb starts, the first goal is the deepest one that is no deeper than the key.
+    // Each walk's first goal is the deepest one that is no deeper than its start key.
     let query = diesel::sql_query(format!(
         "WITH RECURSIVE roots AS (
              SELECT id, consumer_id, tree_depth FROM api_keys WHERE id = ANY($1) AND consumer_id = ANY($2)
@@ -98,7 +98,7 @@ async fn steps_to(
     Ok(found.into_iter().map(|row| (row.below, row.id)).collect())
 }
 
-/// How many keys of the line that ends with this one are valid.
+/// Counts the valid keys among this key and its ancestors.
 pub(super) async fn valid_in_line(
     connection: &mut AsyncPgConnection,
     consumer: ConsumerId,
@@ -126,7 +126,7 @@ pub(super) async fn valid_in_line(
     Ok(counted.count)
 }
 
-/// A consumer's key and what it came from, so many keys at most, the key itself first.
+/// A consumer's key, followed by its ancestors, up to a limit.
 pub(super) async fn line_above(
     connection: &mut AsyncPgConnection,
     consumer: Uuid,
@@ -153,7 +153,7 @@ pub(super) async fn line_above(
     Ok(upwards(line.into_iter().map(|row| (row.id, row.depth)).collect()))
 }
 
-/// What is between these keys of a consumer and one of that depth, so many keys at most, the nearest first.
+/// The keys between these keys of a consumer and their ancestor at a depth, nearest first, up to a limit.
 pub(super) async fn some_between(
     connection: &mut AsyncPgConnection,
     consumer: Uuid,
@@ -183,7 +183,7 @@ pub(super) async fn some_between(
     Ok(found.into_iter().map(|row| row.id).collect())
 }
 
-/// A consumer's key and some of what came from it, so many keys at most. PostgreSQL looks for no more than that.
+/// A consumer's key and some of its descendants, up to a limit, which also bounds the work.
 pub(super) async fn some_below(
     connection: &mut AsyncPgConnection,
     consumer: Uuid,

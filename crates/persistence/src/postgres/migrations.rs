@@ -1,4 +1,4 @@
-//! Bringing the schema up to date.
+//! Migrates the schema.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -22,49 +22,49 @@ use crate::abort::{Abort, TooSlow};
 use crate::known_migrations::KnownMigrations;
 use crate::schema_state::{Migrated, SchemaState, TooOld};
 
-/// Only one process migrates a database at a time; this is what it locks. (ASCII: `keyward`.)
+/// The advisory lock under which one process at a time migrates. (ASCII: `keyward`.)
 const ADVISORY_LOCK: i64 = 0x006b_6579_7761_7264;
-/// Another process that migrates gets done, or gives up, within this.
+/// How long to wait for another process that migrates.
 const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(30);
-/// Whoever waits for a table makes everybody behind them wait, so it is not waited for long.
+/// A migration that waits for a table lock blocks all later users of the table, so it does not wait long.
 const WAIT_FOR_TABLE: Duration = Duration::from_secs(3);
 
-/// Why the schema is not up to date.
+/// Why the schema could not be migrated.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// The database does not answer. Trying again later may help.
+    /// The database does not answer. A later retry may help.
     #[error("the database cannot be reached (check that it runs, and the host and port in the database URL)")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
-    /// The database's server answers, and lets nobody in with this URL.
+    /// The database server refuses connections with this URL.
     #[error(transparent)]
     Refused(#[from] ConnectionRefused),
-    /// A transaction, or another process that migrates, holds what the migration needs. Trying again later helps.
+    /// Another transaction or migrating process holds a lock that the migration needs. A later retry helps.
     #[error(
         "the migration gave up: something else holds a lock that it needs, such as a long transaction or another \
          migration; try again when that has ended"
     )]
     Blocked,
-    /// A newer Keyward has migrated the database to what this version cannot work with.
+    /// A newer Keyward has migrated the database to a schema that this version cannot use.
     #[error(
         "the database has migration {version}, which this version of Keyward does not know: start the newer version"
     )]
     NewerSchema {
-        /// The newest version that is unknown here.
+        /// The newest migration that this version does not know.
         version: String,
     },
-    /// An early version made the database, of which this one knows no migration.
+    /// A version from before the first release made the database.
     #[error(transparent)]
     TooOld(#[from] TooOld),
-    /// Most names could not be kept.
+    /// The database's encoding cannot store all names.
     #[error(
         "the database keeps text as {encoding}, and Keyward needs UTF8: create a database with ENCODING 'UTF8' TEMPLATE \
          template0"
     )]
     Encoding {
-        /// As PostgreSQL calls it.
+        /// PostgreSQL's name of the encoding.
         encoding: String,
     },
-    /// The user may not do what a migration does.
+    /// The role lacks a privilege that the migration needs.
     #[error(
         "the database's user lacks a right that migrations need (make it the owner of the database, or migrate as the \
          owner)"
@@ -76,8 +76,8 @@ pub enum MigrateError {
 }
 
 impl PostgresStore {
-    /// Brings the schema up to date. Any number of processes may do so at once: one migrates, the others wait for it. Tables
-    /// of a newer version that only added to them are left alone.
+    /// Migrates the schema to this version. Any number of processes may call it at once: one migrates, the others wait
+    /// for it. A schema that a newer version has extended compatibly is left unchanged.
     ///
     /// # Errors
     /// See [`MigrateError`].
@@ -89,7 +89,7 @@ impl PostgresStore {
         migrate_schema(connection, self.migrations.clone()).await
     }
 
-    /// How the tables stand to this version, before anything is asked of them. It changes nothing.
+    /// Compares the schema with this version, before any other query. Changes nothing.
     ///
     /// # Errors
     /// See [`MigrateError`].
@@ -97,7 +97,7 @@ impl PostgresStore {
         Ok(self.first_look().await?.1)
     }
 
-    /// On a connection of its own. Migrating may take as long as it takes, but only on a server that answers.
+    /// On its own connection, without a statement timeout: a migration may take long, but connecting may not.
     async fn first_look(&self) -> Result<(AsyncPgConnection, SchemaState), MigrateError> {
         let limits = SessionLimits {
             statement: Duration::ZERO,
@@ -111,7 +111,7 @@ impl PostgresStore {
         let within = self.timeouts.answer;
         let establishing = timeout(within, self.server.establish(limits)).await;
         let established = establishing.map_err(too_slow)?;
-        // Through such a pooler anything may fail from here on, setting up a session included.
+        // Behind a transaction-mode pooler, anything after connecting may fail, even the session setup.
         let is_connected = established.as_ref().err().is_none_or(EstablishError::is_of_setup);
         if is_connected && self.server.is_pooled_by_transaction(within).await {
             return Err(ConnectionRefused::PooledByTransaction.into());
@@ -123,7 +123,7 @@ impl PostgresStore {
     }
 }
 
-/// Whether nothing is to be done; an error where nothing can be.
+/// Whether no migration is needed; an error if none is possible.
 fn is_up_to_date(state: &SchemaState) -> Result<bool, MigrateError> {
     match state {
         SchemaState::NewerIncompatible { newest } => Err(MigrateError::NewerSchema {
@@ -146,7 +146,7 @@ async fn migrate_schema(
         WAIT_FOR_TABLE.as_millis()
     );
     connection.batch_execute(&lock).await.map_err(query_failed)?;
-    // The process that had the lock before may have done it all.
+    // The previous holder of the lock may have applied all migrations.
     let state = schema_state(&mut connection, &known).await?;
     if is_up_to_date(&state)? {
         return Ok(Migrated::Nothing);
@@ -211,7 +211,7 @@ fn query_failed(error: QueryError) -> MigrateError {
     }
 }
 
-/// diesel hides the statement's error behind a private type; only the words come through.
+/// diesel hides the statement's error behind a private type; only its message is available.
 fn migration_failed(error: Box<dyn Error + Send + Sync>) -> MigrateError {
     let words = error.to_string();
     if words.contains(LOCK_TIMEOUT) {

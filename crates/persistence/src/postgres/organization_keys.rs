@@ -1,3 +1,3 @@
-//! What PostgreSQL is asked of an organization's keys in words of its own, since it names candidates otherwise.
+//! PostgreSQL's own queries for an organization's keys.
 
 pub(super) mod sources;

@@ -1,8 +1,8 @@
-//! Whether a pooler between this process and PostgreSQL gives each transaction or statement another session.
+//! Detects a connection pooler that uses transaction or statement pooling.
 //!
-//! The limits of a session and its prepared statements would be lost, or be those of another process. Some poolers refuse
-//! prepared statements in that mode, others keep track of them and lose only the settings, silently; so it is found out
-//! before anything rests on it.
+//! With such a pooler, session limits and prepared statements would be lost, or belong to another process. Some poolers
+//! refuse prepared statements in that mode; others track them and silently lose only the settings. So this is checked
+//! before anything depends on it.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::connection::Server;
 const SESSION: &str = "SELECT pg_backend_pid()";
 
 impl Server {
-    /// Sees it with two clients. Where the time or the connections do not suffice for that, it says no.
+    /// Tests with two clients. Returns `false` if there is not enough time or connections for the test.
     pub(super) async fn is_pooled_by_transaction(&self, within: Duration) -> bool {
         matches!(timeout(within, self.shares_sessions()).await, Ok(Ok(true)))
     }
@@ -27,10 +27,10 @@ impl Server {
         let (Some(of_first), Some(of_second)) = (session(&first).await?, session(&second).await?) else {
             return Ok(false);
         };
-        // While the second holds a transaction, the first cannot be given what that runs in.
+        // While the second client holds a transaction, the pooler cannot give its session to the first.
         match second.simple_query("BEGIN").await {
             Ok(_) => {}
-            // From PostgreSQL itself this answer to BEGIN never comes; where the pooler pools by statement, it does.
+            // PostgreSQL itself never answers BEGIN with this error; a statement-mode pooler does.
             Err(error) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => return Ok(true),
             Err(error) => return Err(error),
         }
@@ -55,14 +55,14 @@ impl Server {
     }
 }
 
-/// The server process of two clients at two moments each, while both are connected.
+/// The server processes of two connected clients, each observed twice.
 struct Sessions {
     of_first: [i32; 2],
     of_second: [i32; 2],
 }
 
 impl Sessions {
-    /// Whether a client changed its session, or had that of the other.
+    /// Whether a client switched sessions, or shared one with the other.
     fn are_shared(&self) -> bool {
         let [first, first_later] = self.of_first;
         let [second, second_later] = self.of_second;
@@ -70,7 +70,7 @@ impl Sessions {
     }
 }
 
-/// By the simple protocol: it prepares nothing.
+/// Uses the simple protocol, which prepares no statement.
 async fn session(client: &Client) -> Result<Option<i32>, Error> {
     let answer = client.simple_query(SESSION).await?;
     Ok(answer.iter().find_map(|message| match message {

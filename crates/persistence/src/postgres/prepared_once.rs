@@ -1,20 +1,20 @@
-//! Statements that are prepared once for each connection, since their text is always the same.
+//! Statements with constant text, which are prepared once per connection.
 //!
-//! diesel takes an UPDATE, an ON CONFLICT and SQL in full for statements whose text may depend on the values, and prepares
-//! them each time. That is one more round trip to the server.
+//! diesel assumes that the text of an UPDATE, an ON CONFLICT or raw SQL may depend on the values, and prepares it each
+//! time, which costs another round trip.
 
 use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 
-/// A statement whose text is always the same.
+/// A statement with constant text.
 pub(super) struct PreparedOnce<Q>(pub(super) Q);
 
 impl<Q: Query> Query for PreparedOnce<Q> {
     type SqlType = Q::SqlType;
 }
 
-/// It is known by its text.
+/// Identified by its text.
 impl<Q> QueryId for PreparedOnce<Q> {
     type QueryId = ();
 

@@ -1,4 +1,4 @@
-//! What the role that serves may do, beyond what it needs.
+//! Checks whether the serving role has more privileges than it needs.
 
 use std::convert::Infallible;
 
@@ -11,8 +11,8 @@ use super::store::PostgresStore;
 use crate::abort::Abort;
 
 impl PostgresStore {
-    /// Whether this store's role may change or remove audit events, though they are not its own. Only triggers stand
-    /// before them then, and who may remove rows can tell these that all events are old.
+    /// Whether this store's role may update or delete audit events although it does not own the table. Then only
+    /// triggers protect them, and a role that may delete rows can tell the triggers that all events are old.
     ///
     /// # Errors
     /// Only if the database does not answer.

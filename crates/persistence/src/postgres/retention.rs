@@ -1,4 +1,4 @@
-//! Removing what is kept no longer, as PostgreSQL's servers take turns at it and its triggers let it go.
+//! Purging on PostgreSQL: advisory locks among servers, and the triggers that protect audit events.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use diesel::dsl::sql;
@@ -11,19 +11,19 @@ use uuid::Uuid;
 use super::schema::api_keys;
 use crate::retention::{Below, KeyOf, Turn};
 
-/// Whether it is ours until the end of the transaction. Another server has it otherwise: nobody waits for that.
+/// Tries to acquire the lock until the end of the transaction, without waiting for another server.
 pub(super) async fn take(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<bool> {
     let taken = sql::<Bool>("pg_try_advisory_xact_lock(").bind::<BigInt, _>(turn as i64);
     diesel::select(taken.sql(")")).get_result(connection).await
 }
 
-/// Makes it ours until the end of the transaction. Whoever has it gets done soon.
+/// Acquires the lock until the end of the transaction; waits for its holder, which releases it soon.
 pub(super) async fn take_in_turn(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<()> {
     let taken = diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(turn as i64);
     taken.execute(connection).await.map(drop)
 }
 
-/// How late it is on the server.
+/// The time of the database server's clock.
 pub(super) async fn clock_of_database(
     connection: &mut AsyncPgConnection,
 ) -> QueryResult<Option<DateTime<Utc>>> {
@@ -40,8 +40,7 @@ pub(super) fn is_older_than_triggers_keep() -> SqlLiteral<Bool> {
     sql("occurred_at < now() - interval '30 days'")
 }
 
-/// To the end of this transaction, and to nobody else, the trigger lets go what is from before this. (PostgreSQL keeps
-/// microseconds.)
+/// Allows this transaction alone to delete events from before this time. (PostgreSQL stores microseconds.)
 pub(super) async fn let_events_go(
     connection: &mut AsyncPgConnection,
     before: DateTime<Utc>,
@@ -52,7 +51,7 @@ pub(super) async fn let_events_go(
     set.get_result::<String>(connection).await.map(drop)
 }
 
-/// The end of the transaction sees to it.
+/// Does nothing: the permission ends with the transaction.
 pub(super) async fn keep_events(_: &mut AsyncPgConnection) -> QueryResult<()> {
     Ok(())
 }
@@ -67,7 +66,7 @@ struct Found {
     next_above: Option<Uuid>,
 }
 
-/// So many keys of these consumers that were never revoked, one consumer after the other.
+/// Up to `at_most` never-revoked keys of these consumers, grouped by consumer.
 pub(super) async fn never_revoked_keys(
     connection: &mut AsyncPgConnection,
     consumers: &[Uuid],
@@ -94,7 +93,7 @@ pub(super) async fn never_revoked_keys(
     Ok(found.collect())
 }
 
-/// In the order in which everybody locks several keys.
+/// In identifier order, like every lock of several keys.
 pub(super) async fn lock_keys(connection: &mut AsyncPgConnection, keys: &[Uuid]) -> QueryResult<()> {
     api_keys::table
         .filter(api_keys::id.eq_any(keys))
@@ -106,7 +105,7 @@ pub(super) async fn lock_keys(connection: &mut AsyncPgConnection, keys: &[Uuid])
         .map(drop)
 }
 
-/// Whoever was to adopt may have been removed before: then nobody does.
+/// Sets each key's retained parent; none if that key was purged before.
 pub(super) async fn adopt(connection: &mut AsyncPgConnection, adoptions: Vec<Below>) -> QueryResult<()> {
     if adoptions.is_empty() {
         return Ok(());

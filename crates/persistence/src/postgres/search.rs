@@ -2,7 +2,7 @@
 
 use keyward_domain::id::OrganizationId;
 
-/// The LIKE pattern of texts that contain the term, whatever it consists of.
+/// The LIKE pattern for texts that contain the term, with wildcards escaped.
 pub(super) fn containing(term: &str) -> String {
     let mut pattern = String::with_capacity(term.len() + 2);
     pattern.push('%');
@@ -16,10 +16,11 @@ pub(super) fn containing(term: &str) -> String {
     pattern
 }
 
-/// The most grams that are asked for. A text that has so many of a term likely contains it, which is looked at then.
+/// The maximum number of grams in a query. A text with this many grams of a term probably contains it, which is checked
+/// afterwards.
 const MOST_GRAMS: usize = 32;
 
-/// The `tsquery` of what `search_grams` makes of the organization's texts that contain the term. Some others may match.
+/// The `tsquery` over `search_grams` for the organization's texts that contain the term. It may match other texts too.
 pub(super) fn grams(organization: OrganizationId, term: &str) -> String {
     let organization = organization.as_uuid().to_string();
     let prefix = organization.split_at(organization.len() - 6).1;

@@ -21,10 +21,9 @@ use crate::task;
 
 /// Every storage port of the domain, on one PostgreSQL database. Clones share their connections.
 ///
-/// Nothing waits longer than [`PostgresConfig`] says. A read that takes too long is
-/// [`Unavailable`](StorageError::Unavailable), and so is a change that has not begun to commit by then: it is rolled
-/// back. Only a change of which nobody knows whether it was committed is
-/// [`OutcomeUnknown`](StorageError::OutcomeUnknown).
+/// All waits are bounded by [`PostgresConfig`]. A read that takes too long fails with
+/// [`Unavailable`](StorageError::Unavailable), and so does a change that has not begun to commit by then: it is rolled
+/// back. A change whose COMMIT is not confirmed fails with [`OutcomeUnknown`](StorageError::OutcomeUnknown).
 #[derive(Clone)]
 pub struct PostgresStore {
     pub(super) server: Arc<Server>,
@@ -40,19 +39,19 @@ pub(super) struct Timeouts {
     pub(super) outcome: Duration,
 }
 
-/// Why a store could not be made. The database itself has not been asked yet.
+/// Why a store could not be created. No connection has been made yet.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The certificates to trust could not be had.
+    /// The trusted certificates could not be loaded.
     #[error("TLS to the database is not possible")]
     Tls(#[from] TlsError),
-    /// The connection pool cannot be made like this.
+    /// The connection pool rejects its configuration.
     #[error("the connection pool cannot be made")]
     Pool(#[source] Box<dyn Error + Send + Sync>),
 }
 
 impl PostgresStore {
-    /// A store that connects when it is first asked.
+    /// Creates a store, which connects at its first query.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -76,8 +75,8 @@ impl PostgresStore {
         })
     }
 
-    /// A connection, by the deadline of one step. That covers waiting for one, checking it and making a new one, which
-    /// is why the pool has no timeouts of its own.
+    /// Acquires a connection within one step timeout. That covers waiting for one, checking it and opening a new one,
+    /// so the pool has no timeouts of its own.
     pub(super) async fn connection(&self) -> Result<Object<AsyncPgConnection>, StorageError> {
         match timeout(self.timeouts.step, self.pool.get()).await {
             Ok(Ok(connection)) => Ok(connection),
@@ -86,14 +85,14 @@ impl PostgresStore {
         }
     }
 
-    /// Closes the connections that wait in the pool: what cut one (a server that is gone, a standby where the primary was)
-    /// has cut them all, and one after the other would each fail a request.
+    /// Closes the idle connections: what broke one (a stopped server, a failover) has broken them all, and each would
+    /// fail one request.
     pub(super) fn discard_idle(&self) {
         self.pool.retain(|_, _| false);
     }
 
-    /// Closes those of them on which nothing was heard since this line fell silent, if it is dead. Those that were taken and
-    /// given back since have answered.
+    /// If this connection is dead, closes the idle connections that have not answered since it fell silent. Those used
+    /// since then have answered.
     pub(super) fn discard_as_dead_as(&self, line: &Line) {
         if let Some(since) = line.dead_since(self.timeouts.step) {
             let since = since.into_std();
@@ -102,8 +101,8 @@ impl PostgresStore {
         }
     }
 
-    /// Runs a read to its end or to its deadline, also if the caller stops waiting. If its connection is cut, it is asked
-    /// once more on a fresh one: it changes nothing, so it makes no difference how far it came.
+    /// Runs a read to its end or deadline, even if the caller stops waiting. If its connection breaks, the read is
+    /// retried once on a new one, which is safe because it changes nothing.
     pub(super) async fn read<T, Q>(&self, query: Q) -> Result<T, StorageError>
     where
         T: Send + 'static,
@@ -120,8 +119,8 @@ impl PostgresStore {
         }
     }
 
-    /// A read that is late for its caller goes on while the server answers, so that its connection is not lost: where the
-    /// server is far, the next one would be as late on a connection that knows none of the statements.
+    /// A read past the caller's deadline continues while the server answers, so that its connection is kept: with a
+    /// distant server, the next read would be just as late on a new connection without prepared statements.
     async fn read_on<T, Q>(
         self,
         mut connection: Object<AsyncPgConnection>,
@@ -133,8 +132,8 @@ impl PostgresStore {
     {
         let Timeouts { step, answer, .. } = self.timeouts;
         let deadline = begun + answer;
-        // A read of many statements that nobody waits for does not keep its place in the pool for all of them. A line that
-        // fell silent before the deadline is known to be dead by then.
+        // A read of many statements that nobody waits for must not occupy its pool slot for all of them. By then, a
+        // connection that fell silent before the deadline is known to be dead.
         let give_up = deadline + Line::silence(step);
         let again = query.clone();
         let mut line = Line::of(&mut connection);
@@ -158,7 +157,7 @@ impl PostgresStore {
         match answer {
             Some(answer) => answer.map_err(|abort| abort.into_storage_error(storage_error)),
             None => {
-                // The next user of this connection would wait for the same answer.
+                // Not returned to the pool: its next user would wait for the same answer.
                 drop(Object::take(connection));
                 self.discard_as_dead_as(&line);
                 Err(StorageError::Unavailable(TooSlow::Answer.into()))

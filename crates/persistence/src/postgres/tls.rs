@@ -23,7 +23,7 @@ pub(super) enum TlsMode {
     VerifyFull(Roots),
 }
 
-/// The certificates that are trusted to vouch for the server.
+/// The root certificates to trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Roots {
     System,
@@ -36,9 +36,9 @@ pub enum TlsError {
     /// The file that `sslrootcert` names cannot be read.
     #[error("sslrootcert {file}: {problem}", file = .file.display())]
     RootFile {
-        /// The file.
+        /// The path that `sslrootcert` names.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The error of reading or parsing the file.
         problem: String,
     },
     /// The operating system has no trusted certificates.
@@ -53,7 +53,7 @@ pub enum TlsError {
 }
 
 impl TlsMode {
-    /// Whether there is no way to end up without TLS.
+    /// Whether the connection is certain to use TLS.
     pub(super) const fn is_certain(&self) -> bool {
         match self {
             Self::Disable | Self::Prefer => false,
@@ -61,7 +61,7 @@ impl TlsMode {
         }
     }
 
-    /// What it means before certificates come into play.
+    /// The mode as `tokio-postgres` knows it, which does not verify certificates.
     pub(super) const fn for_tokio_postgres(&self) -> SslMode {
         match self {
             Self::Disable => SslMode::Disable,
@@ -70,7 +70,7 @@ impl TlsMode {
         }
     }
 
-    /// What makes a plain connection a TLS connection; nothing if there is to be none.
+    /// The connector that upgrades a connection to TLS; `None` for `disable`.
     pub(super) fn connector(
         &self,
         negotiation: SslNegotiation,
@@ -127,7 +127,7 @@ fn certificates(file: &PathBuf) -> Result<Vec<CertificateDer<'static>>, TlsError
     Ok(certificates)
 }
 
-/// `prefer` and `require`: whoever has the key of the certificate they show, whatever it says.
+/// `prefer` and `require`: accepts any certificate whose private key the server has.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
@@ -168,7 +168,7 @@ impl ServerCertVerifier for AnyCertificate {
     }
 }
 
-/// `verify-ca`: a certificate that the roots vouch for, whatever host it names.
+/// `verify-ca`: accepts a certificate that chains to the roots, whatever host it names.
 #[derive(Debug)]
 struct AnyName(Arc<WebPkiServerVerifier>);
 
@@ -181,7 +181,7 @@ impl ServerCertVerifier for AnyName {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        // The name is what rustls checks last, so everything else holds when it is the name that is wrong.
+        // rustls checks the name last, so a wrong name means that all other checks passed.
         match self
             .0
             .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)

@@ -1,4 +1,4 @@
-//! Moving an installation out of PostgreSQL and into it, on a connection that may take its time.
+//! Export from and import into PostgreSQL, on a connection without statement timeouts.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
 use crate::transfer::{Counts, ImportError, RowReceiver, RowSender, Transfer};
 
-/// Whoever waits for a table makes everybody behind them wait, so it is not waited for long.
+/// An import that waits for a table lock blocks all later users of the table, so it does not wait long.
 const WAIT_FOR_TABLE: Duration = Duration::from_secs(3);
 
 #[async_trait]
@@ -57,7 +57,7 @@ impl Transfer for PostgresStore {
 }
 
 impl PostgresStore {
-    /// A connection of its own, which waits for the other end of the stream as long as that takes.
+    /// A dedicated connection without timeouts, since the other end of the stream may be slow.
     async fn patient_connection(&self) -> Result<AsyncPgConnection, StorageError> {
         let limits = SessionLimits {
             statement: Duration::ZERO,

@@ -1,4 +1,4 @@
-//! A change that nobody notices, to find out whether changes are possible.
+//! A trial change without visible effect, which tests whether the database accepts changes.
 
 use diesel::result::Error as QueryError;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
@@ -10,12 +10,12 @@ use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::trial_change::TrialFailure;
 
-/// A row is written anew as it is. PostgreSQL checks the rights to a table also where a statement finds no row, so the
-/// others only tell whether keys and audit events could be written: they are what every change is about.
+/// Rewrites one row unchanged. The other statements match no row, but PostgreSQL still checks the privileges on their
+/// tables: those for keys and audit events, which every change needs.
 ///
-/// That row finds room where its table has some already, also on a full disk, where tables cannot grow. So 1 MiB is asked for
-/// besides, of the disk where the tables are: more than `work_mem` goes to a temporary file, which is nobody's in the
-/// write-ahead log and is gone at once. Where such files are limited to less, it is not.
+/// On a full disk, that row may still fit into free space of its table. So the statement also writes 1 MiB to the disk
+/// of the tables: more than `work_mem` goes to a temporary file, which is not in the write-ahead log and is removed at
+/// once. If `temp_file_limit` is lower, this part is skipped.
 const TRIAL: &str = "UPDATE installation SET only_row = only_row; \
      UPDATE api_keys SET revoked_at = revoked_at WHERE false; \
      INSERT INTO audit_events SELECT * FROM audit_events WHERE false; \
@@ -28,7 +28,8 @@ const TRIAL: &str = "UPDATE installation SET only_row = only_row; \
      ) SELECT count(text) FROM room";
 
 impl PostgresStore {
-    /// Writes one row, by the road of every change, and asks for the rights and the room that changes of keys need.
+    /// Writes one row in the same way as every change, and tests the privileges and disk space that changes of keys
+    /// need.
     ///
     /// # Errors
     /// See [`TrialFailure`].
@@ -49,7 +50,8 @@ async fn write(connection: &mut AsyncPgConnection) -> Result<(), Abort<StorageEr
     Ok(connection.batch_execute(TRIAL).await?)
 }
 
-/// Whatever does not come from a statement is about the connection: there is none, or it was waited for too long.
+/// An error that does not come from a statement is about the connection: none is available, or waiting for one timed
+/// out.
 fn is_slow(error: &StorageError) -> bool {
     let (StorageError::Unavailable(source) | StorageError::OutcomeUnknown(source)) = error else {
         return false;

@@ -1,8 +1,8 @@
-//! Which keys were created from which, directly or not, also through keys that are kept no longer.
+//! Key trees in SQL: ancestors and descendants of keys, also across purged keys.
 //!
-//! A consumer has few valid keys, but there is no end to those that it creates and revokes. So whatever is asked is worked
-//! out from the valid ones upwards, in steps that pass over most of what is between (`api_keys.skip_key_id`), or has a
-//! limit. Each step leads to a smaller depth, so each search ends, even if rows pointed at each other in a circle.
+//! A consumer has few valid keys, but may have created and revoked any number. So each query walks up from the valid
+//! keys, in steps that skip most keys between (`api_keys.skip_key_id`), or has a limit. Each step leads to a smaller
+//! depth, so each walk ends, even if damaged rows form a cycle.
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
@@ -18,16 +18,16 @@ use crate::columns::StoredId;
 use crate::limit;
 use crate::lineage::{InLine, Step, starts_below, upwards};
 
-/// The deepest of the depths to look at (`goals`) that are above a key of a climb, or as deep.
+/// The deepest depth of interest (`goals`) that is at or above a key of a walk.
 const NEXT_GOAL: &str = "
     CASE WHEN climb.tree_depth > climb.goal THEN climb.goal ELSE (
         SELECT max(goals.tree_depth) FROM goals
         WHERE +goals.consumer_id = climb.consumer_id AND goals.tree_depth < climb.tree_depth
     ) END";
 
-/// A climb from each key where one starts, past all goals that are above it, each step as far as it can go without leading
-/// past the next of them. Where keys were removed, the next key above may be past it: nothing is between. No step leads to
-/// another consumer's key. Where climbs meet, they go on as one.
+/// Walks up from each start key through all goals above it; each step goes as far as it can without passing the next
+/// goal. Where keys were purged, the next stored key may be past the goal, with nothing between. No step leads to
+/// another consumer's key. Walks that meet continue as one.
 fn climb() -> String {
     format!(
         "SELECT climb.id, above.id, coalesce(above.adopted_by_key_id, above.created_by_key_id), above.skip_key_id,
@@ -42,7 +42,7 @@ fn climb() -> String {
     )
 }
 
-/// The valid ones among these keys of these consumers and what came from them, by rising identifier.
+/// The valid keys among these keys of these consumers and their descendants, by ascending identifier.
 pub(super) async fn valid_from(
     connection: Pipelined<'_>,
     consumers: &[Uuid],
@@ -53,8 +53,8 @@ pub(super) async fn valid_from(
     Ok(starts_below(&steps, roots))
 }
 
-/// The steps from all valid keys of these consumers up to these roots, each climb to the first that it meets. There are few
-/// for each key, however many are dead and however many roots there are.
+/// The steps from all valid keys of these consumers up to these roots; each walk ends at the first root it meets. There
+/// are few steps per key, however many dead keys and roots there are.
 fn steps_to(
     connection: &mut SqliteConnection,
     consumers: &[Uuid],
@@ -62,7 +62,7 @@ fn steps_to(
     now: DateTime<Utc>,
 ) -> QueryResult<Vec<Step>> {
     let (climb, valid) = (climb(), not_over("key", "revoked_at", "?"));
-    // Where each climb starts, the first goal is the deepest one that is no deeper than the key.
+    // Each walk's first goal is the deepest one that is no deeper than its start key.
     let found: Vec<FoundStep> = diesel::sql_query(format!(
         "WITH RECURSIVE roots (id) AS MATERIALIZED (
              SELECT unhex(value) FROM json_each(?)
@@ -98,7 +98,7 @@ fn steps_to(
     Ok(steps.map(|row| (row.below.map(|id| id.0), row.id.0)).collect())
 }
 
-/// How many keys of the line that ends with this one are valid.
+/// Counts the valid keys among this key and its ancestors.
 pub(super) async fn valid_in_line(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
@@ -132,7 +132,7 @@ pub(super) async fn valid_in_line(
     Ok(counted.count)
 }
 
-/// A consumer's key and what it came from, so many keys at most, the key itself first.
+/// A consumer's key, followed by its ancestors, up to a limit.
 pub(super) async fn line_above(
     connection: Pipelined<'_>,
     consumer: Uuid,
@@ -161,7 +161,7 @@ pub(super) async fn line_above(
     ))
 }
 
-/// What is between these keys of a consumer and one of that depth, so many keys at most, the nearest first.
+/// The keys between these keys of a consumer and their ancestor at a depth, nearest first, up to a limit.
 pub(super) async fn some_between(
     connection: Pipelined<'_>,
     consumer: Uuid,
@@ -190,7 +190,7 @@ pub(super) async fn some_between(
     Ok(found.into_iter().map(|row| row.id.0).collect())
 }
 
-/// A consumer's key and some of what came from it, so many keys at most. SQLite looks for no more than that.
+/// A consumer's key and some of its descendants, up to a limit, which also bounds the work.
 pub(super) async fn some_below(
     connection: Pipelined<'_>,
     consumer: Uuid,
@@ -258,7 +258,7 @@ mod tests {
     const DEAD: u128 = 3_000;
     const VALID: usize = 50;
 
-    /// A line of dead keys, and valid ones that were made with the last of them.
+    /// A chain of dead keys, and valid keys created with the last of them.
     fn line() -> String {
         format!(
             "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
@@ -289,7 +289,7 @@ mod tests {
         });
         let (steps, below) = found.await.unwrap();
         assert_eq!(below, VALID);
-        // One climb, a step of each key to where it begins, and where each starts.
+        // One shared walk, plus each key's start and its step to the walk.
         assert!(steps < 2 * VALID + 40, "{steps} steps");
     }
 }

@@ -1,4 +1,4 @@
-//! Bringing the schema up to date.
+//! Migrates the schema.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -21,30 +21,30 @@ use crate::abort::Abort;
 use crate::known_migrations::KnownMigrations;
 use crate::schema_state::{Migrated, SchemaState, TooOld};
 
-/// Another process that migrates gets done within this.
+/// How long to wait for another process that migrates.
 const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(30);
 
-/// Why the schema is not up to date.
+/// Why the schema could not be migrated.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
     /// The file cannot be read or written, or the disk is full.
     #[error("the database file cannot be written (check the disk, and who may write there)")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
-    /// Another process holds the write lock. Trying again later helps.
+    /// Another process holds the write lock. A later retry helps.
     #[error("another process holds the database file: try again when it has ended")]
     Blocked,
-    /// A newer Keyward has migrated the database to what this version cannot work with.
+    /// A newer Keyward has migrated the database to a schema that this version cannot use.
     #[error(
         "the database has migration {version}, which this version of Keyward does not know: start the newer version"
     )]
     NewerSchema {
-        /// The newest version that is unknown here.
+        /// The newest migration that this version does not know.
         version: String,
     },
-    /// An early version made the database, of which this one knows no migration.
+    /// A version from before the first release made the database.
     #[error(transparent)]
     TooOld(#[from] TooOld),
-    /// Parts of the file are lost.
+    /// The database file is corrupted.
     #[error("the database file is damaged: put a backup in its place")]
     Damaged,
     /// A migration failed, and was rolled back.
@@ -84,8 +84,8 @@ impl From<Abort<Infallible>> for MigrateError {
 }
 
 impl SqliteStore {
-    /// Brings the schema up to date. Any number of processes may do so at once: one migrates, the others wait for it. Tables
-    /// of a newer version that only added to them are left alone.
+    /// Migrates the schema to this version. Any number of processes may call it at once: one migrates, the others wait
+    /// for it. A schema that a newer version has extended compatibly is left unchanged.
     ///
     /// # Errors
     /// See [`MigrateError`].
@@ -94,7 +94,7 @@ impl SqliteStore {
         self.blocking(|file| migrate(file, known)).await
     }
 
-    /// How the tables stand to this version, before anything is asked of them. It changes nothing.
+    /// Compares the schema with this version, before any other query. Changes nothing.
     ///
     /// # Errors
     /// See [`MigrateError`].
@@ -138,8 +138,8 @@ fn migrate_schema(
     }
 }
 
-/// Where SQLite rolled back by itself (on a full disk, after an I/O error), diesel reports that there was nothing to roll
-/// back, and not why.
+/// Keeps the first error of a migration: when SQLite rolls back by itself (disk full, I/O error), diesel reports only
+/// that there was nothing to roll back.
 #[derive(Clone, Default)]
 struct FirstError(Arc<Mutex<Option<String>>>);
 
@@ -161,7 +161,7 @@ impl FirstError {
         noted
     }
 
-    /// If it is about the file, and not about a statement.
+    /// The first error, if it is about the file rather than a statement.
     fn take(&self) -> Option<QueryError> {
         let words = self.words().take()?;
         let error = QueryError::DatabaseError(DatabaseErrorKind::Unknown, Box::new(words));
@@ -177,7 +177,7 @@ fn migrate_in_transaction(
     connection: &mut SqliteConnection,
     known: KnownMigrations,
 ) -> Result<Migrated, MigrateError> {
-    // One transaction for all that is to be done: it keeps other processes out, and leaves nothing half done.
+    // One transaction for all migrations: it locks out other processes and is atomic.
     let mut outcome = Ok(Migrated::Nothing);
     let committed = connection.immediate_transaction(|connection| {
         outcome = migrate_locked(connection, known);
@@ -196,7 +196,7 @@ fn migrate_locked(
     connection: &mut SqliteConnection,
     known: KnownMigrations,
 ) -> Result<Migrated, MigrateError> {
-    // The process that had the lock before may have done it all.
+    // The previous holder of the lock may have applied all migrations.
     let state = state_to_migrate(connection, &known)?;
     if state.is_usable() {
         return Ok(Migrated::Nothing);
@@ -208,7 +208,7 @@ fn migrate_locked(
     }
 }
 
-/// What is there to be brought up to date, which the tables of some other versions cannot be.
+/// The current schema state; an error if it cannot be migrated.
 fn state_to_migrate(
     connection: &mut SqliteConnection,
     known: &KnownMigrations,
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn migration_that_finds_the_disk_full_says_so() {
         let directory = TemporaryDirectory::new();
-        // Far less than the tables need.
+        // Fewer pages than the tables need.
         for pages in [5, 20, 40] {
             let (_, mut connection) =
                 DatabaseFile::open(&directory.path(), Duration::from_secs(1), 0).unwrap();

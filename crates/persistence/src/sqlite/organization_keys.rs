@@ -1,3 +1,3 @@
-//! What SQLite is asked of an organization's keys in words of its own: its planner is led by the hand.
+//! SQLite's own queries for an organization's keys, with hints for its planner.
 
 pub(super) mod sources;

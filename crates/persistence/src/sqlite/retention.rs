@@ -1,4 +1,4 @@
-//! Removing what is kept no longer, as SQLite's triggers let it go. The file has one writer, so nothing is locked.
+//! Purging on SQLite: the triggers that protect audit events. A change holds the write lock, so nothing else is locked.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
@@ -21,7 +21,7 @@ pub(super) async fn take_in_turn(_: &mut Connection, _: Turn) -> QueryResult<()>
     Ok(())
 }
 
-/// SQLite has no clock but that of this machine.
+/// SQLite uses this machine's clock, so there is no second clock to compare with.
 pub(super) async fn clock_of_database(_: &mut Connection) -> QueryResult<Option<DateTime<Utc>>> {
     Ok(None)
 }
@@ -34,7 +34,8 @@ pub(super) fn is_older_than_triggers_keep() -> SqlLiteral<Bool> {
     sql("occurred_at < (unixepoch('now') - 30 * 86400) * 1000")
 }
 
-/// As long as this row is there, the trigger lets go what is from before it; no other transaction ever sees it.
+/// While this row exists, the trigger allows deletion of events from before its time; no other transaction ever sees
+/// the row.
 pub(super) async fn let_events_go(connection: &mut Connection, before: DateTime<Utc>) -> QueryResult<()> {
     diesel::insert_into(audit_events_removal::table)
         .values(audit_events_removal::removable_before.eq(StoredMoment::from(before)))
@@ -50,8 +51,8 @@ pub(super) async fn keep_events(connection: &mut Connection) -> QueryResult<()> 
         .map(drop)
 }
 
-/// So many keys of these consumers that were never revoked, one consumer after the other. No consumer is asked for once there
-/// are enough: in one statement, SQLite would sort what all of them have.
+/// Up to `at_most` never-revoked keys of these consumers, grouped by consumer. One query per consumer, until there are
+/// enough: in a single statement, SQLite would sort the keys of all of them.
 pub(super) async fn never_revoked_keys(
     connection: &mut Connection,
     consumers: &[Uuid],
@@ -86,7 +87,7 @@ pub(super) async fn lock_keys(_: &mut Connection, _: &[Uuid]) -> QueryResult<()>
     Ok(())
 }
 
-/// Whoever was to adopt may have been removed before: then nobody does.
+/// Sets each key's retained parent; none if that key was purged before.
 pub(super) async fn adopt(connection: &mut Connection, adoptions: Vec<Below>) -> QueryResult<()> {
     for (key, above) in adoptions {
         diesel::sql_query(

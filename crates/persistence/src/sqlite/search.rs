@@ -9,10 +9,12 @@ diesel::define_sql_function! {
     fn instr(within: Text, text: Text) -> Integer;
 }
 
-/// The most grams that are asked for. A text that has so many of a term likely contains it, which is looked at then.
+/// The maximum number of grams in a query. A text with this many grams of a term probably contains it, which is checked
+/// afterwards.
 const MOST_GRAMS: usize = 32;
 
-/// What finds, in `api_key_grams`, the organization's texts that contain the term. Some others may be found.
+/// The FTS5 query over `api_key_grams` for the organization's texts that contain the term. It may match other texts
+/// too.
 pub(super) fn grams(organization: OrganizationId, term: &str) -> String {
     let prefix = organization.as_uuid().simple().to_string().split_off(26);
     let gram = |bytes: &[u8]| {

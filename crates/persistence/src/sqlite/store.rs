@@ -20,10 +20,9 @@ use crate::task;
 /// Every storage port of the domain, on one SQLite file. Clones share their connections; other processes may use the
 /// same file at the same time.
 ///
-/// Nothing waits longer than [`SqliteConfig`] says. A read that takes too long is
-/// [`Unavailable`](StorageError::Unavailable) and ends, and so is a change that has not begun to commit by then: it is rolled
-/// back. Only a change of which nobody knows whether it was committed is
-/// [`OutcomeUnknown`](StorageError::OutcomeUnknown).
+/// All waits are bounded by [`SqliteConfig`]. A read that takes too long is cancelled and fails with
+/// [`Unavailable`](StorageError::Unavailable), and so does a change that has not begun to commit by then: it is rolled
+/// back. A change whose COMMIT is not confirmed fails with [`OutcomeUnknown`](StorageError::OutcomeUnknown).
 #[derive(Clone)]
 pub struct SqliteStore {
     pub(super) file: Arc<DatabaseFile>,

@@ -1,4 +1,4 @@
-//! A change that nobody notices, to find out whether changes are possible.
+//! A trial change without visible effect, which tests whether the database accepts changes.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ struct UserVersion {
 }
 
 impl SqliteStore {
-    /// Fills up the reserve, if it is not whole, and looks whether there is room beside it. Writes one page of the file, by
-    /// the road of every change, and syncs it to the disk.
+    /// Refills the reserve if needed, and checks for free space besides. Then writes and syncs one page of the file in
+    /// the same way as every change.
     ///
     /// # Errors
     /// See [`TrialFailure`].
@@ -45,7 +45,7 @@ impl SqliteStore {
 
     async fn fill_reserve(&self) -> Result<(), StorageError> {
         let file = Arc::clone(&self.file);
-        // It would make the reserve of a file that is not there any more.
+        // Otherwise this would create a reserve for a database file that no longer exists.
         let filling = task::spawn_blocking(move || file.check_in_place().and_then(|()| file.reserve.fill()));
         filling
             .await
@@ -53,8 +53,8 @@ impl SqliteStore {
     }
 }
 
-/// The header of the file has a number for the application, which means nothing here. SQLite does not write what is
-/// there already, so it must be another one.
+/// Increments `user_version`, a number in the file header that Keyward does not use. SQLite does not write an unchanged
+/// page, so the number must change.
 fn count_up(connection: &mut SqliteConnection) -> Result<(), Abort<StorageError>> {
     let row: UserVersion = diesel::sql_query("PRAGMA user_version").get_result(connection)?;
     let next = (row.user_version + 1) % i64::from(i32::MAX);

@@ -1,4 +1,4 @@
-//! What names the keys that may pass a filter, by an index.
+//! Index queries that yield the candidate keys of a filter.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
@@ -16,16 +16,16 @@ use crate::postgres::validity::{key_is_valid, membership_is_over};
 use crate::search::is_in_no_text;
 
 diesel::define_sql_function! {
-    /// The first of the two that is there. Of an identifier and itself that is the identifier, but PostgreSQL does not know:
-    /// ordered by it, what an index names is sorted. Ordered by the identifier alone, PostgreSQL would go through all keys,
-    /// newest first, where it expects to meet enough of these soon.
+    /// SQL's `coalesce`. Applied to an identifier twice, it is the identifier, but hides that from the planner:
+    /// PostgreSQL then sorts what the search index yields. Ordered by the identifier itself, it might scan all keys,
+    /// newest first, when it expects to find enough matches soon.
     #[sql_name = "coalesce"]
     fn either(first: SqlUuid, second: SqlUuid) -> SqlUuid;
 }
 
 const SECONDS_OF_A_DAY: i64 = 86_400;
 
-/// The keys of the organization whose own text likely contains the term.
+/// The organization's keys whose own text probably contains the term.
 pub(crate) async fn containing_term(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
@@ -47,7 +47,7 @@ pub(crate) async fn containing_term(
         .await
 }
 
-/// All keys of holders who contain the term.
+/// All keys of users whose name contains the term.
 pub(crate) async fn of_holders_with_term(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
@@ -74,7 +74,8 @@ pub(crate) async fn of_holders_with_term(
         .await
 }
 
-/// Valid keys that were neither created nor used after the day of this moment, and perhaps others.
+/// Valid keys that were neither created nor used after the day of `since`; may include others, which the filter
+/// removes.
 pub(crate) async fn unused(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
@@ -83,7 +84,7 @@ pub(crate) async fn unused(
     limit: usize,
     now: StoredMoment,
 ) -> QueryResult<Vec<Uuid>> {
-    // Of that day only some may pass.
+    // Keys of that day may or may not match.
     let day = since.timestamp().div_euclid(SECONDS_OF_A_DAY);
     api_keys::table
         .filter(api_keys::organization_id.eq(organization.as_uuid()))
@@ -97,7 +98,7 @@ pub(crate) async fn unused(
         .await
 }
 
-/// Keys of those whose membership has ended.
+/// Keys of former members.
 pub(crate) async fn of_former_members(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,

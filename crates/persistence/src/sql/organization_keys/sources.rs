@@ -1,4 +1,4 @@
-//! What names the keys that may pass a filter, by an index.
+//! Index queries that yield the candidate keys of a filter.
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;

@@ -1,4 +1,4 @@
-//! What names the keys that may pass a filter, by an index.
+//! Index queries that yield the candidate keys of a filter.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::{exists, select, sql};
@@ -23,15 +23,15 @@ struct Candidate {
     id: StoredId,
 }
 
-/// The last number of each run that has a key from before another one. See the migration `key_search`.
+/// The end of each run of consecutive numbers; see the migration `key_search`.
 #[derive(QueryableByName)]
 struct Run {
     #[diesel(sql_type = BigInt)]
     last_number: i64,
 }
 
-/// The keys of the organization whose own text likely contains the term. Of each run of numbers, which rise with the
-/// identifiers, so many are looked at; of keys that are in none, all. There are next to none of these.
+/// The organization's keys whose own text probably contains the term. Reads up to the limit from each run, in which
+/// numbers ascend with identifiers, and all of the very few keys outside runs.
 pub(crate) async fn containing_term(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -67,7 +67,7 @@ pub(crate) async fn containing_term(
         .load(connection)?;
         found = newest(found, ids(of_run), limit);
     }
-    // Asked for a term of one letter, the index takes long even to find none of these.
+    // For a one-letter term, the index is slow even when it finds none of these.
     let numbers_below_0 = api_key_search::table.filter(api_key_search::number.lt(0));
     if !select(exists(numbers_below_0)).get_result::<bool>(connection)? {
         return Ok(found);
@@ -84,7 +84,7 @@ pub(crate) async fn containing_term(
     Ok(newest(found, ids(others), limit))
 }
 
-/// All keys of holders who contain the term.
+/// All keys of users whose name contains the term.
 pub(crate) async fn of_holders_with_term(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -110,7 +110,7 @@ pub(crate) async fn of_holders_with_term(
     Ok(ids(candidates))
 }
 
-/// Valid keys that were not used since this moment or, if they never were, not created since.
+/// Valid keys not used since this time or, if never used, not created since.
 pub(crate) async fn unused(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -119,8 +119,8 @@ pub(crate) async fn unused(
     limit: usize,
     now: StoredMoment,
 ) -> QueryResult<Vec<Uuid>> {
-    // The `+` keeps SQLite from going through all valid keys by their identifiers. In the inner order, which SQLite leaves out
-    // without a limit, most newer keys come first: then few are sorted in and taken out again.
+    // The `+` keeps SQLite from scanning all valid keys by identifier. The inner order, which SQLite drops without a
+    // limit, brings most newer keys first, so that the sorter replaces few of its rows.
     let valid = not_over("api_keys", "revoked_at", "?");
     let candidates: Vec<Candidate> = diesel::sql_query(format!(
         "SELECT id FROM (
@@ -142,7 +142,7 @@ pub(crate) async fn unused(
     Ok(ids(candidates))
 }
 
-/// Keys of those whose membership has ended.
+/// Keys of former members.
 pub(crate) async fn of_former_members(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -154,7 +154,7 @@ pub(crate) async fn of_former_members(
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(membership_is_over(now))
         .select(memberships::id);
-    // In this order, not by identifier alone: see `unused`.
+    // Not ordered by identifier alone: see `unused`.
     let found: Vec<StoredId> = awaited!(api_keys::table, api_keys::id)
         .filter(api_keys::consumer_id.eq_any(former))
         .filter(api_keys::id.lt(StoredId(before)))
