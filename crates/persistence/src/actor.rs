@@ -1,4 +1,4 @@
-//! An actor in two columns: what it is, and which one.
+//! An actor, stored as kind and identifier.
 
 use std::fmt::Display;
 

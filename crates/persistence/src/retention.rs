@@ -1,4 +1,4 @@
-//! What both databases have in common when they remove what is kept no longer.
+//! Purging, as far as both databases share it.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use uuid::Uuid;
 
 use crate::limit::at_most;
 
-/// The most keys that one removal gives another key to be below of. Few consumers have as many keys in all.
+/// The maximum number of children that one batch gives a new parent. Few consumers have that many keys in all.
 const MOST_ADOPTIONS: usize = 2_000;
 
-/// A key, and the one that it is next below of, if there is any.
+/// A key and its effective parent, if any.
 pub(crate) type Below = (Uuid, Option<Uuid>);
 
 /// A key of a consumer.
@@ -19,8 +19,8 @@ pub(crate) struct KeyOf {
     pub(crate) below: Below,
 }
 
-/// Leaves only the first half of the dead keys if more keys are next below them than one removal gives to others. Says
-/// whether it did. One key goes however many are below it.
+/// Keeps only the first half of the dead keys if they have more children than one batch may move; returns whether it
+/// did. A single key is purged however many children it has.
 pub(crate) fn halve_if_too_many(dead: &mut Vec<Below>, next_below: &[(Uuid, Uuid)]) -> bool {
     let are_too_many = next_below.len() > MOST_ADOPTIONS && dead.len() > 1;
     if are_too_many {
@@ -29,22 +29,23 @@ pub(crate) fn halve_if_too_many(dead: &mut Vec<Below>, next_below: &[(Uuid, Uuid
     are_too_many
 }
 
-/// Of former members, in the order in which keys of theirs were asked for, those of whom none is left when the found ones are
-/// removed. `last` holds the last of the found keys, if there may be more.
+/// The former members who have no keys left once the found keys are purged. They are in the order in which their keys
+/// were queried; `last` is the consumer of the last found key, if there may be more keys.
 pub(crate) fn left_without_keys(former_members: Vec<Uuid>, last: Option<Uuid>) -> Vec<Uuid> {
     let has_more = |member: &Uuid| Some(*member) != last;
     former_members.into_iter().take_while(has_more).collect()
 }
 
-/// What one transaction did for the removal of dead keys.
+/// The result of one transaction of the purge of dead keys.
 #[derive(Default)]
 pub(crate) struct Portion {
     pub(crate) removed: u32,
-    /// It only found that former members have no keys left. Others may have some.
+    /// It only recorded former members without keys; other members may still have dead keys.
     pub(crate) is_to_go_on: bool,
 }
 
-/// What one server at a time does. Its number names an advisory lock of PostgreSQL; SQLite's file has one writer anyway.
+/// Tasks that one server at a time performs. The value is the key of a PostgreSQL advisory lock; SQLite has a single
+/// writer anyway.
 #[derive(Clone, Copy)]
 #[repr(i64)]
 pub(crate) enum Turn {
@@ -56,7 +57,7 @@ pub(crate) enum Turn {
     Clock = 0x636c_6f63_6b20_676f,
 }
 
-/// How many keys next below these to ask for. Below several, there is no need to know more than that they are too many.
+/// The limit for the query of children. For several keys, it only needs to show that there are too many.
 pub(crate) fn most_next_below(dead: &[Below]) -> i64 {
     match dead.len() {
         0 | 1 => i64::MAX,
@@ -64,13 +65,13 @@ pub(crate) fn most_next_below(dead: &[Below]) -> i64 {
     }
 }
 
-/// For each of some keys next below removed ones, the nearest key above it that is not removed, if there is any. That
-/// one may have been removed before.
+/// For each child of a purged key, its nearest ancestor that is not purged now, if any. That ancestor may have been
+/// purged before.
 pub(crate) fn adoptions(removed: &[Below], next_below: &[(Uuid, Uuid)]) -> Vec<Below> {
     let removed: HashMap<Uuid, Option<Uuid>> = removed.iter().copied().collect();
     let adoption = |&(key, next_above): &(Uuid, Uuid)| {
         let mut above = Some(next_above);
-        // Rows that a careless hand made may point at each other in a circle, from which no step leads out.
+        // Bounded, because rows edited by hand may form a cycle.
         for _ in 0..=removed.len() {
             match above.and_then(|above| removed.get(&above)) {
                 Some(next) => above = *next,
@@ -82,8 +83,7 @@ pub(crate) fn adoptions(removed: &[Below], next_below: &[(Uuid, Uuid)]) -> Vec<B
     next_below.iter().map(adoption).collect()
 }
 
-/// What every UUIDv7 from before the millisecond of this moment is less than, and none from then on; nothing if there are
-/// no UUIDv7 from before it.
+/// The smallest UUIDv7 of the millisecond of this time; `None` before 1970.
 pub(crate) fn least_id_at(moment: DateTime<Utc>) -> Option<Uuid> {
     const MILLISECONDS: u32 = 48;
     let milliseconds = u128::try_from(moment.timestamp_millis()).ok()?;
@@ -93,13 +93,13 @@ pub(crate) fn least_id_at(moment: DateTime<Utc>) -> Option<Uuid> {
     ))
 }
 
-/// After an import the newest event that came with it stands for the last look at the clock: that it is read in now says
-/// nothing of this machine's clock. On both databases.
+/// After an import, the newest imported event is used as the last trusted time: that the import runs now does not
+/// confirm this machine's clock. Used on both databases.
 pub(crate) const LAST_LOOK_OF_IMPORT: &str = "
     UPDATE retention_clock SET believed_at = newest.occurred_at
     FROM (SELECT occurred_at FROM audit_events ORDER BY id DESC LIMIT 1) AS newest";
 
-/// As the port counts: no more than it asked for, which fits.
+/// Converts a row count, which is at most the requested `u32`.
 pub(crate) fn counted(rows: usize) -> u32 {
     u32::try_from(rows).unwrap_or(u32::MAX)
 }
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(left_without_keys(members(), Some(key(2))), [key(1)]);
         assert!(left_without_keys(members(), Some(key(1))).is_empty());
         assert_eq!(left_without_keys(members(), None), members());
-        // Somebody who is not among them yet left after them.
+        // Members who left later are not in the list yet.
         assert_eq!(left_without_keys(members(), Some(key(4))), members());
     }
 
@@ -150,7 +150,7 @@ mod tests {
         let first: Uuid = "019b76da-a9f4-7000-8000-000000000000".parse().unwrap();
         let last_before: Uuid = "019b76da-a9f3-7fff-bfff-ffffffffffff".parse().unwrap();
         assert!(last_before < least && least <= first, "{least}");
-        // Later within the millisecond: what happened in it stays.
+        // A later time within the same millisecond gives the same result.
         assert_eq!(least_id_at(moment("2026-01-01T00:00:00.500999Z")), Some(least));
         assert_eq!(least_id_at(moment("1969-12-31T23:59:59Z")), None);
         let end_of_time = least_id_at(DateTime::<Utc>::MAX_UTC).unwrap();

@@ -1,35 +1,35 @@
-//! How the tables of a database stand to the version of Keyward that looks at them.
+//! The state of a database's schema relative to this version of Keyward.
 
 use std::collections::BTreeSet;
 
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
 
-/// How the tables of a database stand to this version of Keyward.
+/// The state of a database's schema relative to this version of Keyward.
 ///
 /// Migrations are named by their versions, such as `20261122190000`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaState {
-    /// There are no tables of Keyward.
+    /// The database has no tables of Keyward.
     Empty,
     /// Migrations that this version knows are missing.
     Outdated {
         /// The newest migration of the database.
         newest: String,
     },
-    /// An early version made the tables, and this one knows none of their migrations: see [`TooOld`].
+    /// The schema is from before the first release: see [`TooOld`].
     TooOld {
         /// The newest migration of the database.
         newest: String,
     },
-    /// All migrations that this version knows, and no other.
+    /// The schema has exactly the migrations of this version.
     Current,
-    /// A newer version has migrated the database, and only added to it: this version can work with it.
+    /// A newer version has extended the schema compatibly: this version can use it.
     NewerCompatible {
         /// The newest migration of the database.
         newest: String,
     },
-    /// A newer version has migrated the database to what this version cannot work with.
+    /// A newer version has migrated the schema so that this version cannot use it.
     NewerIncompatible {
         /// The newest migration of the database.
         newest: String,
@@ -40,14 +40,14 @@ pub enum SchemaState {
 /// [`SqliteStore::migrate`](crate::sqlite::SqliteStore::migrate) have done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Migrated {
-    /// Nothing: the tables were up to date, or those of a newer version that this one can work with.
+    /// The schema was up to date, or from a newer version that is compatible.
     Nothing,
-    /// Made the tables in an empty database.
+    /// Created the schema in an empty database.
     Made {
-        /// Their migration.
+        /// The newest migration of the created schema.
         to: String,
     },
-    /// Brought the tables up to date.
+    /// Migrated the schema.
     Upgraded {
         /// The newest migration before.
         from: String,
@@ -57,7 +57,7 @@ pub enum Migrated {
 }
 
 impl SchemaState {
-    /// `minimum_reader` is what the table `schema_compatibility` says, if there is one.
+    /// `minimum_reader` is the value in the table `schema_compatibility`, if that exists.
     pub(crate) fn of(
         known: &BTreeSet<String>,
         applied: &BTreeSet<String>,
@@ -94,7 +94,7 @@ impl SchemaState {
         }
     }
 
-    /// What bringing tables in this state to the newest migration of this version was.
+    /// The result of migrating from this state to this version's newest migration.
     pub(crate) fn migrated_to(self, to: String) -> Migrated {
         match self {
             Self::Empty => Migrated::Made { to },
@@ -107,7 +107,7 @@ impl SchemaState {
     }
 }
 
-/// The tables are from before the first release, and cannot be brought up to date.
+/// The schema is from before the first release and cannot be migrated.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the database is from before Keyward's first release (its newest migration is {newest}) and cannot be brought up to \

@@ -1,4 +1,4 @@
-//! Reading rows back: what breaks a rule of the domain is reported by table, column and identifier.
+//! Converts stored rows; a value that violates a rule of the domain is reported with table, column and identifier.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::columns::StoredMoment;
 
-/// Names one row.
+/// A row, identified for error messages.
 pub(crate) struct StoredRow<I = Uuid> {
     table: &'static str,
     id: I,
@@ -19,7 +19,7 @@ impl<I: Display> StoredRow<I> {
         Self { table, id }
     }
 
-    /// A column's value, if the domain could read it.
+    /// Unwraps a parsed column; otherwise returns [`StorageError::Corrupt`].
     pub(crate) fn read<T, E: Display>(
         &self,
         column: &'static str,
@@ -28,7 +28,7 @@ impl<I: Display> StoredRow<I> {
         value.map_err(|problem| self.corrupt(column, problem.to_string()))
     }
 
-    /// A column's moment.
+    /// A column's timestamp.
     pub(crate) fn moment(
         &self,
         column: &'static str,
@@ -37,7 +37,7 @@ impl<I: Display> StoredRow<I> {
         self.read(column, moment.0)
     }
 
-    /// Likewise, of a column that may hold none.
+    /// A nullable column's timestamp.
     pub(crate) fn moment_if_any(
         &self,
         column: &'static str,
@@ -46,17 +46,17 @@ impl<I: Display> StoredRow<I> {
         moment.map(|moment| self.moment(column, moment)).transpose()
     }
 
-    /// A column's word, if the domain knows it.
+    /// A column's enum value, parsed from its word.
     pub(crate) fn word<T>(&self, column: &'static str, word: Option<T>) -> Result<T, StorageError> {
         word.ok_or_else(|| self.corrupt(column, "an unknown word".to_owned()))
     }
 
-    /// A column that must hold something because of another one.
+    /// A nullable column that another column requires to be set.
     pub(crate) fn present<T>(&self, column: &'static str, value: Option<T>) -> Result<T, StorageError> {
         value.ok_or_else(|| self.corrupt(column, "missing".to_owned()))
     }
 
-    /// A column that holds nothing, which is right unless others only mean something beside it.
+    /// Checks that the columns that depend on an absent value are null too.
     pub(crate) fn nothing_unless<T>(
         &self,
         column: &'static str,
@@ -79,7 +79,7 @@ impl<I: Display> StoredRow<I> {
     }
 }
 
-/// How many rows a query of its own has counted; it always has an answer, which its type does not say.
+/// The result of a COUNT subquery, which diesel types as nullable although it never is null.
 pub(crate) fn counted(count: Option<i64>) -> u32 {
     u32::try_from(count.unwrap_or(0)).unwrap_or(u32::MAX)
 }

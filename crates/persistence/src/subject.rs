@@ -1,4 +1,4 @@
-//! What an event is about, in two columns: what it is, and which one.
+//! The subject of an event, stored as kind and identifier.
 
 use std::fmt::Display;
 

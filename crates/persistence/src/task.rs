@@ -1,8 +1,8 @@
-//! Tasks that are all of one type, whatever comes of them.
+//! Tasks that share one spawned type, whatever their output.
 //!
-//! tokio's machinery of a task is compiled again for every type of future or closure that is spawned. Each port method
-//! has one of its own, for each of two databases: boxed, they share one type, and so that machinery, which otherwise is a
-//! good part of this crate's code.
+//! tokio's task code is compiled again for every type of spawned future or closure, and each port method has its own
+//! for each database. Boxed, they share one type and one copy of that code, which would otherwise be a large part of
+//! this crate.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,13 +12,13 @@ use std::task::{Context, Poll, ready};
 use futures_util::future::BoxFuture;
 use tokio::task::{JoinError, JoinHandle};
 
-/// Work that goes on in a task of its own, also if nobody waits for it.
+/// Work in its own task, which continues even if the handle is dropped.
 pub(crate) struct Task<T> {
     ended: JoinHandle<()>,
     outcome: Outcome<T>,
 }
 
-/// Filled last; never, if the work panics or is cancelled.
+/// Set when the work is done; never if it panics or is cancelled.
 type Outcome<T> = Arc<Mutex<Option<T>>>;
 
 /// Runs a future like [`tokio::spawn`].

@@ -1,4 +1,4 @@
-//! Moving an installation from one database to another: everything that it keeps, as lines of JSON.
+//! Export and import: moves all data of an installation between databases, as JSON Lines.
 //!
 //! | to read about | look at |
 //! |---|---|
@@ -41,22 +41,21 @@ use writing::Unfinished;
 /// A migrated database that can be moved.
 #[async_trait]
 pub trait Transfer: Send + Sync {
-    /// Gives every row, table by table, in the order of their primary keys, and audit events in the order of their commits,
-    /// as they were at one moment. Ends early, as if
-    /// all were well, when nobody wants more.
+    /// Sends every row from one snapshot, table by table, in primary-key order, and audit events in commit order.
+    /// Returns early without an error when the receiver is dropped.
     ///
     /// # Errors
-    /// The database cannot be read. What was given is not everything.
+    /// The database cannot be read; the rows sent so far are incomplete.
     async fn send_rows(&self, rows: RowSender) -> Result<(), StorageError>;
 
-    /// Takes every row of an export into an empty database, in one transaction, and says how many there were.
+    /// Imports every row into an empty database, in one transaction, and returns the row counts.
     ///
     /// # Errors
     /// See [`ImportError`].
     async fn receive_rows(&self, rows: RowReceiver) -> Result<Counts, ImportError>;
 }
 
-/// Writes everything that the installation keeps, and says how many rows that was.
+/// Exports all data of the installation, and returns the row counts.
 ///
 /// An export holds password hashes and digests of tokens, as the database does. It is the same, byte for byte, for the
 /// same rows, whichever database they are in.
@@ -69,7 +68,7 @@ pub async fn export(from: &dyn Transfer, output: impl Write + Send + 'static) ->
     let writing = spawn_blocking(move || Unfinished::write(output, &first_line, rows));
     let read = from.send_rows(sender).await;
     let unfinished = writing.await.map_err(broke_off)?;
-    // In this order: when writing fails, reading has stopped for that reason.
+    // The write error first: when writing fails, reading stops because of it.
     let unfinished = unfinished.map_err(ExportError::Unwritable)?;
     read?;
     let finishing = spawn_blocking(move || unfinished.finish());
@@ -79,8 +78,8 @@ pub async fn export(from: &dyn Transfer, output: impl Write + Send + 'static) ->
         .map_err(ExportError::Unwritable)
 }
 
-/// Reads an export into an empty database: all of it or nothing. Says how many rows there were. A password hash is taken
-/// only if checking a password against it is affordable, and a row only if the domain could read it back.
+/// Imports an export into an empty database, atomically, and returns the row counts. Refuses a password hash that is
+/// too costly to verify, and a row that the domain could not read back.
 ///
 /// # Errors
 /// See [`ImportError`].
@@ -91,7 +90,7 @@ pub async fn import(
 ) -> Result<Counts, ImportError> {
     let first_line = FirstLine::of_this_version().map_err(StorageError::Defect)?;
     let (sender, rows) = rows::from_stream();
-    // Not waited for: when the database has refused, it may wait for input that never comes.
+    // Not awaited: after the database has refused, this thread may block on input that never comes.
     spawn_blocking(move || reading::read_all(input, &first_line, is_affordable, &sender));
     to.receive_rows(rows).await
 }

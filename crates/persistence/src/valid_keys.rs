@@ -1,4 +1,4 @@
-//! What a look at the valid keys of a member finds.
+//! The query result about a member's valid keys.
 
 use uuid::Uuid;
 
@@ -6,8 +6,8 @@ use uuid::Uuid;
 #[derive(Default)]
 pub(crate) struct ValidKeys {
     pub(crate) keys: i64,
-    /// How many of them were used after some moment.
+    /// How many of them were used after the given time.
     pub(crate) recently_used: i64,
-    /// Some of them, those first that were used last.
+    /// Some of them, most recently used first.
     pub(crate) first: Vec<Uuid>,
 }

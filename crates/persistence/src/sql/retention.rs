@@ -1,7 +1,7 @@
-//! Removing what is kept no longer.
+//! Purging records past their retention period.
 //!
-//! Any number of servers do so at once. Where rows stand for themselves, each takes those that no other transaction
-//! holds; keys and audit events are for one server at a time, and the others find nothing to do.
+//! Any number of servers may purge at once. Each purges independent rows that no other transaction has locked; keys and
+//! audit events are purged by one server at a time, and the others find nothing to do.
 
 mod dead_keys;
 
@@ -23,12 +23,12 @@ use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::retention::{Turn, counted, least_id_at};
 
-// Which rows go is found out once, and then they are removed by their identifiers. Rows that another transaction holds are
-// passed over, so nobody waits: their turn comes.
+// Rows are selected first and then deleted by their identifiers. Rows locked by another transaction are skipped, so
+// nothing waits; a later run purges them.
 
 #[async_trait]
 impl RetentionStore for Store {
-    /// Looks with what the database knows of how late it is.
+    /// Checks the clock against what the database knows.
     async fn look_at_clock(
         &self,
         now: DateTime<Utc>,
@@ -44,7 +44,7 @@ impl RetentionStore for Store {
                 .optional()?;
             let witnesses = ClockWitnesses {
                 database,
-                // Without the row, or with what cannot be read, no clock is believed, until somebody says that it is right.
+                // If the row is missing or unreadable, no clock is trusted until an administrator confirms it.
                 believed_at: believed_at.and_then(|at| at.0.ok()).unwrap_or_default(),
             };
             if let Err(doubt) = witnesses.look(now, is_confirmed) {
@@ -80,7 +80,7 @@ impl RetentionStore for Store {
         at_most: u32,
     ) -> Result<u32, StorageError> {
         change!(self, |connection| {
-            // As the index has it.
+            // The expression of the index.
             let ended_at = || sql::<Moment>("coalesce(accepted_at, revoked_at, expires_at)");
             let ended = invitations::table
                 .filter(ended_at().lt(StoredMoment::from(ended_before)))
@@ -95,7 +95,7 @@ impl RetentionStore for Store {
         })
     }
 
-    /// The table is small, as long as this is done: no index helps.
+    /// Regular purging keeps the table small, so it needs no index.
     async fn remove_expired_sessions(
         &self,
         expired_at: DateTime<Utc>,
@@ -139,7 +139,7 @@ impl RetentionStore for Store {
         })
     }
 
-    /// Nothing else removes audit events, and the table's triggers see to it.
+    /// This is the only deletion of audit events; triggers refuse all others.
     async fn remove_audit_events(
         &self,
         before: DateTime<Utc>,
@@ -153,13 +153,13 @@ impl RetentionStore for Store {
             let Some(first_kept) = least_id_at(before) else {
                 return Ok(0);
             };
-            // Row locks would do as well, but only for a role that may also change events.
+            // An advisory lock, because row locks require the privilege to update events.
             if !retention::take(connection, Turn::AuditEvents).await? {
                 return Ok(0);
             }
-            // The primary key leads to the oldest. Identifiers come from several clocks, so one may be ahead of its event:
-            // that goes a little later, and none too early. What is younger than 30 days by the clock of the database, the
-            // triggers keep.
+            // The primary key finds the oldest events. Identifiers come from several clocks, so one may be later than
+            // its event: such an event is purged a little later, never too early. The triggers protect events younger
+            // than 30 days by the database's clock.
             let old: Vec<StoredId> = audit_events::table
                 .filter(audit_events::id.lt(StoredId(first_kept)))
                 .filter(audit_events::occurred_at.lt(StoredMoment::from(before)))

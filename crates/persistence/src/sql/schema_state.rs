@@ -1,4 +1,4 @@
-//! How the tables stand to this version.
+//! The schema's state relative to this version.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -17,7 +17,7 @@ use crate::known_migrations::KnownMigrations;
 use crate::schema_state::{AppliedMigration, SchemaState};
 
 impl Store {
-    /// The store of a version to come, which knows the migrations in this folder, too.
+    /// For tests: a store that also knows the migrations of a future version in this folder.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn with_migrations_to_come(mut self, folder: &Path) -> Self {
@@ -25,7 +25,7 @@ impl Store {
         self
     }
 
-    /// How the tables stand to this version, while it serves them.
+    /// The schema's state relative to this version, while serving.
     ///
     /// # Errors
     /// The database does not answer.
@@ -34,8 +34,8 @@ impl Store {
         read!(self, |connection| { schema_state(connection, &known).await })
     }
 
-    /// Whether the database answers with tables that this version can work with. They may be those of a newer version, so
-    /// that two versions can run side by side while one replaces the other.
+    /// Whether the database answers and has a schema that this version can use. A newer compatible schema counts, so
+    /// that two versions can run side by side during an upgrade.
     ///
     /// # Errors
     /// The database does not answer.
@@ -44,7 +44,7 @@ impl Store {
     }
 }
 
-/// On PostgreSQL in two round trips: `/readyz` has only so much time.
+/// On PostgreSQL in two round trips, because `/readyz` has a deadline.
 pub(crate) async fn schema_state(
     connection: &mut Connection,
     known: &KnownMigrations,
@@ -63,7 +63,7 @@ pub(crate) async fn schema_state(
     Ok(SchemaState::of(&known, &applied, minimum_reader.as_deref()))
 }
 
-/// diesel keeps its list in a table, which an empty database does not have.
+/// diesel stores applied migrations in a table, which an empty database lacks.
 async fn applied_versions(mut connection: Pipelined<'_>, is_migrated: bool) -> QueryResult<BTreeSet<String>> {
     if !is_migrated {
         return Ok(BTreeSet::new());

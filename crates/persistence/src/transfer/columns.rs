@@ -1,6 +1,6 @@
-//! The values of an export: the same from either database, and written in one way only.
+//! The column types of an export: identical for both databases, with one textual form each.
 //!
-//! Nothing is altered on the way. What a database or the export cannot express exactly is an error.
+//! Values are never altered: one that a database or the export cannot represent exactly is an error.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -30,7 +30,7 @@ impl Id {
     }
 }
 
-/// A moment. In the export: RFC 3339 in UTC, with no more digits than it takes.
+/// A timestamp. In the export: RFC 3339 in UTC, with no unnecessary digits.
 #[derive(Debug, Clone, Copy, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Timestamptz)]
 #[diesel(sql_type = BigInt)]
@@ -41,7 +41,7 @@ pub(crate) struct Moment(pub(super) DateTime<Utc>);
 #[diesel(sql_type = Binary)]
 pub(crate) struct Bytes(pub(super) Vec<u8>);
 
-/// A text. diesel would replace what is not UTF-8 in a SQLite file; here it is an error.
+/// A text. Invalid UTF-8 in a SQLite file is an error here, while diesel would replace it.
 #[derive(Debug, Clone, Serialize, Deserialize, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Text)]
 #[serde(transparent)]
@@ -53,7 +53,7 @@ impl Words {
     }
 }
 
-/// Yes or no.
+/// A boolean.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Bool)]
 #[diesel(sql_type = BigInt)]
@@ -77,7 +77,7 @@ enum Inexact {
     PartsOfAMillisecond(Moment),
 }
 
-// In the export. Whatever reads back differently from how it was written is refused.
+// Serialization. Text that is not in the canonical form is refused.
 
 fn read<'de, D: Deserializer<'de>, T: FromStr + Display>(deserializer: D) -> Result<T, D::Error> {
     let text = String::deserialize(deserializer)?;
@@ -131,7 +131,7 @@ impl FromStr for Moment {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let moment: DateTime<Utc> = text.parse().map_err(|_| "no moment")?;
-        // PostgreSQL keeps microseconds and would cut off the rest.
+        // PostgreSQL stores microseconds and would truncate the rest.
         if moment.timestamp_subsec_nanos().is_multiple_of(1_000) {
             Ok(Self(moment))
         } else {
@@ -156,7 +156,7 @@ impl FromStr for Bytes {
     }
 }
 
-// In PostgreSQL, which has a type for each.
+// PostgreSQL has a type for each.
 
 macro_rules! as_in_postgres {
     ($($Type:ty: $Column:ty as $Inner:ty),*) => { $(
@@ -183,7 +183,7 @@ as_in_postgres!(
     Number: Integer as i32
 );
 
-// In SQLite, which has only bytes, texts and numbers.
+// SQLite has only bytes, texts and numbers.
 
 type SqliteValue<'a> = <Sqlite as Backend>::RawValue<'a>;
 

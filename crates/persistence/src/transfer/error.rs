@@ -1,4 +1,4 @@
-//! Why nothing was exported or imported.
+//! Errors of export and import.
 
 use std::error::Error;
 use std::io;
@@ -8,10 +8,10 @@ use keyward_domain::ports::StorageError;
 
 use crate::abort::Abort;
 
-/// Why an export is not whole. What was written of it is refused by an import.
+/// Why an export is incomplete. An import refuses what was written.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// Nobody takes it, or the disk is full.
+    /// The output cannot be written, for example because the disk is full.
     #[error("the export cannot be written")]
     Unwritable(#[source] io::Error),
     /// The database cannot be read.
@@ -19,21 +19,21 @@ pub enum ExportError {
     Storage(#[from] StorageError),
 }
 
-/// Why nothing was imported. Nothing was changed, unless storage says that nobody knows.
+/// Why nothing was imported. Nothing was changed, except possibly after [`StorageError::OutcomeUnknown`].
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// Something is kept there already.
+    /// The database is not empty.
     #[error("the database is not empty: import into a new one, so that nothing is mixed or lost")]
     NotEmpty,
-    /// The export is not whole, or none at all.
+    /// The input is not a complete export.
     #[error(transparent)]
     Invalid(#[from] InvalidExport),
-    /// A row breaks a rule of the database, or holds what it cannot keep.
+    /// A row violates a constraint, or has a value that the database cannot store.
     #[error("the database refuses {}", lines(*.first_line, *.last_line))]
     RowRefused {
-        /// The first line of which it may be the row.
+        /// The first line of the refused batch, counted from 1.
         first_line: u64,
-        /// The last one.
+        /// The last line of the refused batch, counted from 1.
         last_line: u64,
         /// What the database says.
         source: Box<dyn Error + Send + Sync>,
@@ -43,10 +43,10 @@ pub enum ImportError {
     Storage(#[from] StorageError),
 }
 
-/// What is wrong with an export. No message repeats what a line holds.
+/// Why an export is invalid. No message repeats a line's content.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidExport {
-    /// It begins with something else.
+    /// The first line is not that of an export.
     #[error("line 1 is not the first line of an export of Keyward")]
     NotAnExport,
     /// A newer Keyward made it.
@@ -61,7 +61,7 @@ pub enum InvalidExport {
          database afterwards"
     )]
     Older,
-    /// A line is not what stands in an export.
+    /// A line is malformed.
     #[error("line {line} is garbled at its column {column}")]
     Garbled {
         /// The line, counted from 1.
@@ -69,7 +69,7 @@ pub enum InvalidExport {
         /// The byte in it, counted from 1.
         column: usize,
     },
-    /// Each sign-in would cost whatever the export says.
+    /// A password hash with excessive costs, which each sign-in would have to pay.
     #[error(
         "line {line}: checking a password against the hash in users.password_hash of {user} costs more than against a hash \
          of Keyward's, so it is none"
@@ -77,7 +77,7 @@ pub enum InvalidExport {
     ExcessiveHash {
         /// The line, counted from 1.
         line: u64,
-        /// Whose hash it is.
+        /// The identifier of its user.
         user: String,
     },
     /// Keyward could not read the row back.
@@ -88,10 +88,10 @@ pub enum InvalidExport {
     UnreadableRow {
         /// The line, counted from 1.
         line: u64,
-        /// Which row and column it is, and what is wrong with it, without the value.
+        /// Table, column, identifier and problem, without the value.
         problem: StorageError,
     },
-    /// No export has such a line.
+    /// A line is longer than any valid one.
     #[error("line {line} is longer than any line of an export")]
     LongLine {
         /// The line, counted from 1.
@@ -100,10 +100,10 @@ pub enum InvalidExport {
     /// The end is missing.
     #[error("the export was cut off: it ends at line {line}, without the last line")]
     CutOff {
-        /// The line that is missing or not whole, counted from 1.
+        /// The missing or incomplete line, counted from 1.
         line: u64,
     },
-    /// The last line does not fit what came before it.
+    /// The checksum or row counts in the last line do not match.
     #[error("the export was altered: line {line}, the last one, does not fit the lines before it")]
     Altered {
         /// The last line, counted from 1.
@@ -135,7 +135,7 @@ struct UnreadableRow {
     source: QueryError,
 }
 
-/// Why a table's rows cannot be read. diesel names the column of a value that makes no sense, but not the table.
+/// Adds the table to the error of reading its rows; diesel names only the column.
 pub(crate) fn cannot_read<E>(table: &'static str, error: QueryError) -> Abort<E> {
     match error {
         source @ QueryError::DeserializationError(_) => {

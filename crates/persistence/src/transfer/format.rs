@@ -17,9 +17,9 @@ use super::error::InvalidExport;
 use super::tables::Counts;
 use crate::known_migrations::KnownMigrations;
 
-/// How the first and the last line and the values are written.
+/// The version of the syntax of lines and values.
 const FORMAT: u32 = 1;
-/// What every last line begins with, and no row.
+/// The beginning of the last line, with which no row begins.
 pub(super) const LAST_LINE: &[u8] = br#"{"end":"#;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,13 +27,13 @@ pub(super) struct FirstLine {
     keyward_export: Version,
 }
 
-/// What must be equal for rows to be understood.
+/// The version of the export, which must equal the importer's.
 #[derive(Debug, Serialize, Deserialize)]
 struct Version {
     format: u32,
-    /// The newest migration. It stands for the tables and columns that there are, in either database.
+    /// The newest migration, which identifies the schema in both databases.
     schema: String,
-    /// The first migration that was ever released: what is older cannot be understood.
+    /// The first released migration: older exports cannot be read.
     #[serde(skip)]
     oldest: String,
 }
@@ -48,7 +48,7 @@ pub(super) struct LastLine {
 #[serde(deny_unknown_fields)]
 struct End {
     rows: Counts,
-    /// SHA-256 (FIPS 180-4) of all lines before, with their ends.
+    /// SHA-256 (FIPS 180-4) of all previous lines, including their line feeds.
     sha256: Bytes,
 }
 
@@ -95,13 +95,13 @@ impl LastLine {
         }
     }
 
-    /// Whether it fits what came before it. Every installation has its one row.
+    /// Whether the counts and the checksum match. An export always has the one installation row.
     pub(super) fn fits(&self, before: &Before) -> bool {
         self.end == Self::of(before).end && before.rows.installation == 1
     }
 }
 
-/// What came before the last line.
+/// Row counts and checksum of the lines before the last.
 #[derive(Default)]
 pub(super) struct Before {
     pub(super) rows: Counts,

@@ -10,10 +10,10 @@ use super::format::{Before, FirstLine, LAST_LINE, LastLine};
 use super::rows::{Arrival, BATCH, Batch, RowsFromStream};
 use super::tables::Row;
 
-/// Far more than the longest row takes. A line is in memory as a whole.
+/// Far more than the longest row. A whole line is held in memory.
 const MOST_BYTES_OF_A_LINE: u64 = 1024 * 1024;
 
-/// Reads an export to its end, or to what is wrong with it, for as long as somebody takes the rows.
+/// Reads an export until its end, an error, or the receiver is dropped.
 pub(super) fn read_all(
     input: impl Read,
     of_this_version: &FirstLine,
@@ -40,14 +40,14 @@ pub(super) fn read_all(
 
 struct Reading<R> {
     input: BufReader<R>,
-    /// Of the line that was read last, counted from 1.
+    /// The number of the last line read, counted from 1.
     number: u64,
-    /// That line, with its end.
+    /// The last line read, with its line feed.
     line: Vec<u8>,
     is_last_line: bool,
-    /// Whether checking a password against this hash costs no more than against any other.
+    /// Whether verifying a password against this hash costs no more than against Keyward's own.
     is_affordable: fn(&str) -> bool,
-    /// What came before the last line.
+    /// Row counts and checksum of the lines read so far.
     before: Before,
 }
 
@@ -136,7 +136,7 @@ impl<R: Read> Reading<R> {
 
     fn parse<T: DeserializeOwned>(&self) -> Result<T, InvalidExport> {
         let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
-        // What serde says may repeat the value, and that may be a secret.
+        // serde's message may contain the value, which may be a secret.
         serde_json::from_slice(line).map_err(|error| InvalidExport::Garbled {
             line: self.number,
             column: error.column(),

@@ -1,8 +1,7 @@
-//! One record for each table: its columns in their order, whichever database they come from.
+//! One record type per table, with its columns in order, for both databases.
 //!
-//! Rows are read by position, so a record with a column too few or too many does not compile, and written by name.
-//! Tests compare the records with the catalogues of both databases. What a text or bytes must be for the domain to read them back
-//! stands beside the column, after `as`.
+//! Rows are read by position, so a missing or extra column does not compile, and written by name. Tests compare the
+//! records with the catalogs of both databases. `as` names the domain parser that a text or bytes column must pass.
 
 mod check;
 mod together;
@@ -27,7 +26,7 @@ use crate::stored_row::StoredRow;
 use crate::{postgres, sqlite};
 use check::{Key, Together, anything, browser_key, depth, digest, nonce};
 
-/// Looks at a column. Only one that needs no reading may have nothing after `as`.
+/// Checks a column. Only a column that needs no parsing may omit `as`.
 macro_rules! look_at {
     ($column:ident of $record:ident, $row:ident) => {
         check::as_it_is(&$row, stringify!($column), &$record.$column)?
@@ -55,7 +54,7 @@ macro_rules! records {
             }
 
             impl $Record {
-                /// The columns that are moved. Some others are made of these by the database.
+                /// The exported columns. The database derives the others from these.
                 pub(crate) const fn postgres_columns() -> (
                     postgres::schema::$table::$key,
                     $(postgres::schema::$table::$column,)*
@@ -63,7 +62,7 @@ macro_rules! records {
                     (postgres::schema::$table::$key, $(postgres::schema::$table::$column,)*)
                 }
 
-                /// The same columns as SQLite has them.
+                /// The same columns in SQLite's schema.
                 pub(crate) const fn sqlite_columns() -> (
                     sqlite::schema::$table::$key,
                     $(sqlite::schema::$table::$column,)*

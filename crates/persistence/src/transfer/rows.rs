@@ -1,5 +1,5 @@
-//! Rows on their way between a database and a stream, a batch at a time: both sides wait for each other, so there are
-//! never more than a few batches in memory.
+//! Bounded channels of row batches between a database and a stream: both sides wait for each other, so only a few
+//! batches are in memory.
 
 use std::io;
 
@@ -8,14 +8,14 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use super::error::InvalidExport;
 use super::tables::{Counts, Row};
 
-/// The most rows of one batch. (PostgreSQL takes 65,535 values in one statement.)
+/// The maximum number of rows in a batch. (PostgreSQL takes 65,535 values in one statement.)
 pub(crate) const BATCH: usize = 500;
 const BATCHES_ON_THE_WAY: usize = 2;
 
-/// Nobody takes any more.
+/// The receiver is gone.
 pub(crate) struct NotWanted;
 
-/// Takes the rows that a database gives.
+/// Sends the rows that a database exports.
 pub struct RowSender(Sender<Vec<Row>>);
 
 pub(super) struct RowsToWrite(Receiver<Vec<Row>>);
@@ -32,7 +32,7 @@ impl RowSender {
 }
 
 impl RowsToWrite {
-    /// The next ones; nothing when the database has given all it gives.
+    /// The next batch; `None` after the last.
     pub(super) fn blocking_next(&mut self) -> Option<Vec<Row>> {
         self.0.blocking_recv()
     }
@@ -40,19 +40,19 @@ impl RowsToWrite {
 
 /// Consecutive rows of an export.
 pub(crate) struct Batch {
-    /// The line of the first one. The others follow on the next lines.
+    /// The line number of the first row; the others are on the following lines.
     pub(crate) first_line: u64,
     pub(crate) rows: Vec<Row>,
 }
 
-/// What comes next of an export.
+/// The next item of an export.
 pub(crate) enum Arrival {
     Rows(Batch),
-    /// It is whole, and had so many rows.
+    /// The end of a complete export, with its row counts.
     End(Counts),
 }
 
-/// Gives a database the rows that it is to take.
+/// Receives the rows that a database imports.
 pub struct RowReceiver(Receiver<Result<Arrival, InvalidExport>>);
 
 pub(super) struct RowsFromStream(Sender<Result<Arrival, InvalidExport>>);
@@ -74,7 +74,7 @@ impl RowReceiver {
     }
 }
 
-/// Whoever reads it stopped without a word, as happens in a panic. It must not pass for the end.
+/// The reader stopped without a result, for example by a panic, which must not count as the end.
 fn broke_off() -> Result<Arrival, InvalidExport> {
     Err(InvalidExport::Unreadable(io::Error::other("reading broke off")))
 }

@@ -1,4 +1,4 @@
-//! Which tables there are.
+//! The exported tables.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::records::*;
 
-/// Gives a macro every table with its record. Each table comes after those that its rows refer to.
+/// Passes a macro every table with its record, in an order that satisfies foreign keys.
 macro_rules! with_tables {
     ($use:ident) => {
         $use! {
@@ -29,7 +29,7 @@ pub(crate) use with_tables;
 
 macro_rules! define {
     ($($table:ident: $Record:ident,)*) => {
-        /// A row of any table. In the export: an object whose only member is named as the table.
+        /// A row of any table. In the export: an object with one member, named after the table.
         #[derive(Debug, Serialize, Deserialize)]
         #[expect(non_camel_case_types, reason = "named as the tables are")]
         pub(crate) enum Row {
@@ -48,7 +48,7 @@ macro_rules! define {
         /// The names of the tables.
         pub(crate) const TABLES: &[&str] = &[$(stringify!($table)),*];
 
-        /// How many rows each table has.
+        /// The number of rows of each table.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct Counts {

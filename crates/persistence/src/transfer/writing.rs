@@ -11,7 +11,7 @@ use super::tables::Counts;
 
 const BUFFER: usize = 64 * 1024;
 
-/// An export that has no last line yet.
+/// An export whose last line is not written yet.
 pub(super) struct Unfinished<W: Write> {
     output: BufWriter<W>,
     line: Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) struct Unfinished<W: Write> {
 }
 
 impl<W: Write> Unfinished<W> {
-    /// Writes the first line, and rows for as long as they come.
+    /// Writes the first line and all rows.
     pub(super) fn write(output: W, first_line: &FirstLine, mut rows: RowsToWrite) -> io::Result<Self> {
         let mut export = Self {
             output: BufWriter::with_capacity(BUFFER, output),
@@ -36,7 +36,7 @@ impl<W: Write> Unfinished<W> {
         Ok(export)
     }
 
-    /// Writes the last line, and does not return before everything is out.
+    /// Writes the last line and flushes.
     pub(super) fn finish(mut self) -> io::Result<Counts> {
         let last_line = LastLine::of(&self.before);
         self.write_line(&last_line)?;

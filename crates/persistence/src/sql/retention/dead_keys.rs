@@ -1,4 +1,4 @@
-//! Removing dead keys, and giving the keys next below them to others.
+//! Purging dead keys, and giving their children new parents.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
@@ -20,12 +20,12 @@ pub(super) async fn remove(
     dead_before: DateTime<Utc>,
     at_most: u32,
 ) -> Result<Portion, Abort<StorageError>> {
-    // Two at once could give a key to one that the other removes.
+    // Two concurrent purges could make a key the parent that the other purges.
     if !retention::take(connection, Turn::DeadKeys).await? {
         return Ok(Portion::default());
     }
-    // What is read from here on stays true before it is locked, too: a key never comes back to life, nor does a
-    // membership; nobody else removes keys or changes who adopted them; and no key is born to a dead one.
+    // What is read from here on stays true even before the rows are locked: dead keys and ended memberships stay so, no
+    // other transaction purges keys or changes their parents, and no key is added below a dead one.
     let Dead {
         keys: mut dead,
         left_by,
@@ -35,8 +35,8 @@ pub(super) async fn remove(
     while halve_if_too_many(&mut dead, &next_below) {
         next_below = self::next_below(connection, &dead).await?;
     }
-    // Before anything is changed. A key that somebody holds (to write its last use, or to edit it) is not passed over: it may
-    // be one that has to be given to another.
+    // Locked before any change. Keys that another transaction has locked (to write a last use, or an edit) are not
+    // skipped, because they may need a new parent.
     let ids = || dead.iter().map(|(id, _)| *id);
     let all: Vec<Uuid> = ids().chain(next_below.iter().map(|(id, _)| *id)).collect();
     retention::lock_keys(connection, &all).await?;
@@ -58,13 +58,13 @@ pub(super) async fn remove(
     })
 }
 
-/// Dead keys, and the former members of whom none that was never revoked is left when these are removed.
+/// Dead keys, and the former members without never-revoked keys once these are purged.
 struct Dead {
     keys: Vec<Below>,
     left_by: Vec<Uuid>,
 }
 
-/// A dead key as it is stored.
+/// The stored columns of a dead key.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = api_keys, check_for_backend(Database))]
 struct DeadRow {
@@ -80,9 +80,9 @@ impl From<DeadRow> for Below {
     }
 }
 
-/// The earliest dead first: so the keys next below one are mostly gone already, and those that are not were valid when it
-/// died, which are never many. Former members are looked at when no revoked keys are left to remove: then whoever holds the
-/// members that are locked here waits for none of the keys.
+/// The keys that died first come first: most of their children are then purged already, and the others were valid at
+/// that time, which are never many. Former members are processed once no revoked keys are left: then a transaction that
+/// has locked these members waits for none of the keys.
 async fn earliest_dead(
     connection: &mut Connection,
     dead_before: DateTime<Utc>,
@@ -102,8 +102,8 @@ async fn earliest_dead(
             left_by: Vec::new(),
         });
     }
-    // Those who may have keys that were never revoked, who left first, first. Nobody is waited for: whoever revokes their keys
-    // holds them before the keys.
+    // Former members who may have never-revoked keys, in the order of leaving. Locked members are skipped: a
+    // transaction that revokes their keys locks the member first.
     let former_members = memberships::table
         .filter(memberships::ended_at.lt(dead_before))
         .filter(memberships::keys_removed_at.is_null())
@@ -121,13 +121,13 @@ async fn earliest_dead(
     })
 }
 
-/// Keys next below one of these that are none of these.
+/// Children of these keys that are not among them.
 async fn next_below(connection: &mut Connection, dead: &[Below]) -> QueryResult<Vec<(Uuid, Uuid)>> {
     if dead.is_empty() {
         return Ok(Vec::new());
     }
     let ids = || dead.iter().map(|(id, _)| StoredId(*id));
-    // As the index has it.
+    // The expression of the index.
     let next_above = sql::<Nullable<Id>>("coalesce(adopted_by_key_id, created_by_key_id)");
     let keys: Vec<DeadRow> = api_keys::table
         .filter(next_above.eq_any(ids()))

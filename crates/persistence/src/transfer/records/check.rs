@@ -1,7 +1,7 @@
-//! Reading imported rows through the domain: what it could not read back from a database is not taken into one.
+//! Validates imported rows with the domain's parsers: an import refuses what the domain could not read back.
 //!
-//! What a column is read as stands beside it in `records.rs`, and what several columns say together in `together.rs`. What refers
-//! to other rows is left to the database.
+//! The parser of each column is in `records.rs`, rules across columns are in `together.rs`. The database checks
+//! references to other rows.
 
 use std::fmt::Display;
 
@@ -15,20 +15,20 @@ use crate::transfer::columns::{Bytes, Flag, Id, Moment, Number, Words};
 
 pub(super) type Row = StoredRow<String>;
 
-/// What a column holds.
+/// A column's value, to be parsed.
 pub(super) trait Column {
     type Content: ?Sized;
 
-    /// Nothing where the column may be empty, and is.
+    /// The value; `None` if the column is null.
     fn content(&self) -> Option<&Self::Content>;
 
-    /// What is wrong with a value whatever it stands for.
+    /// A problem with the value that does not depend on its meaning.
     fn problem(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// A column whose value needs no reading.
+/// A column whose value needs no parsing.
 pub(super) trait ReadAsItIs: Column {}
 
 macro_rules! column {
@@ -58,7 +58,8 @@ impl Column for Moment {
         Some(&self.0)
     }
 
-    /// RFC 3339 writes years with four digits: answers say moments so, and periods can be added to them.
+    /// Years must have four digits, as RFC 3339 requires for responses; then periods can also be added without
+    /// overflow.
     fn problem(&self) -> Option<&'static str> {
         let is_written = (0..=9999).contains(&self.0.year());
         (!is_written).then_some("not in the years 0 to 9999")
@@ -81,9 +82,9 @@ impl<C: Column> Column for Option<C> {
 
 impl<C: ReadAsItIs> ReadAsItIs for Option<C> {}
 
-/// The first column of a table.
+/// The first primary-key column of a table.
 pub(super) trait Key {
-    /// How an error names the row.
+    /// The row's name in error messages.
     fn name_of_row(&self) -> String;
 }
 
@@ -105,7 +106,7 @@ impl Key for Flag {
     }
 }
 
-/// What came of reading a value.
+/// The result of a parser.
 pub(super) trait Reading {
     fn problem(self) -> Option<String>;
 }
@@ -116,14 +117,14 @@ impl<T, E: Display> Reading for Result<T, E> {
     }
 }
 
-/// A word that nobody knows.
+/// `None` means an unknown word.
 impl<T> Reading for Option<T> {
     fn problem(self) -> Option<String> {
         self.is_none().then(|| "an unknown word".to_owned())
     }
 }
 
-/// Looks at a column, which is read so.
+/// Checks a column with a parser.
 pub(super) fn read<C: Column, R: Reading>(
     row: &Row,
     column: &'static str,
@@ -137,7 +138,7 @@ pub(super) fn read<C: Column, R: Reading>(
     }
 }
 
-/// Looks at a column that needs no reading.
+/// Checks a column that needs no parsing.
 pub(super) fn as_it_is<C: ReadAsItIs>(
     row: &Row,
     column: &'static str,
@@ -146,17 +147,17 @@ pub(super) fn as_it_is<C: ReadAsItIs>(
     read(row, column, value, anything)
 }
 
-/// What needs no reading, or is read together with other columns.
+/// Accepts any value: the column needs no parsing, or a rule across columns checks it.
 pub(super) const fn anything<T: ?Sized>(_: &T) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// SHA-256, and what is as long.
+/// A SHA-256 digest, or other 32 bytes.
 pub(super) fn digest(bytes: &[u8]) -> Result<(), String> {
     length(bytes, 32)
 }
 
-/// What a form sends once.
+/// A form's nonce of 16 bytes.
 pub(super) fn nonce(bytes: &[u8]) -> Result<(), String> {
     length(bytes, 16)
 }
@@ -180,7 +181,7 @@ pub(super) fn depth(depth: &i32) -> Result<(), &'static str> {
     }
 }
 
-/// What several columns of a row say together.
+/// Rules across columns of a row.
 pub(super) trait Together {
     fn check_together(&self, _: &Row) -> Result<(), StorageError> {
         Ok(())

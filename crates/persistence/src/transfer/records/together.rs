@@ -1,4 +1,4 @@
-//! What several columns of an imported row say together, as the domain reads them.
+//! Rules across columns of imported rows, checked with the domain's types.
 
 use keyward_domain::ports::StorageError;
 
