@@ -1,4 +1,4 @@
-//! Events, as SQLite takes several of them and hands them out in the order of commits.
+//! Audit events on SQLite: inserts, and reading in commit order.
 
 pub(super) mod feed;
 
@@ -8,7 +8,7 @@ use keyward_domain::audit::AuditEvent;
 use super::dialect::Pipelined;
 use super::events::write_event;
 
-/// Writes events in the transaction of the changes they tell of.
+/// Writes events in the transaction of the changes they record.
 pub(super) async fn write_events(connection: Pipelined<'_>, events: Vec<AuditEvent>) -> QueryResult<()> {
     for event in events {
         write_event(connection, event).await?;

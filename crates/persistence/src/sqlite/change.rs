@@ -1,4 +1,4 @@
-//! How changes run: one transaction in a task of its own.
+//! How changes run: one transaction in its own task.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,8 +19,9 @@ use crate::{looked, task};
 impl SqliteStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
     ///
-    /// Nothing cuts the transaction short. At the answer's deadline it is withdrawn: it will roll back instead of
-    /// committing, so the caller can be told now that nothing changed. Once it commits, only waiting has a deadline.
+    /// A running transaction is never interrupted. At the answer deadline it is withdrawn: it will roll back instead of
+    /// committing, so the caller is told at once that nothing changed. Once it commits, only the wait for it has a
+    /// deadline.
     pub(super) async fn change_blocking<T, E, W>(&self, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -31,7 +32,8 @@ impl SqliteStore {
             .await
     }
 
-    /// Likewise; where the disk is full, the change is tried again with what its claim frees of the reserve.
+    /// Like [`Self::change_blocking`]; on a full disk, the change is retried with the disk space that its claim frees
+    /// from the reserve.
     pub(super) async fn change_blocking_with<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -52,9 +54,9 @@ impl SqliteStore {
             .await
     }
 
-    /// Likewise, unless a look tells what comes of it: that takes the one writer from nobody. A look that fails or is late
-    /// tells nothing, and what it takes is of the change's time. What was asked for happens even if the caller stops
-    /// waiting, during the look too.
+    /// Like [`Self::change_blocking_with`], but first runs a read that may already know the answer, without the write
+    /// lock. A read that fails or is late decides nothing; its time counts towards the change's deadline. The change is
+    /// made even if the caller stops waiting during the read.
     pub(super) async fn change_blocking_after_look<T, E, L, W>(
         &self,
         look: L,
@@ -115,8 +117,8 @@ impl SqliteStore {
         }
     }
 
-    /// The changes of this process wait for each other here, in the order in which they came. SQLite would let them
-    /// fight, and some would starve.
+    /// Changes of this process queue here in order of arrival. SQLite's own busy handler is unfair, so some would
+    /// starve.
     async fn when_it_is_its_turn<T, E, W>(
         self,
         answer_by: Instant,
@@ -161,13 +163,13 @@ impl SqliteStore {
     }
 }
 
-/// Runs the transaction; gives the connection back unless it failed, since closing it ends whatever may be left.
+/// Runs the transaction. Returns the connection unless the transaction failed; closing it ends whatever is left open.
 ///
-/// IMMEDIATE takes the write lock before anything is read, waiting for other processes as long as `busy_timeout` says.
-/// So what is read stays true until the COMMIT, and no statement in between finds the database locked.
+/// IMMEDIATE acquires the write lock before the first read and waits for other processes up to `busy_timeout`. So what
+/// is read stays true until COMMIT, and no later statement fails because the database is locked.
 ///
-/// Not diesel's own `immediate_transaction`: SQLite rolls back by itself when the disk is full, and diesel would then
-/// report that there is nothing to roll back.
+/// diesel's own `immediate_transaction` is not used: SQLite rolls back by itself when the disk is full, and diesel
+/// would then report only that there is nothing to roll back.
 pub(super) fn commit<T, E>(
     mut connection: SqliteConnection,
     progress: &Progress,

@@ -8,7 +8,7 @@ use super::database_file::FILE_NAME;
 /// Where the database is, and how long to wait for it.
 #[derive(Clone, Debug)]
 pub struct SqliteConfig {
-    /// The folder that holds `keyward.db` and the files that SQLite puts beside it. It must be on a local disk.
+    /// The folder of `keyward.db` and of SQLite's files beside it. It must be on a local disk.
     pub data_directory: PathBuf,
     /// The maximum number of concurrent reads; twice as many slow reads may run besides. Changes are always serialized.
     /// Default: 4.
@@ -26,7 +26,7 @@ pub struct SqliteConfig {
 }
 
 impl SqliteConfig {
-    /// The database in this folder, which need not exist yet.
+    /// The default configuration for a database in this folder, which may not exist yet.
     #[must_use]
     pub fn in_directory(data_directory: impl Into<PathBuf>) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl SqliteConfig {
         }
     }
 
-    /// Where the database is, or will be made by [`SqliteStore::open`](super::SqliteStore::open).
+    /// The path of the database, which is created by [`SqliteStore::open`](super::SqliteStore::open).
     #[must_use]
     pub fn file(&self) -> PathBuf {
         self.data_directory.join(FILE_NAME)

@@ -1,4 +1,4 @@
-//! The file: how it comes to be, and how connections to it are set up.
+//! The database file: how it is created, and how its connections are configured.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -24,22 +24,22 @@ use super::still_awaited;
 use crate::claim::Claim;
 
 pub(super) const FILE_NAME: &str = "keyward.db";
-/// What is left of the write-ahead log when all of it is in the database. One long read or one import lets it grow, and
-/// without this it would stay as long as it ever was.
+/// The size to which the write-ahead log is truncated after a checkpoint. One long read or one import lets the log
+/// grow, and SQLite would never shrink it.
 const MOST_BYTES_OF_AN_EMPTY_LOG: u64 = 16 * 1024 * 1024;
-/// Other processes that open the same new file get done within this.
+/// How long to wait for other processes that open the same new file.
 const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(10);
 
-/// A database file that is there and was opened before.
+/// A database file that exists and was opened successfully once.
 pub(super) struct DatabaseFile {
-    /// Absolute, so that SQLite does not take it for a URI, and it stays where it is.
+    /// Absolute, so that SQLite does not parse it as a URI, and independent of the working directory.
     path: String,
     identity: FileIdentity,
     busy_timeout: Duration,
     pub(super) reserve: Reserve,
 }
 
-/// The path of an open database leads to another file now, or nowhere.
+/// The path of the open database now leads to another file, or to none.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the database file {path} was moved, replaced or removed: put it back, or restart to use what is there"
@@ -48,12 +48,12 @@ struct Moved {
     path: String,
 }
 
-/// What a connection is for.
+/// What a connection is used for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
     Write,
-    /// Imports and migrations, which may write and sort whole tables.
+    /// Imports and migrations, which write and sort whole tables.
     Rebuild,
 }
 
@@ -64,18 +64,19 @@ struct JournalMode {
 }
 
 impl DatabaseFile {
-    /// Makes the directory (for the owner alone) and the file, if they are not there, and sees that it can be written.
+    /// Creates the directory (accessible to its owner only) and the file, if they do not exist, and checks that the
+    /// file is writable.
     pub(super) fn open(
         directory: &Path,
         busy_timeout: Duration,
         reserve: u64,
     ) -> Result<(Self, SqliteConnection), OpenError> {
-        // Closing a file drops all locks that the process has on it, also those of SQLite's connections (fcntl(2)). So
-        // nobody may have a connection to a file that is being made.
+        // Closing a file releases all locks that the process holds on it, including those of SQLite's connections
+        // (fcntl(2)). So no connection may be open to a file that is being created.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
 
-        // Now, before anything is made; and below, where links have been followed.
+        // Checked now, before anything is created, and again below, after links are resolved.
         if directory.to_str().is_none() {
             return Err(OpenError::NotUtf8 {
                 directory: directory.to_owned(),
@@ -108,7 +109,7 @@ impl DatabaseFile {
         };
         match database.prepare_with_reserve() {
             Ok(Some(connection)) => {
-                // Where there is no room for it, the changes that are refused say so.
+                // If the disk has no space for it, refused changes report that.
                 let _ = database.reserve.fill();
                 Ok((database, connection))
             }
@@ -132,7 +133,8 @@ impl DatabaseFile {
         }
     }
 
-    /// On a full disk, too: whoever opens the file may want to revoke, and SQLite makes files of its own beside it.
+    /// Also works on a full disk, by freeing part of the reserve: the command may be a revocation, and SQLite creates
+    /// files beside the database.
     fn prepare_with_reserve(&self) -> Result<Option<SqliteConnection>, CannotUse> {
         loop {
             match self.prepare() {
@@ -148,14 +150,14 @@ impl DatabaseFile {
         is_full(error) || (is_io(error) && self.reserve.has_full_disk())
     }
 
-    /// Switches the file to the write-ahead log, for good; nothing if that is not possible. And begins to
-    /// write once, to find out now whether that can be done.
+    /// Switches the file permanently to the write-ahead log; `None` if that is not possible. Also begins a write, to
+    /// check now that the file is writable.
     fn prepare(&self) -> Result<Option<SqliteConnection>, CannotUse> {
         let mut connection = self.try_connect(Access::Write, self.busy_timeout)?;
         let deadline = Instant::now() + WAIT_FOR_OTHER_PROCESS;
         let mode = loop {
             match switch_to_write_ahead_log(&mut connection) {
-                // `busy_timeout` does not apply where two would wait for each other: one of them must try again.
+                // SQLite skips `busy_timeout` where two connections would deadlock: one of them must retry.
                 Err(error) if is_busy(&error) && Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(5));
                 }
@@ -165,7 +167,7 @@ impl DatabaseFile {
         if mode != "wal" {
             return Ok(None);
         }
-        // BEGIN IMMEDIATE alone does not mind a file that is read-only.
+        // BEGIN IMMEDIATE alone also succeeds on a read-only file.
         match connection.batch_execute("BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK") {
             Err(error) if !is_busy(&error) => Err(error.into()),
             Ok(()) | Err(_) => Ok(Some(connection)),
@@ -181,7 +183,7 @@ impl DatabaseFile {
         access: Access,
         busy_timeout: Duration,
     ) -> Result<SqliteConnection, StorageError> {
-        // SQLite would make an empty one.
+        // SQLite would create an empty file.
         self.check_in_place()?;
         self.try_connect(access, busy_timeout)
             .map_err(|error| match error {
@@ -190,8 +192,8 @@ impl DatabaseFile {
             })
     }
 
-    /// Every read and every change asks this first. Connections stay with the file that they opened, wherever it goes:
-    /// what they wrote there would be answered, and gone at the next start.
+    /// Checked before every read and change. A connection stays with the file it opened, even if that is moved: what it
+    /// wrote there would be answered, but lost at the next start.
     pub(super) fn check_in_place(&self) -> Result<(), StorageError> {
         match FileIdentity::at(Path::new(&self.path)) {
             Ok(identity) if identity == self.identity => Ok(()),
@@ -211,21 +213,21 @@ impl DatabaseFile {
         let mut connection = SqliteConnection::establish(&self.path).map_err(CannotUse::Connection)?;
         connection.batch_execute(&setup_sql(access, busy_timeout))?;
         connection.batch_execute(&self.temporary_files_sql(access))?;
-        // Changes ask the same questions as reads, and are never given up in the middle.
+        // Changes use the same queries as reads, and are never cancelled.
         still_awaited::register(&mut connection, || true)?;
         Ok(connection)
     }
 
-    /// Where statements put what does not fit into their part of the memory. SQLite would take a directory such as `/tmp`,
-    /// and on a read-only root there is none that can be written. Reads and changes need little, which stays in memory. To
-    /// sort a whole table for an index takes as much room as the index, so that goes to files beside the database, which
-    /// have no name and end with the connection.
+    /// Where SQLite stores temporary data. By default it uses a directory such as `/tmp`, which is not writable on a
+    /// read-only root file system. Reads and changes need little and keep it in memory. Sorting a whole table for an
+    /// index needs as much space as the index, so that uses unlinked files beside the database, which are gone when the
+    /// connection closes.
     fn temporary_files_sql(&self, access: Access) -> String {
         match access {
             Access::Read | Access::Write => "PRAGMA temp_store = MEMORY".to_owned(),
             Access::Rebuild => {
                 let directory = Path::new(&self.path).parent().and_then(Path::to_str);
-                // It is one for the whole process, in which no other connection has such files.
+                // This setting is global to the process, in which no other connection uses such files.
                 format!(
                     "PRAGMA temp_store_directory = '{}'; PRAGMA temp_store = FILE",
                     directory.unwrap_or_default().replace('\'', "''")
@@ -235,11 +237,12 @@ impl DatabaseFile {
     }
 }
 
-/// `PRAGMA optimize` is left out: what it counts in a database that is still small stays, and made SQLite go through all keys
-/// where an index names few. Without counts it takes the index, which the plans in the tests hold it to.
+/// `PRAGMA optimize` is left out: its statistics of a small database remain after it has grown, and made SQLite scan
+/// all keys where an index would have found few. Without statistics SQLite uses the index, which tests of the query
+/// plans check.
 ///
-/// `synchronous = FULL` puts every commit on the disk before it is answered; `fullfsync` says so to macOS, too, where
-/// `fsync` alone leaves it in the disk's memory.
+/// `synchronous = FULL` syncs every commit to disk before it is answered; macOS also needs `fullfsync`, because its
+/// `fsync` leaves data in the disk's cache.
 fn setup_sql(access: Access, busy_timeout: Duration) -> String {
     let query_only = match access {
         Access::Read => "ON",
@@ -261,7 +264,7 @@ fn make_directory(directory: &Path) -> io::Result<PathBuf> {
     let directory = std::path::absolute(directory)?;
     let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
-    // A power cut takes a directory with all that is in it, if its name is not on the disk.
+    // A power cut would lose a new directory whose entry is not synced.
     for parent in missing.into_iter().filter_map(Path::parent) {
         File::open(parent)?.sync_all()?;
     }
@@ -276,7 +279,7 @@ fn make_file(directory: &Path, file: &Path) -> io::Result<()> {
         .mode(0o600)
         .open(file);
     match made {
-        // SQLite puts the file on the disk, but not its name.
+        // SQLite syncs the file, but not its directory entry.
         Ok(_) => File::open(directory)?.sync_all(),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),

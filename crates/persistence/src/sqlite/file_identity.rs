@@ -1,10 +1,10 @@
-//! Which file a path leads to.
+//! The identity of the file behind a path.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// A file on this machine, whatever its name.
+/// Identifies a file on this machine independently of its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileIdentity {
     device: u64,
@@ -12,7 +12,8 @@ pub(super) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Of the file that is at a path now. It does not open the file: closing it would drop SQLite's locks (fcntl(2)).
+    /// The identity of the file at a path now. Does not open the file, since closing it would release SQLite's locks
+    /// (fcntl(2)).
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         let metadata = path.metadata()?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! What keeps a database file from being opened, in words for whoever runs the server.
+//! Why a database file cannot be opened, with messages for administrators.
 
 use std::error::Error;
 use std::io;
@@ -7,35 +7,35 @@ use std::path::PathBuf;
 /// Why a database file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The data directory is not there and cannot be made.
+    /// The data directory does not exist and cannot be created.
     #[error("{} cannot be created", .directory.display())]
     Directory {
-        /// The directory.
+        /// The path of the data directory.
         directory: PathBuf,
-        /// What the operating system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// There is something else in its place.
+    /// The path of the data directory leads to something else.
     #[error("{} is not a directory", .path.display())]
     NotADirectory {
-        /// What was to be the data directory.
+        /// The path that is no directory.
         path: PathBuf,
     },
-    /// SQLite takes paths in UTF-8 only.
+    /// The path is not UTF-8, which SQLite requires.
     #[error("the path {} is not UTF-8", .directory.display())]
     NotUtf8 {
-        /// The directory.
+        /// The path of the data directory.
         directory: PathBuf,
     },
-    /// The file cannot be made, or even be looked at.
+    /// The file cannot be created or inspected.
     #[error("the database file {} cannot be opened or created", .file.display())]
     File {
         /// The file.
         file: PathBuf,
-        /// What the operating system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The file, or the directory, may not be read and written. SQLite needs files of its own beside the database.
+    /// Keyward lacks permission to read and write the file or its directory, in which SQLite creates files of its own.
     #[error(
         "the database file {} cannot be read and written: check who owns it and its directory, and who may write there",
         .file.display()
@@ -44,19 +44,19 @@ pub enum OpenError {
         /// The file.
         file: PathBuf,
     },
-    /// The file is something else.
+    /// The file is not a SQLite database.
     #[error("{} is not a SQLite database", .file.display())]
     NotADatabase {
         /// The file.
         file: PathBuf,
     },
-    /// Parts of the file are lost.
+    /// The database file is corrupted.
     #[error("the database file {} is damaged: put a backup in its place", .file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
     },
-    /// The file system cannot share memory between processes, as network file systems cannot.
+    /// The file system does not support shared memory between processes, as with network file systems.
     #[error(
         "the file system of {} does not allow SQLite's write-ahead log: put the data directory on a local disk",
         .file.display()
@@ -65,12 +65,12 @@ pub enum OpenError {
         /// The file.
         file: PathBuf,
     },
-    /// SQLite refuses the file for another reason.
+    /// Another error of SQLite.
     #[error("the database file {} cannot be used", .file.display())]
     Database {
         /// The file.
         file: PathBuf,
-        /// What SQLite says.
+        /// SQLite's error.
         source: Box<dyn Error + Send + Sync>,
     },
 }

@@ -1,4 +1,4 @@
-//! The connections that read, and how many reads there are at once.
+//! The pool of read connections, and the limits on concurrent reads.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -11,31 +11,31 @@ use super::database_file::{Access, DatabaseFile};
 use super::errors::storage_error;
 use super::still_awaited;
 
-/// How long a read may be in the way of others. Nearly all take a millisecond.
+/// After this time, a read counts as slow and no longer occupies a fast slot. Nearly all reads take a millisecond.
 pub(super) const IN_THE_WAY: Duration = Duration::from_millis(100);
 
-/// Reads that step aside, for each one that may be in the way.
+/// The number of slow slots per fast slot.
 const ASIDE: usize = 2;
 
-/// Connections that read, opened when they are first needed: never more than there are places.
+/// Read connections, opened on demand: never more than there are slots.
 pub(super) struct Readers {
-    /// For reads that have just begun.
+    /// Limits the reads that are not slow yet.
     front: Arc<Semaphore>,
-    /// For reads that take long, so that others need not wait for them.
+    /// Limits the slow reads, so that other reads need not wait for them.
     aside: Arc<Semaphore>,
     idle: Mutex<Vec<Reader>>,
 }
 
-/// A connection that reads, as long as somebody waits for it.
+/// A read connection, whose statements are cancelled when their caller stops waiting.
 pub(super) struct Reader {
     pub(super) connection: SqliteConnection,
     asker: Arc<Mutex<Weak<Asker>>>,
 }
 
-/// Whoever waits for a read. When it is dropped, the read ends: see [`still_awaited`].
+/// The caller that waits for a read. When this is dropped, the read is cancelled: see [`still_awaited`].
 pub(super) struct Asker;
 
-/// Where a read has its place.
+/// The slot of a running read, fast at first.
 pub(super) struct Place(Mutex<OwnedSemaphorePermit>);
 
 impl Readers {
@@ -47,20 +47,20 @@ impl Readers {
         }
     }
 
-    /// Waits for a place among the reads that begin, in the order of asking.
+    /// Acquires a fast slot, in order of arrival.
     pub(super) async fn place(&self) -> Result<Place, AcquireError> {
         let permit = Arc::clone(&self.front).acquire_owned().await?;
         Ok(Place(Mutex::new(permit)))
     }
 
-    /// Lets the next read begin beside this one, if not too many take long already.
+    /// Moves a slow read from its fast slot to a slow one, if one is free, so that another read can start.
     pub(super) fn step_aside(&self, place: &Place) {
         if let Ok(aside) = Arc::clone(&self.aside).try_acquire_owned() {
             *place.0.lock().unwrap_or_else(PoisonError::into_inner) = aside;
         }
     }
 
-    /// A connection for this asker.
+    /// Acquires a connection for this caller.
     pub(super) fn take(&self, file: &DatabaseFile, asker: Weak<Asker>) -> Result<Reader, StorageError> {
         let idle = self.idle().pop();
         let reader = match idle {
@@ -71,7 +71,7 @@ impl Readers {
         Ok(reader)
     }
 
-    /// Those that nobody uses.
+    /// The idle connections.
     pub(super) fn idle(&self) -> MutexGuard<'_, Vec<Reader>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,7 +119,7 @@ mod tests {
         number: i64,
     }
 
-    /// Ends only when nobody waits for it.
+    /// Runs until it is cancelled.
     async fn endless(store: SqliteStore) -> Result<i64, StorageError> {
         read(
             &store,
@@ -175,7 +175,7 @@ mod tests {
             revoke(&store, &make, DescendantKeys::Keep).await.unwrap().len(),
             1
         );
-        // What came from it is valid: it takes a look.
+        // A descendant is valid, so the revocation runs its read first.
         assert_eq!(
             revoke(&store, &make, DescendantKeys::Revoke).await.unwrap().len(),
             1

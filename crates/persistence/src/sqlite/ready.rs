@@ -1,10 +1,10 @@
-//! Statements as futures that are ready at once, and a store that is asked with them.
+//! Statements as ready futures, and the store's methods that run them.
 //!
-//! [`sql`](super::sql) awaits its statements. Here, each is over when it has been asked. So what is built of them is polled once,
-//! in the closure that runs a read or a change on one thread.
+//! [`sql`](super::sql) awaits its statements. Here, each statement runs synchronously and its future is ready, so a
+//! whole read or change is polled once, in a closure on one thread.
 //!
-//! There is no verb that adds several rows at once, since diesel opens a transaction of its own for it, which fails in the
-//! one that is open. And no `first`: it binds a LIMIT, for which SQLite would compile the statement again at each use.
+//! There is no method to insert several rows, since diesel opens a transaction for it, which fails inside another one.
+//! And no `first`: it binds a LIMIT, which makes SQLite recompile the statement at each use.
 
 use std::borrow::BorrowMut;
 use std::convert::Infallible;
@@ -21,9 +21,9 @@ use super::store::SqliteStore as Store;
 use crate::abort::{Abort, Work};
 use crate::claim::Claim;
 
-/// diesel's verbs, as diesel-async has them.
+/// diesel's query methods, with the signatures of diesel-async.
 pub(super) trait RunQueryDsl: diesel::RunQueryDsl<Connection> {
-    /// How many rows the statement changed.
+    /// Returns the number of changed rows.
     fn execute(self, connection: &mut impl BorrowMut<Connection>) -> Ready<QueryResult<usize>>
     where
         Self: ExecuteDsl<Connection>,
@@ -31,7 +31,7 @@ pub(super) trait RunQueryDsl: diesel::RunQueryDsl<Connection> {
         ready(diesel::RunQueryDsl::execute(self, connection.borrow_mut()))
     }
 
-    /// All rows that the query finds.
+    /// Returns all rows of a query.
     fn load<'query, U>(self, connection: &mut impl BorrowMut<Connection>) -> Ready<QueryResult<Vec<U>>>
     where
         Self: LoadQuery<'query, Connection, U>,
@@ -39,7 +39,7 @@ pub(super) trait RunQueryDsl: diesel::RunQueryDsl<Connection> {
         ready(diesel::RunQueryDsl::load(self, connection.borrow_mut()))
     }
 
-    /// All rows, of a statement that changed them.
+    /// Returns all rows that a statement changed.
     fn get_results<'query, U>(self, connection: &mut impl BorrowMut<Connection>) -> Ready<QueryResult<Vec<U>>>
     where
         Self: LoadQuery<'query, Connection, U>,
@@ -47,7 +47,7 @@ pub(super) trait RunQueryDsl: diesel::RunQueryDsl<Connection> {
         ready(diesel::RunQueryDsl::get_results(self, connection.borrow_mut()))
     }
 
-    /// The only row, or the first one.
+    /// Returns the first row.
     fn get_result<'query, U>(self, connection: &mut impl BorrowMut<Connection>) -> Ready<QueryResult<U>>
     where
         Self: LoadQuery<'query, Connection, U>,
@@ -58,12 +58,12 @@ pub(super) trait RunQueryDsl: diesel::RunQueryDsl<Connection> {
 
 impl<Q: diesel::RunQueryDsl<Connection>> RunQueryDsl for Q {}
 
-/// Something waits in what is asked of SQLite.
+/// A future was not ready, which is a defect: SQLite's statements never wait.
 #[derive(Debug, thiserror::Error)]
 #[error("a statement for SQLite waits for something else than SQLite")]
 struct Pending;
 
-/// What came of statements that have all been asked.
+/// The result of a future whose statements are all ready.
 pub(super) fn at_once<T, E>(asked: BoxFuture<'_, Result<T, Abort<E>>>) -> Result<T, Abort<E>> {
     asked
         .now_or_never()
@@ -81,7 +81,7 @@ impl Store {
             .await
     }
 
-    /// Makes a change that takes of the [reserve](Self::change_blocking_with).
+    /// Makes a change that may use the [reserve](Self::change_blocking_with).
     pub(super) async fn change<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -92,7 +92,7 @@ impl Store {
             .await
     }
 
-    /// Makes a change that takes of the reserve. What [`begin`] begins on PostgreSQL has begun here.
+    /// Makes a change that may use the reserve. [`begin`] does nothing here, because the transaction has begun.
     pub(super) async fn change_that_begins<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -102,7 +102,7 @@ impl Store {
         self.change(claim, work).await
     }
 
-    /// Likewise, unless a [look](Self::change_blocking_after_look) tells what comes of it.
+    /// The same, after a [read](Self::change_blocking_after_look) that may already know the answer.
     pub(super) async fn change_after_look<T, E, L, W>(&self, look: L, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -118,8 +118,8 @@ impl Store {
         .await
     }
 
-    /// Makes a change that takes nothing of the reserve, unless a look finds that it is refused: that takes the one writer
-    /// from nobody.
+    /// Makes a change that may not use the reserve, unless a read finds that it is refused; the read does not need the
+    /// write lock.
     pub(super) async fn change_unless_refused<T, E, L, W>(&self, look: L, work: W) -> Result<T, E>
     where
         T: Send + 'static,

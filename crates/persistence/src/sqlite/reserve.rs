@@ -1,10 +1,10 @@
-//! Room on the disk that is kept for taking access away.
+//! Disk space reserved for revocations.
 //!
-//! A file beside the database holds blocks that the file system has allocated. When a revocation finds the disk full,
-//! a part of them is freed, and the revocation is tried again: whoever fills the disk keeps nobody from revoking. Until
-//! the file has its size again, other changes are refused, which would use up what was freed.
+//! A file beside the database holds allocated blocks. When a revocation finds the disk full, some of them are freed and
+//! the revocation is retried, so a full disk does not prevent revocations. Until the file has its full size again,
+//! other changes are refused, because they would use up the freed space.
 //!
-//! Whatever else writes to the same disk may take what was freed: so it is freed in parts, when it is needed.
+//! Other programs may take the freed space, so it is freed in parts, on demand.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -19,7 +19,7 @@ use crate::claim::Claim;
 
 const FILE_NAME: &str = "keyward.reserve";
 
-/// What is freed at once: more than most changes write. As much stays free when the file is filled up again.
+/// The size of each freed part: more than most changes write. The same amount stays free when the file is refilled.
 const PART: u64 = 1024 * 1024;
 
 /// Why most changes are refused.
@@ -32,11 +32,11 @@ const PART: u64 = 1024 * 1024;
 struct NotWhole {
     file: PathBuf,
     size: u64,
-    /// Why it cannot be filled up, if that was tried now.
+    /// Why the reserve could not be refilled, if that was just tried.
     source: Option<io::Error>,
 }
 
-/// The file. Other processes may free parts of it and fill it up at the same time.
+/// The reserve file. Other processes may shrink and refill it concurrently.
 pub(super) struct Reserve {
     file: PathBuf,
     database: PathBuf,
@@ -62,7 +62,7 @@ impl Reserve {
         }
     }
 
-    /// Gives it its size again, if that leaves room on the disk; an error if it does not, also where it has its size.
+    /// Refills the reserve, if one part stays free on the disk; an error if not, even if the reserve has its full size.
     pub(super) fn fill(&self) -> Result<(), StorageError> {
         match self.try_to_fill() {
             Ok(()) => Ok(()),
@@ -70,7 +70,7 @@ impl Reserve {
         }
     }
 
-    /// Frees a part of it; whether there was something to free.
+    /// Frees one part; returns whether there was one to free.
     pub(super) fn release(&self, claim: Claim) -> bool {
         let keep = match claim {
             Claim::Nothing => return false,
@@ -80,7 +80,7 @@ impl Reserve {
         self.shrink(keep).unwrap_or(false)
     }
 
-    /// Whether SQLite's failure to write one of its files is for want of room.
+    /// Whether SQLite failed to write one of its files because the disk is full.
     pub(super) fn has_full_disk(&self) -> bool {
         let available = |disk: StatVfs| disk.f_bavail.saturating_mul(disk.f_frsize);
         statvfs(&self.database).is_ok_and(|disk| available(disk) < PART)
@@ -91,12 +91,12 @@ impl Reserve {
             return Ok(());
         }
         let file = self.open_or_make()?;
-        // Ends with the file.
+        // Released when the file is closed.
         file.lock()?;
         let held = file.metadata()?.len();
         let with_rest = self.size + PART;
-        // What cannot succeed is not tried: it would take the last of the disk from others for a moment. Root may use
-        // more than the others, so this is all that is free.
+        // Not tried if it cannot succeed: it would briefly take the last free space from others. `f_bfree` includes the
+        // blocks that only root may use.
         let disk = statvfs(&self.file)?;
         if disk.f_bfree.saturating_mul(disk.f_frsize) < with_rest.saturating_sub(held) {
             return Err(Errno::NOSPC.into());
@@ -119,7 +119,8 @@ impl Reserve {
             .open(&self.file)?;
         let (ours, database) = (file.metadata()?, fs::metadata(&self.database)?);
         if (ours.uid(), ours.gid()) != (database.uid(), database.gid()) {
-            // A command that root runs makes it for the server's user, as SQLite does with its files. Others may not.
+            // When root creates the file, it belongs to the server's user, as with SQLite's files. Other users cannot
+            // change the owner.
             let _ = fchown(&file, Some(database.uid()), Some(database.gid()));
         }
         Ok(file)
@@ -133,7 +134,7 @@ impl Reserve {
             return Ok(false);
         }
         file.set_len(held.saturating_sub(PART).max(keep))?;
-        // A file system may lend freed blocks again only when it has written that they are free.
+        // Some file systems reuse freed blocks only after the truncation is synced.
         file.sync_all()?;
         Ok(true)
     }
@@ -148,12 +149,12 @@ impl Reserve {
     }
 }
 
-/// Whether changes are refused because the reserve was used, or cannot be kept.
+/// Whether the error means that the reserve does not have its full size.
 pub(super) fn is_not_whole(error: &StorageError) -> bool {
     matches!(error, StorageError::Unavailable(source) if source.is::<NotWhole>())
 }
 
-/// Makes the file `size` bytes long, of which the disk holds every one.
+/// Grows the file to `size` bytes, all of them allocated on disk.
 fn allocate(mut file: &File, held: u64, size: u64) -> io::Result<()> {
     match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, size)) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
@@ -174,7 +175,7 @@ mod tests {
     use super::{Claim, PART, Reserve};
     use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
-    /// A reserve that is whole, beside a file that stands for a database.
+    /// A reserve of full size, beside a placeholder for the database.
     fn reserve(directory: &TemporaryDirectory, parts: u64) -> Reserve {
         let database = directory.path().join("keyward.db");
         fs::write(&database, "").unwrap();

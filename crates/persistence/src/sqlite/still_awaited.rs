@@ -1,7 +1,7 @@
-//! Ending a read that nobody waits for any more.
+//! Cancels a read whose caller has stopped waiting.
 //!
-//! SQLite has `sqlite3_interrupt` for that, but diesel does not pass it on, and nothing here may be `unsafe`. So a
-//! statement that may look at very many rows calls a function of ours for each of them, which fails when nobody waits.
+//! SQLite has `sqlite3_interrupt` for this, but diesel does not expose it, and `unsafe` code is forbidden here. So a
+//! statement that may scan many rows calls a user-defined function for each row, which fails once the caller is gone.
 
 use diesel::QueryResult;
 use diesel::prelude::SqliteConnection;
@@ -12,8 +12,8 @@ use diesel::sqlite::Sqlite;
 use crate::abort::TooSlow;
 
 diesel::define_sql_function! {
-    /// True; an error once nobody waits for the statement's answer. Which row it is makes no difference, but without
-    /// naming one of its columns SQLite may ask once for all rows of a table.
+    /// Returns true, or an error once the caller is gone. The argument is not used, but without a column of the row
+    /// SQLite may call the function only once per table.
     fn still_awaited(row: Binary) -> Bool;
 }
 
@@ -30,7 +30,7 @@ impl ToSql<Bool, Sqlite> for StillAwaited {
     }
 }
 
-/// Makes the function known to a connection, or replaces what it asked before.
+/// Registers the function on a connection, with the check whether the caller still waits.
 pub(super) fn register(
     connection: &mut SqliteConnection,
     is_awaited: impl Fn() -> bool + Send + std::panic::UnwindSafe + 'static,
@@ -58,7 +58,7 @@ mod tests {
     use crate::sqlite::tests::scene::scene;
     use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
-    /// Whether the statement asks: it fails if it is told that nobody waits, and only then.
+    /// Whether the statement is cancellable: it fails once the caller is gone, and only then.
     async fn asks<T>(store: &SqliteStore, statement: impl AsyncFn() -> Result<T, StorageError>) -> bool {
         let answered = statement().await;
         assert!(answered.is_ok(), "{:?}", answered.err());

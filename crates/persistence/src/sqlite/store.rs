@@ -26,7 +26,7 @@ use crate::task;
 #[derive(Clone)]
 pub struct SqliteStore {
     pub(super) file: Arc<DatabaseFile>,
-    /// Empty after a change that ended badly: the next one opens another.
+    /// `None` after a failed change: the next change opens a new connection.
     pub(super) writer: Arc<tokio::sync::Mutex<Option<SqliteConnection>>>,
     pub(super) readers: Arc<Readers>,
     pub(super) timeouts: Timeouts,
@@ -40,7 +40,7 @@ pub(super) struct Timeouts {
 }
 
 impl SqliteStore {
-    /// Opens the database file, or makes an empty one. It blocks for as long as the disk takes.
+    /// Opens the database file, or creates an empty one. Blocks on disk I/O.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -58,8 +58,8 @@ impl SqliteStore {
         })
     }
 
-    /// Runs a read until the deadline, or until the caller stops waiting. One that takes long steps aside, so that others
-    /// can begin; there is room for a few of these.
+    /// Runs a read until its deadline, or until the caller stops waiting. A slow read moves to one of a few slow slots,
+    /// so that others can start.
     pub(super) async fn read_blocking<T, Q>(&self, query: Q) -> Result<T, StorageError>
     where
         T: Send + 'static,
@@ -71,7 +71,7 @@ impl SqliteStore {
             Ok(Err(closed)) => return Err(StorageError::Defect(closed.into())),
             Err(_) => return Err(StorageError::Unavailable(TooSlow::Connection.into())),
         };
-        // Gone when this is left, however it is left.
+        // Dropped when this function returns or is cancelled, which cancels the read.
         let asker = Arc::new(Asker);
         let asked_by = Arc::downgrade(&asker);
         let (file, readers, taken) = (
@@ -80,12 +80,12 @@ impl SqliteStore {
             Arc::clone(&place),
         );
         let mut reading = task::spawn_blocking(move || {
-            // Given back when the connection is.
+            // Held until the connection is returned.
             let _taken = taken;
             file.check_in_place()?;
             let mut reader = readers.take(&file, asked_by)?;
             let answer = query(&mut reader.connection);
-            // After a failure, a fresh connection may do better.
+            // After a failed query, the connection is discarded.
             if !matches!(answer, Err(Abort::Query(_))) {
                 readers.give_back(reader);
             }

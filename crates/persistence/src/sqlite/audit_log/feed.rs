@@ -1,4 +1,4 @@
-//! The log in the order of commits. Changes come one after the other, so numbers become visible in their order.
+//! The audit log in commit order. Changes are serialized, so numbers become visible in order.
 
 use std::convert::Infallible;
 
@@ -62,7 +62,7 @@ fn look(
     connection: &mut SqliteConnection,
     after: Option<FeedPosition>,
 ) -> Result<LogState, Abort<Infallible>> {
-    // Before what was removed is read: an event that is removed in between was found, or counts as removed.
+    // Read before `removed_through`: an event that is removed in between was either found, or counts as removed.
     let found = match after {
         None => None,
         Some(position) => audit_positions::table
