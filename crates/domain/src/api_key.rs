@@ -119,7 +119,8 @@ impl ApiKey {
         }
     }
 
-    /// The key that this one is next below in its family: its parent, or whoever took its place.
+    /// The parent in the key tree: the key that created this one or, if that was purged, the nearest ancestor that is
+    /// still stored.
     #[must_use]
     pub fn next_above(&self) -> Option<ApiKeyId> {
         self.adopted_by.or_else(|| self.parent())

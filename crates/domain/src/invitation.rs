@@ -58,7 +58,7 @@ pub enum InvitationEnd {
 }
 
 impl Invitation {
-    /// How long an invitation waits.
+    /// How long an invitation can be accepted.
     pub const LIFETIME: TimeDelta = TimeDelta::days(7);
 
     /// Whether its link works: before `expires_at`, and not at it.
@@ -67,16 +67,16 @@ impl Invitation {
         self.end.is_none() && now < self.expires_at
     }
 
-    /// Whether it was there when a stay in its organization ended, be it made at that moment. Then it does not bring
-    /// back whose stay it was: who is removed, or leaves, and kept a link needs a later one.
+    /// Whether the invitation was created no later than the end of a membership of its organization. Then it does not
+    /// work for the user of that membership: a user who left or was removed needs a later invitation.
     ///
-    /// The two moments may be of different clocks. So a stay ends no earlier than the newest invitation that is there
-    /// was made ([`MemberStore::end`](crate::administration::ports::MemberStore::end)): one that is there then always
-    /// precedes the end. One that is made afterwards, by a clock that is behind, may seem to precede it, too: that fails
-    /// safely, since the link is dead for the one who would come back, and another does once that clock has passed the
-    /// end.
+    /// The two times may come from different clocks. So a membership ends no earlier than the newest existing
+    /// invitation was created ([`MemberStore::end`](crate::administration::ports::MemberStore::end)), and every
+    /// invitation that exists then precedes the end. An invitation created later, by a clock that is behind, may also
+    /// seem to precede it. That is safe: the link does not work for the former member, and a new one works once that
+    /// clock has passed the end.
     ///
-    /// A stay that has not ended by `now` keeps nobody out.
+    /// A membership that has not ended by `now` excludes nobody.
     #[must_use]
     pub fn precedes_end_of(&self, stay: &Membership, now: DateTime<Utc>) -> bool {
         self.organization_id == stay.organization_id
@@ -84,7 +84,7 @@ impl Invitation {
             && stay.end.is_some_and(|end| self.created_at <= end.at())
     }
 
-    /// When it ended, or will expire unless it ends before.
+    /// When the invitation ended or, if it has not ended, when it expires.
     #[must_use]
     pub const fn over_since(&self) -> DateTime<Utc> {
         match self.end {

@@ -12,10 +12,10 @@ use crate::user::User;
 use crate::validity::{End, is_over};
 use crate::words::words;
 
-/// One user's stay in one organization.
+/// One user's membership of one organization, from joining until leaving or removal.
 ///
-/// It ends when the user leaves or is removed, and never resumes: whoever is invited again gets a new membership, so
-/// the keys of the old one stay dead.
+/// It ends when the user leaves or is removed, and never resumes: a later invitation creates a new membership, and the
+/// keys of the old one stay dead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {
     /// Its identifier, which is also the `consumerId` of its keys.
@@ -33,7 +33,7 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// A stay that begins at this moment.
+    /// A membership that begins at this time.
     #[must_use]
     pub const fn begin(
         id: MembershipId,

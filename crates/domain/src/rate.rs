@@ -1,30 +1,29 @@
-//! How often something may happen.
+//! Rate limits.
 //!
 //! A leaky bucket in the form of the generic cell rate algorithm (GCRA, ITU-T I.371): one moment per bucket, so that a
 //! store needs one column, one atomic statement, and no clean-up to be right.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// How many at once, and how long until one of them is given back.
+/// A burst size, and the interval after which one more is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
     burst: i32,
     interval: TimeDelta,
 }
 
-/// How far the clocks of an installation's servers may be apart. A moment that is later than that allows was written by a
-/// clock that was wrong, or under another rate, and would keep people waiting for as long as that was wrong.
+/// The maximum clock difference between servers. A stored time further ahead was written by a wrong clock, or under
+/// another rate, and would block requests for as long as that error.
 const CLOCKS_APART: TimeDelta = TimeDelta::minutes(5);
 
 impl Rate {
-    /// So many at once, and one more after each interval.
+    /// Allows a burst, and one more after each interval.
     #[must_use]
     pub const fn new(burst: i32, interval: TimeDelta) -> Self {
         Self { burst, interval }
     }
 
-    /// So many a minute, and so many at once; at least one of each. The interval between two is a whole number of
-    /// milliseconds.
+    /// Allows `rate` a minute with bursts of `burst`, each at least 1. The interval is a whole number of milliseconds.
     #[must_use]
     pub fn per_minute(rate: u32, burst: u32) -> Self {
         let milliseconds = 60_000 / i64::from(rate.clamp(1, 60_000));
@@ -32,13 +31,13 @@ impl Rate {
         Self::new(burst, TimeDelta::milliseconds(milliseconds))
     }
 
-    /// How many at once.
+    /// The burst size.
     #[must_use]
     pub const fn burst(self) -> i32 {
         self.burst
     }
 
-    /// How long it takes until one is given back.
+    /// The interval after which one more is allowed.
     #[must_use]
     pub const fn interval(self) -> TimeDelta {
         self.interval
@@ -87,11 +86,11 @@ pub struct Room {
     pub beyond: DateTime<Utc>,
 }
 
-/// Too many, too fast.
+/// The rate limit is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many attempts: try again in {} seconds", self.whole_seconds())]
 pub struct Throttled {
-    /// How long to wait.
+    /// How long to wait before the next attempt.
     pub retry_after: TimeDelta,
 }
 

@@ -38,7 +38,7 @@ struct Noted {
 }
 
 impl RecentUses {
-    /// How long a key rests after it was written: each is written at most once in this time.
+    /// The minimum time between two writes of the same key's last use.
     pub const REST: TimeDelta = TimeDelta::minutes(1);
 
     /// Holds the uses of at most that many keys: some 100 bytes for each.

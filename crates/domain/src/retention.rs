@@ -1,9 +1,9 @@
-//! Retention: how long what is over stays, and its removal after that.
+//! Retention: how long expired records are kept, and their purge after that.
 //!
-//! A key that is dead, a session that expired, an invitation that ended and a throttle bucket that ran empty give nobody
-//! anything any more. They stay for a while, for people to look at, and then go, so that what is made and ended all the
-//! time does not fill the database for ever. What happened stays in the audit log, for ever unless somebody says
-//! otherwise. Organizations, users, memberships and projects stay: the audit log is about them.
+//! Dead keys, expired sessions, ended invitations and empty throttle buckets grant no access. They are kept for a
+//! retention period, so that people can look at them, and then purged, so that the database does not grow without
+//! bound. Audit events are kept for ever unless a period is configured. Organizations, users, memberships and projects
+//! are never purged, because audit events refer to them.
 
 mod clock_check;
 mod periods;
@@ -23,24 +23,24 @@ pub use ports::RemoveOutlivedError;
 use ports::RetentionStore;
 
 words! {
-    /// What goes once its time is over.
+    /// The classes of records that are purged after their retention period.
     Outlived {
-        /// Keys that were revoked, or whose membership ended.
+        /// Keys that were revoked, or whose membership has ended.
         DeadKeys = "dead keys",
-        /// Invitations that were used or taken back, or expired.
+        /// Invitations that were accepted or revoked, or have expired.
         EndedInvitations = "ended invitations",
-        /// Console sessions that expired. One that is signed out goes at once.
+        /// Expired console sessions. Signing out deletes a session at once.
         ExpiredSessions = "expired sessions",
-        /// Counts of attempts to sign in that ran empty.
+        /// Throttle buckets that are empty again.
         EmptyThrottleBuckets = "empty throttle buckets",
         /// Audit events.
         AuditEvents = "audit events",
     }
 }
 
-/// Removes what is kept no longer, run by run and portion by portion.
+/// Purges expired records, in runs of many batches.
 ///
-/// Any number of processes may do so at once.
+/// Any number of processes may purge at once.
 #[derive(Clone)]
 pub struct Retention {
     store: Arc<dyn RetentionStore>,
@@ -49,10 +49,10 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// The most that is removed at once: few enough that nobody has to wait for it.
+    /// The maximum number of records per batch: few enough that no request has to wait for it.
     pub const PORTION: u32 = 500;
 
-    /// How much longer than itself a throttle bucket stays, should the clocks of replicas differ.
+    /// How long an empty throttle bucket is kept, in case the clocks of replicas differ.
     const CLOCKS_DIFFER: TimeDelta = TimeDelta::hours(1);
 
     /// The use case over these ports.
@@ -65,18 +65,18 @@ impl Retention {
         }
     }
 
-    /// Begins to remove: looks at the clock, and from here on everything is judged by this moment.
+    /// Starts a run: checks the clock, and uses this time as the present for the whole run.
     ///
     /// # Errors
-    /// See [`RemoveOutlivedError`]: nothing goes while the clock is in doubt.
+    /// See [`RemoveOutlivedError`]: nothing is purged while the clock is in doubt.
     pub async fn begin(&self) -> Result<RetentionRun, RemoveOutlivedError> {
         self.begin_by(self.sources.now(), false).await
     }
 
-    /// Likewise, after a person has said that the clock is right. It is believed from then on.
+    /// Starts a run after an administrator has confirmed the clock, which is trusted from then on.
     ///
     /// # Errors
-    /// See [`RemoveOutlivedError`]: nothing goes while two clocks tell different times.
+    /// See [`RemoveOutlivedError`]: nothing is purged while two clocks differ.
     pub async fn begin_by_confirmed_clock(&self) -> Result<RetentionRun, RemoveOutlivedError> {
         self.begin_by(self.sources.now(), true).await
     }
@@ -97,7 +97,7 @@ impl Retention {
     }
 }
 
-/// One removal of everything whose time is over by a moment.
+/// One run: purges everything whose retention period is over at its start.
 pub struct RetentionRun {
     retention: Retention,
     now: DateTime<Utc>,
@@ -105,7 +105,7 @@ pub struct RetentionRun {
 }
 
 impl RetentionRun {
-    /// What was over before this moment goes; nothing of a kind that stays for ever.
+    /// The cut-off time: records that ended before it are purged. `None` for a class that is kept for ever.
     #[must_use]
     pub fn goes_before(&self, kind: Outlived) -> Option<DateTime<Utc>> {
         let periods = &self.retention.periods;
@@ -126,8 +126,8 @@ impl RetentionRun {
         })
     }
 
-    /// Removes at most so many things of a kind whose time is over, and says how many. None are left, or another process
-    /// removes them, when it is 0.
+    /// Purges up to `at_most` records of a class and returns their number; 0 if none are left, or another process is
+    /// purging them.
     ///
     /// # Errors
     /// See [`RemoveOutlivedError`].
@@ -151,7 +151,7 @@ impl RetentionRun {
         Ok(removed)
     }
 
-    /// One for all portions of the run.
+    /// The event of the run, which covers all its batches.
     fn event(&self) -> AuditEvent {
         let sources = &self.retention.sources;
         let act = sources.act_at(self.now, Actor::Retention, RequestSource::default());
@@ -159,7 +159,7 @@ impl RetentionRun {
     }
 }
 
-/// Audit events go a day at a time: the removal is an event itself, and there should be few of them.
+/// Audit events are purged by whole days, because each purge writes an event itself.
 fn start_of_day(moment: DateTime<Utc>) -> DateTime<Utc> {
     moment.date_naive().and_time(NaiveTime::MIN).and_utc()
 }

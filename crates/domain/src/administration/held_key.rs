@@ -101,7 +101,7 @@ impl HeldKey {
     }
 }
 
-/// How much of a family is shown.
+/// How much of a key tree is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FamilySize {
     /// The most ancestors of the key that was asked for; fewer than the keys.

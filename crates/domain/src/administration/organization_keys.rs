@@ -26,7 +26,7 @@ pub struct OrganizationKeys {
 }
 
 impl OrganizationKeys {
-    /// The most keys that are revoked at once: few enough that nobody has to wait for it.
+    /// The maximum number of keys revoked in one transaction: few enough that no request has to wait for it.
     pub const PORTION: NonZeroU32 = NonZeroU32::new(2_000).unwrap();
 
     /// The use cases over a store.
@@ -39,7 +39,7 @@ impl OrganizationKeys {
         }
     }
 
-    /// The same, with other portions than [`OrganizationKeys::PORTION`].
+    /// Sets a batch size other than [`OrganizationKeys::PORTION`].
     #[must_use]
     pub fn in_portions_of(self, portion: NonZeroU32) -> Self {
         Self { portion, ..self }
@@ -118,11 +118,11 @@ impl OrganizationKeys {
         SettledMoment::new(moment, self.sources.now()).map(KeySelection::IssuedBefore)
     }
 
-    /// Revokes keys, for good, with a word to their holders: portion by portion, until none is left or the patience is
-    /// over. Without a patience, it goes on as long as it takes.
+    /// Revokes keys for good, with a note to their holders, batch by batch, until none is left or the time budget is
+    /// used up. Without a time budget, it runs until none is left.
     ///
     /// # Errors
-    /// See [`RevocationStopped`]. What was revoked before stays so, and whoever asks again goes on.
+    /// See [`RevocationStopped`]. Keys revoked before stay revoked; a repeated call continues.
     pub async fn revoke(
         &self,
         authority: &Authority,
@@ -193,10 +193,10 @@ pub struct RevocationStopped {
 /// Why a revocation went no further.
 #[derive(Debug, thiserror::Error)]
 pub enum WhyStopped {
-    /// It was to take no longer.
+    /// The time budget is used up.
     #[error("the time for it was up")]
     TimeIsUp,
-    /// The next portion was not revoked.
+    /// The next batch was refused or failed.
     #[error(transparent)]
     Refused(#[from] RevokeKeysError),
 }

@@ -1,21 +1,21 @@
-//! A moment of which it is known by now what happened before it.
+//! A cut-off time that lies far enough in the past.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// A moment so long ago that every key that was created before it is in the store.
+/// A cut-off time so long ago that every key created before it is in the store.
 ///
-/// Whoever creates a key takes the moment first and writes the key then, and the clocks of replicas differ a little. So a
-/// key from before a moment that is hardly over may come into the store after a revocation has gone through it.
+/// A key's creation time is taken before the key is stored, and the clocks of replicas differ a little. So a key
+/// created before a very recent cut-off time may be stored only after a revocation of all earlier keys has finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettledMoment(DateTime<Utc>);
 
-/// A moment that is less than a minute ago, or still to come.
+/// The cut-off time is less than a minute ago, or in the future.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be at least a minute ago: a key from later may still be on its way into the database")]
 pub struct MomentNotSettled;
 
 impl SettledMoment {
-    /// How long ago it must be: several times the longest that a change takes.
+    /// The minimum age: several times the longest duration of a change.
     pub const SETTLES_IN: TimeDelta = TimeDelta::minutes(1);
 
     /// Checks a moment.

@@ -1,19 +1,20 @@
-//! Whether a clock may be believed when it says that something is old enough to go.
+//! Whether a clock can be trusted for purging.
 //!
-//! What is removed by a wrong clock is gone for ever, and what stays because of one goes a little later. So nothing goes
-//! on the word of one clock. Its witnesses are the clock of the database's server, where there is one, and how late it
-//! was when somebody looked the last time: a clock that is far from that is believed only when a person says that it is
-//! right. No later look can say so, since it asks the same clock.
+//! Records purged because of a wrong clock are lost for ever, while records kept too long do no harm. So a clock is
+//! compared with two witnesses: the clock of the database server, if there is one, and the time of the last check. A
+//! clock that is far from the last check is trusted only after an administrator confirms it; a later check cannot do
+//! that, because it uses the same clock.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// How far the clock of this process may be from that of the database's server.
+/// The maximum difference between this process's clock and the database server's.
 const MOST_DIFFERENCE: TimeDelta = TimeDelta::minutes(5);
 
-/// How far it may be from the last look without doubt. Servers look once an hour; this covers a holiday.
+/// The maximum difference from the last check. Servers check once an hour; a week allows for an installation that is
+/// switched off during a holiday.
 const NO_LEAP: TimeDelta = TimeDelta::days(7);
 
-/// Who knows, besides this process, how late it is.
+/// Times to compare this process's clock with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockWitnesses {
     /// The clock of the database's server; none if the database has none but that of this machine.
@@ -24,10 +25,10 @@ pub struct ClockWitnesses {
     pub believed_at: DateTime<Utc>,
 }
 
-/// Why a clock is not believed.
+/// Why a clock is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ClockDoubt {
-    /// Two clocks tell different times, and one of them is wrong.
+    /// The clocks of this process and of the database server differ; one is wrong.
     #[error(
         "this server's clock says {ours}, and the database server's {database}: set the one that is wrong"
     )]
@@ -37,7 +38,7 @@ pub enum ClockDoubt {
         /// Of the database's server.
         database: DateTime<Utc>,
     },
-    /// It is far from what it was at the last look.
+    /// The clock is far from the time of the last check.
     #[error("the clock says {ours}, and the last time it was looked at it said {last}")]
     Leapt {
         /// What the clock says.
@@ -52,7 +53,7 @@ impl ClockWitnesses {
     /// this moment as [`believed_at`](Self::believed_at).
     ///
     /// # Errors
-    /// Why it is not believed. Two clocks that differ are never both right, whoever says so.
+    /// Why the clock is not trusted. A confirmation does not help if two clocks differ.
     pub fn look(self, now: DateTime<Utc>, is_confirmed: bool) -> Result<(), ClockDoubt> {
         if let Some(database) = self.database
             && (now - database).abs() > MOST_DIFFERENCE

@@ -1,10 +1,10 @@
-//! For how long.
+//! Retention periods.
 
 use chrono::TimeDelta;
 
 use crate::sign_in::session::Session;
 
-/// How long what is over stays, counted from its end.
+/// How long records are kept after their end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetentionPeriods {
     dead_keys: TimeDelta,
@@ -14,7 +14,7 @@ pub struct RetentionPeriods {
 }
 
 impl Default for RetentionPeriods {
-    /// 90 days for keys, 30 for invitations, one for sessions; audit events stay for ever.
+    /// Dead keys: 90 days. Ended invitations: 30 days. Expired sessions: 1 day. Audit events: for ever.
     fn default() -> Self {
         Self {
             dead_keys: TimeDelta::days(90),
@@ -26,13 +26,13 @@ impl Default for RetentionPeriods {
 }
 
 impl RetentionPeriods {
-    /// The shortest time that dead keys and ended invitations stay: longer than a session lives, since each of them is
-    /// also what tells that the form which made it was sent before.
+    /// The minimum for dead keys and ended invitations. It is longer than a session lives, because each record also
+    /// prevents that the form which created it is submitted twice.
     pub const SHORTEST_FOR_WHAT_FORMS_MAKE: TimeDelta = TimeDelta::days(15);
-    /// The shortest time that audit events stay.
+    /// The minimum for audit events.
     pub const SHORTEST_FOR_AUDIT_EVENTS: TimeDelta = TimeDelta::days(30);
 
-    /// The same, but that long for dead keys.
+    /// Sets the period for dead keys.
     ///
     /// # Errors
     /// It is less than [`RetentionPeriods::SHORTEST_FOR_WHAT_FORMS_MAKE`].
@@ -41,7 +41,7 @@ impl RetentionPeriods {
         Ok(Self { dead_keys, ..self })
     }
 
-    /// The same, but that long for ended invitations.
+    /// Sets the period for ended invitations.
     ///
     /// # Errors
     /// It is less than [`RetentionPeriods::SHORTEST_FOR_WHAT_FORMS_MAKE`].
@@ -53,7 +53,7 @@ impl RetentionPeriods {
         })
     }
 
-    /// The same, but that long for expired sessions.
+    /// Sets the period for expired sessions.
     ///
     /// # Errors
     /// It is negative.
@@ -65,7 +65,7 @@ impl RetentionPeriods {
         })
     }
 
-    /// The same, but that long for audit events, and not for ever.
+    /// Sets a period for audit events, which are otherwise kept for ever.
     ///
     /// # Errors
     /// It is less than [`RetentionPeriods::SHORTEST_FOR_AUDIT_EVENTS`].
@@ -74,25 +74,25 @@ impl RetentionPeriods {
         Ok(Self { audit_events, ..self })
     }
 
-    /// How long dead keys stay.
+    /// The period for dead keys.
     #[must_use]
     pub const fn dead_keys(&self) -> TimeDelta {
         self.dead_keys
     }
 
-    /// How long ended invitations stay.
+    /// The period for ended invitations.
     #[must_use]
     pub const fn ended_invitations(&self) -> TimeDelta {
         self.ended_invitations
     }
 
-    /// How long expired sessions stay.
+    /// The period for expired sessions.
     #[must_use]
     pub const fn expired_sessions(&self) -> TimeDelta {
         self.expired_sessions
     }
 
-    /// How long audit events stay; for ever if none.
+    /// The period for audit events; `None` if they are kept for ever.
     #[must_use]
     pub const fn audit_events(&self) -> Option<TimeDelta> {
         self.audit_events
@@ -107,11 +107,11 @@ fn at_least(shortest: TimeDelta, period: TimeDelta) -> Result<TimeDelta, Invalid
     }
 }
 
-/// A period that is too short.
+/// The period is shorter than the minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected at least {} days", shortest.num_days())]
 pub struct InvalidRetentionPeriod {
-    /// The shortest that is possible.
+    /// The minimum.
     pub shortest: TimeDelta,
 }
 

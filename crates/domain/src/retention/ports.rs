@@ -1,8 +1,8 @@
-//! What a store must promise for removing what is kept no longer.
+//! The port for purging: what a store must guarantee.
 //!
-//! Each method removes at most a given number of things, and returns how many it removed. Any number of processes call
-//! them at once: none of them MUST fail for it, or wait long for another; one may return 0 while another removes
-//! something. As long as something is there to be removed, one of them MUST get on.
+//! Each method purges at most a given number of records and returns how many it purged. Any number of processes may
+//! call them concurrently: a call MUST NOT fail because of another one, or wait long for it; it may return 0 while
+//! another one purges. While there is something to purge, one of them MUST make progress.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -11,7 +11,7 @@ use super::ClockDoubt;
 use crate::audit::AuditEvent;
 use crate::ports::StorageError;
 
-/// Removes what is over.
+/// Purges expired records.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
@@ -28,10 +28,10 @@ pub trait RetentionStore: Send + Sync {
     /// Removes keys that were revoked before this moment, and keys that were never revoked of memberships that ended
     /// before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since). Writes no audit event, and removes none.
     ///
-    /// The keys that came from a removed key stay in the family of the keys that it came from: a store MUST set their
-    /// [`ApiKey::adopted_by`](crate::api_key::ApiKey::adopted_by) to the nearest of these that is kept, in the same
-    /// transaction. MUST NOT change anything else. Before these keys are removed, a store may note in transactions of their own
-    /// which former members have no keys left.
+    /// The children of a purged key stay in its key tree: in the same transaction, a store MUST set their
+    /// [`ApiKey::adopted_by`](crate::api_key::ApiKey::adopted_by) to their nearest ancestor that is still stored. MUST
+    /// NOT change anything else. Before that, a store may record, in separate transactions, which former members have
+    /// no keys left.
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError>;
 
     /// Removes invitations that were [over](crate::invitation::Invitation::over_since) before this moment.
@@ -70,10 +70,10 @@ pub trait RetentionStore: Send + Sync {
     ) -> Result<u32, RemoveOutlivedError>;
 }
 
-/// Why nothing was removed.
+/// Why nothing was purged.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveOutlivedError {
-    /// This process may only add audit events.
+    /// The process's database role may only add audit events.
     #[error("the database lets its user only add audit events, and remove none")]
     NotAllowed,
     /// The clock may be wrong.

@@ -44,8 +44,8 @@ pub trait OrganizationKeyStore: Send + Sync {
     /// Of ancestors, only the nearest that the size has room for, and of descendants only those of the uppermost of
     /// these. If that is more than the size has room for, it is, in this order: the key and these ancestors; valid
     /// descendants; what these came from; other descendants, whichever the store comes upon first. MUST say whether
-    /// anything was left out, and MUST NOT take the longer the more of them there are: whoever creates and revokes keys
-    /// all day has a family without bound.
+    /// anything was left out, and MUST NOT take the longer the more of them there are: the number of revoked keys in a
+    /// key tree is unbounded.
     async fn family(
         &self,
         organization: OrganizationId,
@@ -70,10 +70,10 @@ pub trait OrganizationKeyStore: Send + Sync {
     /// Revokes the first of the selected keys that are valid, by rising identifier, and returns them. Selected keys that
     /// the organization does not have are passed over.
     ///
-    /// There may be hundreds of thousands, more than one transaction can end before others have waited too long. So it is
-    /// at most so many at once, and whoever asks again goes on; in between, others change the organization. Each portion
-    /// is one atomic fact, with a check of its own that who acts still may, and an act and events of its own. MUST return
-    /// fewer than so many only if no other selected key is valid then.
+    /// There may be hundreds of thousands of them, too many for one transaction without blocking others. So each call
+    /// revokes at most `at_most` keys, and a repeated call continues; in between, other changes proceed. Each call is
+    /// one atomic operation with its own authority check, act and events. MUST return fewer than `at_most` keys only if
+    /// no other selected key is valid.
     ///
     /// The rest is as [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) says: one event for each revoked key, the act's
     /// moment and actor, and none of them accepted once it returns.
