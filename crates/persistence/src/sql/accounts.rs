@@ -82,7 +82,8 @@ impl AccountStore for Store {
                     slug: slug.clone(),
                     ..organization.clone()
                 });
-                // Of two that want the same slug, the unique index lets the second wait for the first, and then try the next.
+                // If two transactions insert the same slug, the unique index makes the second wait for the first and
+                // then try the next candidate.
                 let added = diesel::insert_into(organizations::table)
                     .values(row)
                     .on_conflict(organizations::slug)
@@ -105,7 +106,8 @@ impl AccountStore for Store {
     async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), CreateAccountError> {
         change!(self, |connection| {
             let NewAccount { account, membership } = new;
-            // Of two that want the same name, the unique index lets the second wait for the first, and then refuses it.
+            // If two transactions insert the same username, the unique index makes the second wait for the first and
+            // then refuses it.
             diesel::insert_into(users::table)
                 .values(NewUserRow::new(&account.user, &account.password_hash))
                 .execute(connection)

@@ -1,4 +1,4 @@
-//! What happened: only ever added to, until retention removes what is old enough.
+//! The audit log: append-only, except that retention purges old events.
 
 mod search;
 

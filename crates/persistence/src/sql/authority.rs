@@ -1,4 +1,4 @@
-//! Who may run an organization, and one change after the other.
+//! Locks an organization for changes, and checks who acts.
 
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
@@ -14,11 +14,11 @@ use super::schema::{memberships, organizations};
 use super::validity::membership_is_live;
 use crate::columns::StoredId;
 
-/// Makes every other change to how this organization is run wait for the end of this transaction, so what it reads of
-/// roles, members and projects stays true. Says whether whoever acts still may: since the page was opened, their role may
-/// have ended.
+/// Locks the organization: other administrative changes wait until this transaction ends, so what it reads of roles,
+/// members and projects stays true. Returns whether the actor still has authority; their role may have ended since the
+/// request was authenticated.
 ///
-/// Comes first in its transaction: whoever locks a membership or keys as well does so after this.
+/// MUST be the first lock of its transaction, before those of memberships and keys.
 pub(crate) async fn lock_authority(
     connection: Pipelined<'_>,
     organization: OrganizationId,
@@ -33,7 +33,7 @@ pub(crate) async fn lock_authority(
     Ok(may_administer)
 }
 
-/// Whether whoever this is may run the organization at this moment. It stays true under the organization's lock.
+/// Whether the actor has authority over the organization now. Stays true under the organization's lock.
 pub(crate) async fn may_administer(
     connection: Pipelined<'_>,
     organization: OrganizationId,
@@ -47,7 +47,7 @@ pub(crate) async fn may_administer(
     }
 }
 
-/// The lock alone, where somebody acts who needs no role.
+/// Acquires the lock only, for actors who need no role.
 pub(crate) async fn lock_organization(
     mut connection: Pipelined<'_>,
     organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! The hot path: from a token's digest to everything that decides about it.
+//! The hot path: reads everything that decides about a token, by its digest.
 
 use std::convert::Infallible;
 
@@ -28,8 +28,8 @@ impl Credentials for Store {
     }
 }
 
-/// One statement, so that all of it is of one moment. It is asked at every request (on PostgreSQL, of the primary), so it
-/// sees whatever was committed before, by whatever process.
+/// One statement, so that it reads one snapshot. It runs at every request (on PostgreSQL, on the primary), so it sees
+/// everything that any process committed before.
 async fn find(
     connection: &mut Connection,
     digest: TokenDigest,

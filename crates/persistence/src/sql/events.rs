@@ -1,5 +1,5 @@
-//! Events as they are stored: a module of each adapter beside [`sql`](super::sql), since what each database is asked in words of
-//! its own writes and reads them, too.
+//! Stored audit events: a module of each adapter beside [`sql`](super::sql), because the adapters' own queries use it
+//! too.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ use crate::columns::{StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
 use crate::{actor, subject};
 
-/// Writes an event in the transaction of the change it tells of.
+/// Writes an event in the transaction of the change it records.
 pub(crate) async fn write_event(mut connection: Pipelined<'_>, event: AuditEvent) -> QueryResult<()> {
     diesel::insert_into(audit_events::table)
         .values(EventRow::from(event))

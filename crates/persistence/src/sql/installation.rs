@@ -1,4 +1,4 @@
-//! What is true of the installation as a whole: one row, which the first migration made.
+//! The state of the installation: one row, created by the first migration.
 
 use std::convert::Infallible;
 
@@ -29,7 +29,8 @@ impl InstallationStore for Store {
             Some(key) => Ok(key),
             None => {
                 change!(self, |connection| {
-                    // Of several at once, the second waits for the first, and then finds that there is one.
+                    // Of concurrent updates, the second waits for the first and then changes nothing, because a key
+                    // exists.
                     diesel::update(installation::table.filter(installation::browser_key.is_null()))
                         .set(installation::browser_key.eq(candidate.as_bytes().as_slice()))
                         .execute(connection)
@@ -133,7 +134,7 @@ struct InstallationRow {
 }
 
 impl InstallationRow {
-    /// Comparing digests leaks nothing by its time: whoever can choose them cannot choose what they are digests of.
+    /// Comparing digests needs no constant time: an attacker who can choose a digest cannot find its preimage.
     fn has_link(&self, digest: &SetupDigest, now: DateTime<Utc>) -> bool {
         let is_the_link = self.setup_link_digest.as_deref() == Some(digest.as_bytes().as_slice());
         let expires_at = self.setup_link_expires_at.and_then(|moment| moment.0.ok());
@@ -156,7 +157,7 @@ async fn read(connection: &mut Connection) -> Result<InstallationRow, Abort<Infa
         .await?)
 }
 
-/// Of concurrent changes to the installation, each sees what the one before has made of it.
+/// Locks the installation's row: concurrent changes are serialized.
 async fn lock(connection: &mut Connection) -> Result<InstallationRow, diesel::result::Error> {
     locked!(installation::table.select(InstallationRow::as_select()))
         .get_result(connection)

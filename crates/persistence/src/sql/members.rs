@@ -1,7 +1,6 @@
-//! Who belongs to an organization, and as what.
+//! Members of an organization and their roles.
 //!
-//! That an owner is left holds because every change locks the organization first: of one organization, they run one
-//! after the other.
+//! An organization always keeps an owner, because every change locks the organization first, so changes are serialized.
 
 mod change_role;
 mod end;

@@ -1,4 +1,4 @@
-//! Who belongs where.
+//! Users' memberships.
 
 use std::convert::Infallible;
 
@@ -37,7 +37,7 @@ impl Memberships for Store {
     }
 }
 
-/// One statement for both questions, so an organization that the user does not belong to takes as long as none.
+/// One statement, so that an organization that the user does not belong to takes as long as one that does not exist.
 async fn find_live(
     connection: &mut Connection,
     user: UserId,

@@ -1,15 +1,16 @@
-//! What both databases are asked in the same words: a module of each adapter, compiled for its database.
+//! SQL that both databases share: a module of each adapter, compiled for its database.
 //!
-//! `dialect` and `schema` are those of the adapter. What differs between the two is said there, so there is no `#[cfg]` here
-//! and no type that stands for either: what is wrong for one database does not compile.
+//! `dialect` and `schema` are those of the adapter and hold the differences, so there is no `#[cfg]` here and no type
+//! that abstracts over both: code that is wrong for one database does not compile.
 //!
-//! `events` and `validity` stand beside this module: what each database is asked in words of its own needs them, too.
+//! `events` and `validity` are beside this module, because the adapters' own queries use them too.
 //!
-//! What must be asked otherwise, because the databases plan, lock or search otherwise, is in `postgres/` and `sqlite/`.
+//! Queries that differ, because the databases plan, lock or search differently, are in `postgres/` and `sqlite/`.
 
 use super::{dialect, events, schema, validity};
 
-/// What a port method reads: with a connection, in what follows, or by a function that takes the connection first.
+/// Runs the read of a port method: a closure over a connection, or a call of a function that takes the connection
+/// first.
 macro_rules! read {
     ($store:ident, |$connection:ident| $asked:block) => {
         $store
@@ -23,8 +24,7 @@ macro_rules! read {
     };
 }
 
-/// What a port method changes, likewise, in one transaction. A claim before it says what of the room that is kept for some
-/// changes this one may take.
+/// Runs the change of a port method in one transaction. An optional claim says how much reserved disk space it may use.
 macro_rules! change {
     ($store:ident, |$connection:ident| $done:block) => {
         change!($store, $crate::claim::Claim::Nothing, |$connection| $done)

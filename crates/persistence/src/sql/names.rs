@@ -1,4 +1,4 @@
-//! What people call things.
+//! Names of subjects.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -45,9 +45,9 @@ impl Names for Store {
         read!(self, usernames_of(organization, wanted))
     }
 
-    /// One statement for all kinds: each part of it is a look into an index. The log is asked for the kind of one event with the
-    /// identifier: to look for one of a certain kind would be to go through all events of what has another. Any event tells it,
-    /// since no two things share an identifier (RFC 9562, version 7).
+    /// One statement for all kinds, each part an index look-up. From the audit log it reads the kind from any one event
+    /// with the identifier: searching for an event of a certain kind could scan all events of a subject of another
+    /// kind. Any event suffices, because identifiers are unique across kinds (RFC 9562, version 7).
     async fn find_subject(
         &self,
         organization: OrganizationId,
@@ -145,7 +145,7 @@ impl Names for Store {
     }
 }
 
-/// What of each kind is here, and of which kind the log says that it is.
+/// For each kind, whether the identifier exists, and the kind found in the audit log.
 type Found = (
     bool,
     bool,
@@ -158,8 +158,8 @@ type Found = (
     Option<String>,
 );
 
-/// The names of what is of the organization: one statement for all kinds. Each part of it names the organization, so that
-/// others' things are as good as absent.
+/// The names of the organization's subjects, in one statement for all kinds. Each part names the organization, so that
+/// subjects of others are treated as absent.
 async fn names_of(
     connection: &mut Connection,
     organization: OrganizationId,
@@ -211,7 +211,7 @@ async fn names_of(
     Ok(named.collect())
 }
 
-/// The usernames of users and members of the organization, in one statement likewise.
+/// The usernames of users and members of the organization, in one statement.
 async fn usernames_of(
     connection: &mut Connection,
     organization: OrganizationId,
@@ -242,7 +242,7 @@ async fn usernames_of(
     Ok(found)
 }
 
-/// Which part of the statement a row comes from.
+/// A literal that tells which part of the statement a row comes from.
 fn word(kind: Kind) -> SqlLiteral<Text> {
     sql(&format!("'{}'", kind.word()))
 }

@@ -1,4 +1,4 @@
-//! Keys, as an organization's owners see them. Every statement names the organization.
+//! Keys of an organization, for its owners. Every statement names the organization.
 
 mod family;
 mod list;

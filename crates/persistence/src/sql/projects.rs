@@ -1,6 +1,7 @@
-//! Projects, and who is in them.
+//! Projects and their members.
 //!
-//! Whoever has left is in no project, because adding a member and ending a membership lock the organization first.
+//! A former member is in no project, because adding a member to a project and ending a membership both lock the
+//! organization first.
 
 mod change;
 mod members;

@@ -34,9 +34,9 @@ impl SessionStore for Store {
                 replaces,
                 act,
             } = new;
-            // No session outlives the password that started it. Either a concurrent replacement waits for this lock, and then
-            // ends the new session with the others; or this waits for it, and then reads the new hash. Sign-ins of one user pass
-            // one after the other, so that each counts the sessions of those before it.
+            // A session must not outlive the password that started it. A concurrent password change either waits for
+            // this lock and then ends the new session too, or holds the lock first, and then this reads the new hash.
+            // The lock also serializes sign-ins of one user, so that each counts the earlier sessions.
             let current: Option<String> = locked!(
                 users::table
                     .filter(users::id.eq(StoredId(session.user_id.as_uuid())))
@@ -140,7 +140,7 @@ impl SessionStore for Store {
 
     async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {
         change!(self, Claim::Revoking, |connection| {
-            // Two sessions that end each other at once do so one after the other, so that the second is gone when its turn comes.
+            // If two sessions end all others at once, the lock serializes them, and the second has already ended.
             locked!(
                 users::table
                     .filter(users::id.eq(StoredId(user.as_uuid())))
@@ -149,7 +149,7 @@ impl SessionStore for Store {
             .get_result::<StoredId>(connection)
             .await
             .optional()?;
-            // Nor does the session that acts end before this is over.
+            // The acting session cannot end during this transaction either.
             let kept: Option<StoredId> = kept!(
                 sessions::table
                     .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
@@ -162,7 +162,7 @@ impl SessionStore for Store {
             if kept.is_none() {
                 return Ok(0);
             }
-            // Only what is deleted here is told of: any of them may end by itself meanwhile, which another event tells.
+            // Only sessions deleted here get an event: any of them may end concurrently, which writes its own event.
             let others: Vec<SessionRow> = diesel::delete(
                 sessions::table
                     .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
@@ -176,7 +176,7 @@ impl SessionStore for Store {
     }
 }
 
-/// Makes room for one more session of the user.
+/// Ends the oldest sessions of the user, so that one more can start.
 async fn end_oldest(connection: &mut Connection, user: UserId, act: &Act) -> Result<(), Abort<SignInError>> {
     let of_user = sessions::table.filter(sessions::user_id.eq(StoredId(user.as_uuid())));
     let too_many = ended_by_one_more(of_user.count().get_result(connection).await?);
@@ -215,7 +215,7 @@ async fn end_replaced(
     Ok(())
 }
 
-/// Writes the ends of sessions that were live. Returns how many were.
+/// Writes an event for each ended session that was live; returns their number.
 async fn write_end_events<E>(
     connection: &mut Connection,
     ended: Vec<SessionRow>,

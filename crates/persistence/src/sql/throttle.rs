@@ -1,4 +1,4 @@
-//! How often somebody tried to sign in, counted for all servers together.
+//! Throttle buckets, shared by all servers.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -69,9 +69,8 @@ impl LimitedAuditLog for Store {
     }
 }
 
-/// Whether one of the buckets is full already. A stranger who is refused writes nothing, and on SQLite never takes the one
-/// writer, which revocations wait for, however often they ask. That one was full a moment ago is as good an answer; that none
-/// was is not.
+/// Reads whether one of the buckets is full. So a refused attempt writes nothing and, on SQLite, never acquires the
+/// write lock that revocations need. A full bucket is a final answer; if none is full, the transaction checks again.
 async fn look_at(
     connection: &mut Connection,
     buckets: Vec<ThrottleBucket>,
@@ -97,7 +96,7 @@ async fn look_at(
     Ok(None)
 }
 
-/// Takes from all of them. If one is full, the transaction is rolled back, and nothing was taken from the others.
+/// Counts the attempt in all buckets. If one is full, the transaction is rolled back and counts in none.
 async fn take(
     connection: &mut Connection,
     buckets: &[ThrottleBucket],
@@ -105,8 +104,8 @@ async fn take(
 ) -> Result<(), Abort<NotTaken>> {
     for bucket in buckets {
         let key = bucket.as_bytes().as_slice();
-        // Locks the bucket's row, whether it was there or not, so concurrent attempts take one after the other. A bucket
-        // that is empty at this moment is the same as one never used.
+        // Locks the bucket's row, which is inserted if missing, so that concurrent attempts are serialized. A bucket
+        // that is empty now equals one never used.
         let empty_at: StoredMoment = diesel::insert_into(sign_in_throttle::table)
             .values((
                 sign_in_throttle::bucket.eq(key),
@@ -153,7 +152,7 @@ async fn keep(
     Ok(())
 }
 
-/// What is no moment is nothing that can be counted from.
+/// An unreadable timestamp is an error, since nothing can be counted from it.
 fn told(moment: StoredMoment) -> Result<DateTime<Utc>, StorageError> {
     moment.0.map_err(|error| StorageError::Defect(error.into()))
 }

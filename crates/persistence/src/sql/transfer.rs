@@ -1,4 +1,4 @@
-//! Moving an installation's rows: what each database is asked in a transaction that may take its time.
+//! The statements of export and import, in a transaction without timeouts.
 
 use diesel::QueryResult;
 use diesel::dsl::exists;
@@ -17,7 +17,7 @@ use crate::transfer::{
 
 macro_rules! define {
     ($($table:ident: $Record:ident,)*) => {
-        /// One statement for each table, whose rows are sent as the database gives them.
+        /// One statement per table, whose rows are streamed.
         pub(crate) async fn send<E>(connection: &mut Connection, rows: &RowSender) -> Result<(), Abort<E>> {
             $(
                 let stored = streamed!(moved!($table: $Record), connection);
@@ -59,13 +59,13 @@ macro_rules! define {
 
 with_tables!(define);
 
-/// Takes all rows. The transaction is committed next.
+/// Imports all rows; the caller commits next.
 pub(crate) async fn receive(
     connection: &mut Connection,
     rows: &mut RowReceiver,
 ) -> Result<Counts, Abort<ImportError>> {
     import::keep_others_out(connection).await?;
-    // The row of an installation that nobody has begun to set up says nothing, and makes way.
+    // The initial installation row, before any setup, is replaced by the imported one.
     let not_begun = schema::installation::table
         .filter(schema::installation::set_up_at.is_null())
         .filter(schema::installation::setup_link_digest.is_null());

@@ -1,8 +1,9 @@
-//! What is valid at a moment: the one place that says it in SQL.
+//! Validity at a given time: the only place that defines it in SQL.
 //!
-//! An end is a moment (`revoked_at`, `ended_at`), which may lie ahead, and whether it has come whatever a clock says
-//! (`end_came_at`): somebody ended it there and then. What has no end or a planned one has no `end_came_at`, and the partial
-//! indexes hold it: so a query finds them by that, and of these few a planned one that has come by now is no match.
+//! An end has a time (`revoked_at`, `ended_at`), which may lie in the future. If the end took effect at once,
+//! `end_came_at` is set, and it is past by every clock. Rows without an end, or with a planned one, have no
+//! `end_came_at` and are in the partial indexes: queries use these, and then exclude the few rows whose planned end is
+//! past.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::auto_type;
@@ -14,7 +15,7 @@ use super::schema::{api_keys, memberships};
 use crate::columns::StoredMoment;
 use crate::stored_row::StoredRow;
 
-/// That a key is valid.
+/// The condition that a key is valid.
 #[auto_type]
 pub(crate) fn key_is_valid(now: StoredMoment) -> _ {
     let has_no_end = api_keys::revoked_at.is_null();
@@ -22,21 +23,21 @@ pub(crate) fn key_is_valid(now: StoredMoment) -> _ {
     api_keys::end_came_at.is_null().and(has_no_end.or(end_is_ahead))
 }
 
-/// That a key is revoked.
+/// The condition that a key is revoked.
 #[auto_type]
 pub(crate) fn key_is_revoked(now: StoredMoment) -> _ {
     let has_come = api_keys::revoked_at.le(now).assume_not_null();
     api_keys::end_came_at.is_not_null().or(has_come)
 }
 
-/// That a key has an end, be it ahead: an index of an organization's keys holds these. Said of the keys of one consumer, too,
-/// PostgreSQL would expect few, and read that whole index besides.
+/// The condition that a key has an end, past or planned, for the index of an organization's keys. For the keys of one
+/// consumer it is not used: PostgreSQL would expect few rows and read that whole index besides.
 #[auto_type]
 pub(crate) fn key_has_end() -> _ {
     api_keys::revoked_at.is_not_null()
 }
 
-/// That a membership is live.
+/// The condition that a membership is live.
 #[auto_type]
 pub(crate) fn membership_is_live(now: StoredMoment) -> _ {
     let has_no_end = memberships::ended_at.is_null();
@@ -46,15 +47,15 @@ pub(crate) fn membership_is_live(now: StoredMoment) -> _ {
         .and(has_no_end.or(end_is_ahead))
 }
 
-/// That a membership is over.
+/// The condition that a membership has ended.
 #[auto_type]
 pub(crate) fn membership_is_over(now: StoredMoment) -> _ {
     let has_come = memberships::ended_at.le(now).assume_not_null();
     memberships::end_came_at.is_not_null().or(has_come)
 }
 
-/// The same in words, for a query that is one text: that a row which it calls so is valid or live, of which `end` is the
-/// column with the end's moment; `now` is where the query has the moment that it asks about.
+/// The same condition as text, for raw SQL: `row` is the table or alias, `end` the column with the end's time, and
+/// `now` the parameter with the time to evaluate at.
 pub(crate) fn not_over(row: &str, end: &str, now: &str) -> String {
     format!("{row}.end_came_at IS NULL AND ({row}.{end} IS NULL OR {row}.{end} > {now})")
 }
@@ -67,7 +68,7 @@ pub(crate) struct StoredEnd {
 }
 
 impl StoredEnd {
-    /// The end that a row tells of, in a column of this name.
+    /// The end stored in a row; `column` is named in errors.
     pub(crate) fn read(self, stored: &StoredRow, column: &'static str) -> Result<Option<End>, StorageError> {
         let at = stored.moment_if_any(column, self.at)?;
         if at.is_none() {
@@ -79,7 +80,7 @@ impl StoredEnd {
         }))
     }
 
-    /// Whether it has come, whatever else the row says.
+    /// Whether the end is past, without parsing the rest of the row.
     pub(crate) fn has_come(self, now: DateTime<Utc>) -> bool {
         let Some(at) = self.at else {
             return false;

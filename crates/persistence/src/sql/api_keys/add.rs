@@ -28,7 +28,7 @@ pub(super) async fn add(
     act: Act,
 ) -> Result<ApiKey, Abort<AddKeyError>> {
     let consumer = new.key.consumer_id;
-    // What the checks see stays true until the end: nobody else adds or revokes a key of this consumer.
+    // Under the lock, no other transaction adds or revokes keys of this consumer, so what the checks read stays true.
     let ((), changer, first, valid, chosen) = together!(
         connection,
         begin(connection),
@@ -50,7 +50,7 @@ pub(super) async fn add(
     Ok(new.key)
 }
 
-/// Why the key cannot be added, at the moment of asking: nothing is locked.
+/// The checks before adding a key, without a lock.
 pub(super) async fn look(
     connection: &mut Connection,
     new: NewApiKey,
@@ -88,7 +88,7 @@ async fn check(
     if valid >= i64::from(limits.valid.0) {
         return Err(Abort::Refused(AddKeyError::LimitReached(limits.valid)));
     }
-    // A line has no more valid keys than the consumer has.
+    // A key tree has at most as many valid keys as the consumer, so the depth is checked only beyond that.
     if let Some(parent) = new.key.parent()
         && valid >= MAX_LINE
         && valid_in_line(connection, new.key.consumer_id, parent, at).await? >= MAX_LINE
@@ -106,7 +106,7 @@ async fn insert(mut connection: Pipelined<'_>, new: &NewApiKey) -> QueryResult<(
     Ok(())
 }
 
-/// What the consumer's organization has chosen for new keys, as of now, if that decides.
+/// The organization's current default for new keys, if the request left the choice to it.
 async fn chosen_for_new_keys(
     mut connection: Pipelined<'_>,
     consumer: ConsumerId,

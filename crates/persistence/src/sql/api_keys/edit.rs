@@ -27,7 +27,7 @@ pub(super) async fn edit(
     changes: Rate,
     event: AuditEvent,
 ) -> Result<ApiKey, Abort<EditKeyError>> {
-    // Concurrent edits and revocations wait, so what is written back below undoes none of them.
+    // Concurrent edits and revocations wait for the lock, so the write below overwrites none of them.
     let ((), changer, row) = together!(
         connection,
         begin(connection),
@@ -45,7 +45,7 @@ pub(super) async fn edit(
     Ok(key)
 }
 
-/// Why the key cannot be edited, at the moment of asking: nothing is locked.
+/// The checks before editing a key, without a lock.
 pub(super) async fn look(
     connection: &mut Connection,
     consumer: ConsumerId,

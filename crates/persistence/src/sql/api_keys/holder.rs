@@ -1,4 +1,4 @@
-//! Who may change a consumer's keys, and one after the other.
+//! Locks a consumer for changes of its keys, and checks who acts.
 
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
@@ -13,9 +13,9 @@ use super::super::schema::{api_keys, memberships};
 use super::super::validity::{key_is_valid, membership_is_live};
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 
-/// Makes every other change to this consumer's keys wait for the end of this transaction, so what it reads of them
-/// stays true. Returns which keys the consumer reaches: nothing unless the membership is live and the key through which the
-/// consumer acts, if any, one of its valid keys. Since the request was let in, either may have ended.
+/// Locks the consumer: other changes of its keys wait until this transaction ends, so what it reads of them stays true.
+/// Returns the holder's reach; `None` unless the membership is live and the acting key, if any, is one of its valid
+/// keys. Either may have ended since the request was authenticated.
 pub(super) async fn lock_holder(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
@@ -30,13 +30,13 @@ pub(super) async fn lock_holder(
     Ok(reach.filter(|_| is_live))
 }
 
-/// The lock alone. Says whether the membership is live.
+/// Acquires the lock only; returns whether the membership is live.
 async fn lock_consumer(
     mut connection: Pipelined<'_>,
     consumer: ConsumerId,
     at: DateTime<Utc>,
 ) -> Result<bool, QueryError> {
-    // Locked, the membership is not ended meanwhile either.
+    // The lock also keeps the membership from being ended.
     let membership = memberships::table
         .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
         .select(membership_is_live(at.into()));
@@ -44,7 +44,7 @@ async fn lock_consumer(
     Ok(is_live == Some(true))
 }
 
-/// Which keys a live consumer reaches, at the moment of asking: nothing is locked.
+/// The holder's reach, without a lock.
 pub(super) async fn reach(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
@@ -60,12 +60,12 @@ pub(super) async fn reach(
 /// Who may change a consumer's keys.
 pub(super) struct Changer {
     pub(super) reach: KeyReach,
-    /// Whether the consumer may make a change now.
+    /// Whether the rate limit allows a change now.
     pub(super) room: Result<(), Throttled>,
 }
 
-/// Like [`lock_holder`], for a change that counts: what counts it takes the lock, too. A change for which there is no room
-/// waits for nobody.
+/// Like [`lock_holder`], for a rate-limited change: counting it acquires the lock. A change beyond the limit does not
+/// wait.
 pub(super) async fn lock_changer(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
@@ -81,7 +81,7 @@ pub(super) async fn lock_changer(
     Ok(room.zip(reach).map(|(room, reach)| Changer { reach, room }))
 }
 
-/// Counts a change of a live consumer, if there is room for it.
+/// Counts a change of a live consumer, if the rate limit allows it.
 async fn counted(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
@@ -92,14 +92,14 @@ async fn counted(
         return Ok(Some(Ok(())));
     }
     let full = changes_empty_at(connection, consumer, at).await?;
-    // It was full a moment ago. If it is not any more, the wait is over soon.
+    // The bucket was full just now. If it is no longer full, the wait is short.
     let soon = Throttled {
         retry_after: changes.interval(),
     };
     Ok(full.map(|empty_at| Err(changes.take(empty_at, at).err().unwrap_or(soon))))
 }
 
-/// Likewise at the moment of asking: nothing is locked or counted.
+/// The same without locking or counting.
 pub(super) async fn changer(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
@@ -116,7 +116,7 @@ pub(super) async fn changer(
     Ok(room.zip(reach).map(|(room, reach)| Changer { reach, room }))
 }
 
-/// When a live consumer's changes are as if there had been none, if that was ever counted.
+/// The time when a live consumer's rate-limit bucket is empty; `None` if it was never used.
 async fn changes_empty_at(
     mut connection: Pipelined<'_>,
     consumer: ConsumerId,
@@ -134,7 +134,7 @@ async fn changes_empty_at(
     empty_at.map_err(|error| QueryError::DeserializationError(error.into()))
 }
 
-/// Likewise which keys a consumer reaches through this key, at the moment of asking: nothing is locked.
+/// The reach of a consumer that acts through this key, without a lock.
 async fn reach_of_key(
     mut connection: Pipelined<'_>,
     consumer: ConsumerId,

@@ -1,4 +1,4 @@
-//! A page of keys, however few of very many contain the term: see [`crate::narrowing`].
+//! Pages of keys, fast even if few of very many contain the term: see [`crate::narrowing`].
 
 use std::convert::Infallible;
 
@@ -42,7 +42,7 @@ pub(super) async fn list(
     Ok(Page::from_one_more(keys, page.size, |key| key.id))
 }
 
-/// What is asked for.
+/// The request for a page.
 struct Listing {
     consumer: ConsumerId,
     filter: KeyFilter,
@@ -50,7 +50,7 @@ struct Listing {
     now: StoredMoment,
 }
 
-/// Which keys are looked at.
+/// The keys that a query scans.
 enum Among {
     All,
     NotBefore(Uuid),
@@ -92,7 +92,7 @@ impl Listing {
         }
     }
 
-    /// The last of as many keys as are looked at one after the other; nothing if there are no more.
+    /// The last of the newest keys that are scanned; `None` if there are no older keys.
     async fn last_of_the_newest(
         &self,
         connection: &mut Connection,

@@ -39,7 +39,7 @@ pub(super) async fn find_row(
         .optional()
 }
 
-/// The valid keys that came from this one, directly or not, also through keys that are kept no longer.
+/// The valid descendants of this key, also through purged keys.
 pub(super) async fn valid_descendants(
     connection: &mut Connection,
     consumer: ConsumerId,

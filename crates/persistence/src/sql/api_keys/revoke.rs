@@ -33,8 +33,8 @@ pub(super) async fn revoke(
     precondition: KeyPrecondition,
     act: Act,
 ) -> Result<Vec<ApiKeyId>, Abort<RevokeKeyError>> {
-    // No child is born to any of these keys, and no other revocation comes between, until this one is committed. A
-    // membership that has ended is no obstacle to whoever acts in person: its keys can still be revoked.
+    // Under the lock, no child is added to any of these keys and no other revocation runs until this one is committed.
+    // A person may also revoke keys of an ended membership.
     let acting_key = act.actor.api_key();
     let ((), reach, row, below) = together!(
         connection,
@@ -50,7 +50,7 @@ pub(super) async fn revoke(
         }
     }
     let row = row.ok_or(Abort::Refused(RevokeKeyError::NotFound))?;
-    // The first revocation stays as it is.
+    // A key that is already revoked keeps its first revocation.
     let valid = match descendants {
         DescendantKeys::Keep if row.is_valid(act.at) => vec![id.as_uuid()],
         DescendantKeys::Keep => Vec::new(),
@@ -78,7 +78,7 @@ async fn valid_below(
     }
 }
 
-/// Whether a key meets a precondition. What its row says is read only if that matters.
+/// Whether a key meets a precondition. The row is parsed only if the precondition needs it.
 fn is_met(precondition: &KeyPrecondition, row: KeyRow) -> Result<bool, StorageError> {
     match precondition {
         KeyPrecondition::AnyVersion => Ok(true),
@@ -86,7 +86,7 @@ fn is_met(precondition: &KeyPrecondition, row: KeyRow) -> Result<bool, StorageEr
     }
 }
 
-/// Revokes valid keys, and tells of each. No other revocation may come between: their consumers are locked.
+/// Revokes valid keys and writes an event for each. Their consumers MUST be locked, so that no other revocation runs.
 pub(crate) async fn revoke_valid(
     connection: Pipelined<'_>,
     keys: Vec<Uuid>,
@@ -127,8 +127,8 @@ async fn write_revocation(
     Ok(())
 }
 
-/// What can be told without a lock: that the key acts no more, that there is no such key, or that neither it nor anything
-/// that came from it is valid. Each stays true for ever, since none is made below a key that is not valid.
+/// What is known without a lock: that the acting key is no longer valid, that the key does not exist, or that neither
+/// it nor any descendant is valid. Each stays true for ever, because no key is added below a revoked one.
 pub(super) async fn look_at_tree(
     connection: &mut Connection,
     consumer: ConsumerId,

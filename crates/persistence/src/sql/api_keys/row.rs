@@ -42,7 +42,7 @@ pub(crate) struct KeyRow {
 }
 
 impl KeyRow {
-    /// Not revoked, whatever else the row says.
+    /// Whether the key is not revoked, without parsing the rest of the row.
     pub(super) fn is_valid(&self, now: DateTime<Utc>) -> bool {
         !self.end().has_come(now)
     }
@@ -122,7 +122,7 @@ fn last_use(stored: &StoredRow, row: &KeyRow) -> Result<Option<LastUse>, Storage
     }))
 }
 
-/// What people say about a key, and may change.
+/// The editable columns of a key.
 #[derive(AsChangeset, Insertable)]
 #[diesel(table_name = api_keys, treat_none_as_null = true, treat_none_as_default_value = false)]
 pub(super) struct WordsRow<'a> {
@@ -142,7 +142,7 @@ impl<'a> From<&'a ApiKey> for WordsRow<'a> {
 }
 
 /// A valid key to be stored.
-// What is absent is told so: a statement with `DEFAULT` in its place would be prepared each time.
+// Absent values are inserted as NULL: with `DEFAULT`, the statement would be prepared each time.
 #[derive(Insertable)]
 #[diesel(table_name = api_keys, treat_none_as_default_value = false)]
 pub(super) struct NewKeyRow<'a> {
@@ -161,7 +161,7 @@ pub(super) struct NewKeyRow<'a> {
 
 impl<'a> NewKeyRow<'a> {
     pub(super) fn new(new: &'a NewApiKey) -> Self {
-        // What the organization decides is decided by now.
+        // The organization's default has been applied already.
         let NewApiKey {
             key,
             organization_decides: _,

@@ -1,12 +1,11 @@
-//! Searching what happened. Who did it, what they did and what it was done to have an index each, which goes on with
-//! the order of the list: by one of these, a page costs as much as it holds, however much is stored and however far back
-//! it is. Days bound the search in any of them.
-//! On SQLite, a search that nobody waits for any more ends.
+//! Searches of the audit log. Actor, action and subject each have an index that continues with the order of the list: a
+//! page of a search by one of them costs only its own size, however large the log is and however old the page. Days
+//! narrow the search in any of these indexes. On SQLite, a search that nobody waits for any more ends.
 //!
-//! By two of these at once, it costs as much as the database looks at to fill the page in the one that it takes. In the
-//! worst case that is all of it: many events by one user and many of another action, with none in common. Millions of them
-//! run into the limit of a statement, unless days narrow the search. An index for the commonest pair would mend that pair
-//! alone, and weigh on every event that is written.
+//! A search by two of them scans one index until the page is full. In the worst case that is the whole index: many
+//! events by one user and many of one action, with none in common. With millions of events, this exceeds the statement
+//! timeout, unless days narrow the search. An index for the most common pair would help only that pair, and slow down
+//! every write.
 
 use std::cmp::Reverse;
 use std::convert::Infallible;
@@ -36,7 +35,7 @@ pub(super) async fn list(
     let mut rows: Vec<EventRow> = match filter.subject {
         None => matching(organization, &filter, page).load(connection).await?,
         Some(subject) => {
-            // One question with OR would be answered by sorting all that match. These two each come in order.
+            // A single query with OR would sort all matches; these two queries each return rows in order.
             let (of_subject, of_object) = (
                 with_subject(matching(organization, &filter, page), subject),
                 with_object(matching(organization, &filter, page), subject),
@@ -59,7 +58,7 @@ type Query = IntoBoxed<
     Database,
 >;
 
-/// The rows of a page and one more, whatever they are about.
+/// The rows of a page and one more, with any subject.
 fn matching(
     organization: Option<OrganizationId>,
     filter: &AuditFilter,
@@ -95,7 +94,7 @@ fn matching(
         query = query.filter(audit_events::occurred_at.lt(StoredMoment::from(until)));
     }
     if let Some(after) = page.after {
-        // The first condition is where the index is entered.
+        // The first condition selects the index.
         query = query
             .filter(audit_events::occurred_at.le(StoredMoment::from(after.at)))
             .filter(

@@ -55,7 +55,8 @@ pub(super) async fn as_user(
     Ok(())
 }
 
-/// A stay of the same user whose planned end has come makes room: of one user, one at most is kept as not over.
+/// Marks a past planned end of the user's previous membership as effective: the unique index allows one open membership
+/// per user.
 async fn settle(connection: &mut Connection, membership: &Membership) -> QueryResult<()> {
     let at = StoredMoment::from(membership.joined_at);
     let of_user = memberships::table
@@ -76,8 +77,8 @@ async fn open_for<E>(
     id: InvitationId,
     membership: &Membership,
 ) -> Result<Option<Invitation>, Abort<E>> {
-    // Nobody else takes this invitation, takes it back, or becomes or stops being a member, and whoever made it stays
-    // an owner or stays none, until the end of this transaction.
+    // Until this transaction ends, nobody else accepts or revokes this invitation, and no membership or role of the
+    // organization changes.
     lock_organization(connection, membership.organization_id).await?;
     let row: Option<InvitationRow> = invitations::table
         .filter(invitations::id.eq(StoredId(id.as_uuid())))
@@ -123,8 +124,8 @@ async fn begin(
     write_events(connection, events).await
 }
 
-/// Of two that want the same name, also in different organizations, the unique index lets the second wait for the first,
-/// and then refuses it.
+/// If two transactions insert the same username, even in different organizations, the unique index makes the second
+/// wait for the first and then refuses it.
 async fn add_user(connection: &mut Connection, account: Account) -> Result<(), Abort<AcceptAsNewcomerError>> {
     diesel::insert_into(users::table)
         .values(NewUserRow::new(&account.user, &account.password_hash))

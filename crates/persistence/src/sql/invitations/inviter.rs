@@ -1,4 +1,4 @@
-//! What one user has offered: it ends when they may not invite any more.
+//! The open invitations of one user, which end when the user is no longer an owner.
 
 use std::convert::Infallible;
 
@@ -36,8 +36,8 @@ macro_rules! made_by {
     }};
 }
 
-/// Takes a user's open invitations back, with an event for each. Comes under the lock of the organization, under which
-/// they are made and accepted, too.
+/// Revokes a user's open invitations, with an event for each. MUST be called under the organization's lock, under which
+/// invitations are also created and accepted.
 pub(crate) async fn take_back_by(
     connection: &mut Connection,
     organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! Inviting, and taking an invitation back.
+//! Creating and revoking invitations.
 
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};

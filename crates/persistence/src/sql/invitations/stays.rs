@@ -1,4 +1,4 @@
-//! What whoever takes an invitation was and is in its organization.
+//! The memberships of the user who accepts an invitation.
 
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::id::{OrganizationId, UserId};
@@ -10,7 +10,7 @@ use super::super::schema::memberships;
 use crate::abort::Abort;
 use crate::columns::StoredId;
 
-/// A user's memberships in an organization, over or not. Under the organization's lock none begins or ends.
+/// All of a user's memberships in an organization, ended or not. Under the organization's lock, none begins or ends.
 pub(super) async fn stays_of<E>(
     connection: &mut Connection,
     organization: OrganizationId,

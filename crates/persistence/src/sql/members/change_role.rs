@@ -40,7 +40,7 @@ pub(super) async fn change_role(
         .execute(connection)
         .await?;
     write_event(connection, act.new_role(id, role)).await?;
-    // Who was no owner has invited nobody.
+    // Only an owner can have open invitations.
     take_back_by(connection, organization, member.user, &act).await?;
     Ok(())
 }

@@ -24,8 +24,7 @@ pub(super) async fn end(
     act: Act,
 ) -> Result<(), Abort<EndMembershipError>> {
     let may_administer = lock_authority(connection, organization, act.actor, act.at).await?;
-    // From here on no key of theirs is added: whoever adds one locks the membership, too, and then sees that it has
-    // ended.
+    // From here on, no key of theirs can be added: adding one also locks the membership, and then finds it ended.
     let member = lock_live_member(connection, organization, id, act.at).await?;
     let is_the_member = member
         .as_ref()
@@ -53,9 +52,9 @@ pub(super) async fn end(
     Ok(())
 }
 
-/// The moment of the act or, if that is later, the one at which the newest of the organization's invitations was made
-/// that may still be accepted. No invitation is added under the organization's lock, so whichever there is when the end
-/// is committed precedes it, whatever clock it was made by.
+/// The time of the act or, if later, the creation time of the newest invitation that can still be accepted. No
+/// invitation is added under the organization's lock, so every invitation that exists when the end is committed
+/// precedes it, whatever clock created it.
 async fn moment_of_end(
     connection: &mut Connection,
     organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! Live members, as whoever changes them or what is theirs has to find them.
+//! Finds and locks live members for changes.
 
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
@@ -13,8 +13,8 @@ use super::super::validity::membership_is_live;
 use crate::columns::StoredId;
 use crate::live_member::LiveMember;
 
-/// A live member of the organization, who stays one until the end of this transaction, and to whose keys nothing happens
-/// meanwhile. Comes after the organization's lock.
+/// Locks a live member, so that the membership and its keys do not change until this transaction ends. MUST be called
+/// after the organization's lock.
 pub(in super::super) async fn lock_live_member(
     connection: &mut Connection,
     organization: OrganizationId,
@@ -37,7 +37,7 @@ pub(in super::super) async fn lock_live_member(
     }))
 }
 
-/// Whether the organization has only one live owner. It stays true under the organization's lock.
+/// Whether the organization has only one live owner. Stays true under the organization's lock.
 pub(super) async fn has_one_owner(
     connection: &mut Connection,
     organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! A key among its relatives.
+//! A key with its key tree.
 
 use std::convert::Infallible;
 
@@ -33,7 +33,7 @@ pub(super) async fn family(
     let Some(StoredId(consumer)) = consumer else {
         return Ok(KeyFamily::default());
     };
-    // The key itself, and one more, of everything.
+    // Limits that include the key itself and one more row, to detect a next page.
     let (most_of_line, most) = (1 + usize::from(size.ancestors), usize::from(size.keys));
     let mut line = line_above(connection, consumer, id.as_uuid(), most_of_line + 1).await?;
     let is_cut_above = line.len() > most_of_line;

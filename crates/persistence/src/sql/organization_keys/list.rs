@@ -1,4 +1,4 @@
-//! A page of keys, however few of very many the filter lets through: see [`crate::narrowing`].
+//! Pages of keys, fast even if few of very many pass the filter: see [`crate::narrowing`].
 
 use std::convert::Infallible;
 
@@ -47,7 +47,7 @@ pub(super) async fn list(
     Ok(Page::from_one_more(keys, page.size, |key| key.id))
 }
 
-/// What is asked for.
+/// The request for a page.
 struct Listing {
     organization: OrganizationId,
     filter: OrganizationKeyFilter,
@@ -55,13 +55,14 @@ struct Listing {
     now: StoredMoment,
 }
 
-/// What was found so far, and before which key the source goes on unless that fills the page or is all.
+/// The keys found so far, and the key before which the source continues, unless the page is full or the source
+/// exhausted.
 struct Step {
     keys: Vec<HeldKey>,
     next: Option<Uuid>,
 }
 
-/// Which keys are looked at.
+/// The keys that a query scans.
 enum Among {
     All,
     NotBefore(Uuid),
@@ -88,7 +89,7 @@ impl Listing {
             let Some(next) = step.next else {
                 return Ok(step.keys);
             };
-            // Many keys pass this part of the filter, but few of these all of it. Another part may say which.
+            // Many keys pass this part of the filter, but few pass all of it. Another part may be more selective.
             first_of_many = first_of_many.or(Some((source, next, step.keys)));
         }
         match first_of_many {
@@ -139,7 +140,7 @@ impl Listing {
         })
     }
 
-    /// The last of as many keys as are looked at one after the other; nothing if there are no more.
+    /// The last of the newest keys that are scanned; `None` if there are no older keys.
     async fn last_of_the_newest(
         &self,
         connection: &mut Connection,
@@ -180,7 +181,7 @@ impl Listing {
     ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
         let (organization, filter) = (StoredId(self.organization.as_uuid()), &self.filter);
         let keys = api_keys::table.inner_join(memberships::table.inner_join(users::table));
-        // However few of them the filter lets through.
+        // Cancellable, because few of the scanned keys may pass the filter.
         let mut query = awaited!(keys, api_keys::id)
             .limit(one_more(self.page.size))
             .select(<HeldKeyRow as SelectableHelper<_>>::as_select())

@@ -1,4 +1,4 @@
-//! Finding keys, and what a revocation would end.
+//! Finding keys, and the preview of a revocation.
 
 use std::collections::HashSet;
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! Revoking many keys, a portion in each act.
+//! Revoking many keys, one batch per act.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -40,8 +40,8 @@ pub(super) async fn revoke(
     if !may_administer {
         return Err(Abort::Refused(RevokeKeysError::NotAllowed));
     }
-    // No child is born to any of the keys, and no other revocation comes between, until this one is committed: that takes the
-    // lock of the consumer. Of these consumers, no key is born either while it is found out which are selected.
+    // Under the consumers' locks, no child is added to any of the keys and no other revocation runs until this one is
+    // committed. No key of these consumers is added either while the selection is read.
     let ((), (selected, mut first)) = together!(
         connection,
         lock_consumers(connection, organization, &consumers),
@@ -56,7 +56,8 @@ pub(super) async fn revoke(
         let valid = if consumers.is_subset(&locked) {
             keys
         } else {
-            // Somebody else may have revoked some before the lock: then others take their place.
+            // Another transaction may have revoked some keys before the lock; then other selected keys replace them in
+            // the batch.
             let of_keys: Vec<Uuid> = consumers.iter().copied().collect();
             let ((), valid) = together!(
                 connection,
@@ -78,7 +79,8 @@ pub(super) async fn revoke(
     }
 }
 
-/// Whose new keys a selection may come to have: none are born that were created before a moment that is settled.
+/// The consumers to lock because their new keys could match the selection: none for a cut-off time, which lies far
+/// enough in the past.
 async fn consumers_of(
     connection: Pipelined<'_>,
     organization: OrganizationId,
@@ -91,12 +93,12 @@ async fn consumers_of(
     }
 }
 
-/// How many more keys belong to the portion.
+/// How many more keys fit into the batch.
 fn left(at_most: NonZeroU32, revoked: &[ApiKeyId]) -> usize {
     (at_most.get() as usize).saturating_sub(revoked.len())
 }
 
-/// What is selected, and the first keys of it.
+/// The selection, and its first valid keys.
 async fn select(
     connection: Pipelined<'_>,
     organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! Which keys an owner means.
+//! The keys that an owner selects.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::Eq;
@@ -23,7 +23,7 @@ pub(super) fn within(organization: OrganizationId) -> Eq<api_keys::organization_
     api_keys::organization_id.eq(StoredId(organization.as_uuid()))
 }
 
-/// A selection in which every key is known that came from another one.
+/// A selection whose descendants are resolved.
 pub(crate) enum Selected {
     Keys(Vec<Uuid>),
     OfConsumer(ConsumerId),
@@ -63,7 +63,7 @@ impl Selected {
         }
     }
 
-    /// What was selected itself.
+    /// The selection without descendants.
     pub(super) fn without_descendants(selection: &KeySelection) -> Self {
         match selection {
             KeySelection::Keys { ids, descendants: _ } => {
@@ -75,7 +75,7 @@ impl Selected {
     }
 }
 
-/// The valid ones of these keys and of what came from them.
+/// The valid keys among these keys and their descendants.
 pub(super) async fn valid_with_descendants(
     connection: Pipelined<'_>,
     organization: OrganizationId,
@@ -87,7 +87,7 @@ pub(super) async fn valid_with_descendants(
     valid_from(connection, &consumers, &roots, now).await
 }
 
-/// Whose these keys are.
+/// The consumers of these keys.
 pub(crate) fn consumers_of_keys<'a>(
     connection: Pipelined<'a>,
     organization: OrganizationId,

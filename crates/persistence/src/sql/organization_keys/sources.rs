@@ -10,7 +10,7 @@ use super::super::dialect::{Connection, sources};
 use crate::columns::StoredMoment;
 use crate::narrowing::newest;
 
-/// Part of a filter that an index knows about.
+/// A part of a filter that an index supports.
 pub(super) enum Source {
     /// Keys that contain the term, and all keys of holders who do.
     Term(String),
@@ -21,24 +21,24 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// All that the filter has, those first that likely let the fewest keys through.
+    /// All indexed parts of the filter, the most selective first.
     pub(super) fn of(filter: &OrganizationKeyFilter) -> Vec<Self> {
         let term = filter.term().map(|term| Self::Term(term.to_owned()));
         if filter.consumer.is_some() {
-            // Few keys of one consumer are valid, and its membership has ended or has not.
+            // For one consumer, other parts do not help: few of its keys are valid, and its membership has a single
+            // state.
             return term.into_iter().collect();
         }
         let unused = filter.unused_since.map(Self::UnusedSince);
         let holders = match filter.holders {
-            // Nearly all keys are those of members.
+            // Not selective: nearly all keys belong to members.
             HolderFilter::Anybody | HolderFilter::Members => None,
             HolderFilter::FormerMembers => Some(Self::FormerMembers),
         };
         [term, unused, holders].into_iter().flatten().collect()
     }
 
-    /// So many of the organization's keys from before this one that may pass, the newest first. Fewer only if there are no
-    /// more.
+    /// Up to `limit` candidates older than this key, newest first; fewer only if there are no more.
     pub(super) async fn candidates(
         &self,
         connection: &mut Connection,

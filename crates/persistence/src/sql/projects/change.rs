@@ -85,7 +85,7 @@ pub(super) async fn restore(
     Ok(())
 }
 
-/// The project, if whoever acts may change it. It stays as it is until the end of this transaction.
+/// Locks the project until this transaction ends, if the actor may change it.
 async fn to_be_changed(
     connection: &mut Connection,
     organization: OrganizationId,

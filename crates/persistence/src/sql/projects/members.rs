@@ -126,7 +126,8 @@ pub(super) async fn remove(
     Ok(())
 }
 
-/// Whether whoever acts may, and project and member are there. The member stays one until the end of this transaction.
+/// Checks the actor's authority, the project and the member. Under the lock, the member stays one until this
+/// transaction ends.
 async fn check(
     connection: &mut Connection,
     organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! What keys reach: asked at every request, so it sees whatever was committed before.
+//! The projects that keys reach, read at every request, so that it sees everything committed before.
 
 use std::convert::Infallible;
 
