@@ -1,4 +1,4 @@
-//! Style and script of the pages, each under a name that changes with its content, so that browsers may keep it for ever.
+//! Style and script of the pages, each under a name with a content digest, so that browsers may cache it for ever.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -43,12 +43,12 @@ fn load(extension: &str, content_type: &'static str) -> Option<Asset> {
     })
 }
 
-/// The address of the style sheet.
+/// The path of the style sheet.
 pub(crate) fn style() -> String {
     address(&STYLE)
 }
 
-/// The address of the script.
+/// The path of the script.
 pub(crate) fn script() -> String {
     address(&SCRIPT)
 }

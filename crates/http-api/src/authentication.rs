@@ -1,4 +1,4 @@
-//! Who sends a request: the bearer scheme.
+//! Bearer authentication (RFC 6750).
 
 use keyward_domain::access::{Authenticate, AuthenticateError, Caller};
 use poem::http::header;
@@ -10,15 +10,15 @@ use tracing::{Span, field};
 use crate::problem::{Code, Problem};
 use crate::request_id::client_address;
 
-/// The caller of an operation: the first parameter of each, so that nothing else of a request is looked at before it
-/// is known who sends it.
+/// Extracts the caller. It is the first parameter of every operation, so that authentication precedes all other
+/// parsing.
 ///
 /// The token is read from the `Authorization` header only (RFC 6750 §2.1). A request with a scheme other than `Bearer`
 /// has no credentials (§3.1: "attempted using an unsupported authentication method"); one with several `Authorization`
 /// headers has malformed ones.
 pub(crate) struct Authenticated(pub(crate) Caller);
 
-/// The scheme's name in the document.
+/// The scheme's name in the OpenAPI document.
 const SCHEME: &str = "bearer";
 
 impl<'a> ApiExtractor<'a> for Authenticated {
@@ -71,7 +71,7 @@ impl<'a> ApiExtractor<'a> for Authenticated {
     }
 }
 
-/// What stands where the token belongs. It goes to the domain at once and nowhere else.
+/// The text in the token's position. It is passed to the domain only.
 fn bearer_token(request: &Request) -> Result<&str, Problem> {
     let mut headers = request.headers().get_all(header::AUTHORIZATION).iter();
     let value = headers.next().ok_or(Code::CredentialsMissing)?.as_bytes();

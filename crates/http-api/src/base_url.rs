@@ -1,10 +1,10 @@
-//! Where clients reach the service, if that is known.
+//! The service's public URL, if it is known.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The beginning of every link in answers: `https://keys.example.org`, or nothing while nobody has said under which URL
-/// clients reach the service. Links without it are relative references, which are right whatever the client's way is.
+/// The prefix of every link in responses, such as `https://keys.example.org`; empty if no public URL is configured.
+/// Then links are relative references, which work however clients reach the service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaseUrl(Option<Arc<str>>);
 

@@ -1,4 +1,4 @@
-//! The OpenAPI document: what poem-openapi makes of the operations, put right.
+//! The OpenAPI document: poem-openapi's output, corrected.
 
 mod examples;
 mod extensible_enums;
@@ -37,9 +37,9 @@ pub fn document() -> String {
     document_at(&BaseUrl::default())
 }
 
-/// The document of a service that is reached at a URL, which generated clients and importers send requests to.
+/// The document with the service's URL in `servers`, which generated clients and importers use.
 pub(crate) fn document_at(base_url: &BaseUrl) -> String {
-    // It is the same at every call. It is only read back from what was just written, so it is JSON.
+    // Cannot fail: this parses JSON that was just written.
     let mut document: Value = serde_json::from_str(&service().spec()).unwrap_or_default();
     if let Some(url) = base_url.as_str() {
         document["servers"][0]["url"] = Value::from(url);
@@ -56,7 +56,7 @@ pub(crate) fn document_at(base_url: &BaseUrl) -> String {
 pub(crate) fn service() -> OpenApiService<Api, ()> {
     OpenApiService::new(API, "Keyward API", API_VERSION)
         .description(DESCRIPTION)
-        // Whoever reads this asks those who serve it to them.
+        // A generic contact: readers should ask the administrators of their service.
         .contact(ContactObject::new().name("The administrators of this installation"))
         // The expression has no page of its own; the list has a page for each of its licences.
         .license(LicenseObject::new("MIT OR Apache-2.0").url("https://spdx.org/licenses/"))

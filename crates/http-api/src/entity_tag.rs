@@ -17,14 +17,14 @@ pub(crate) enum EntityTags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MalformedTags;
 
-/// The `ETag` of a key: strong, because only those count in `If-Match`. It is about what people may change, so it stays
-/// when the key is used or revoked; no answer may be kept by it, and all say `no-store`.
+/// The `ETag` of a key: strong, because `If-Match` compares strong tags only. It covers the editable fields, so it does
+/// not change when the key is used or revoked. Responses must not be cached by it, and all say `no-store`.
 pub(crate) fn of_key(key: &ApiKey) -> String {
     format!("\"{}\"", key.version())
 }
 
-/// Whether the client has one of these representations already, by weak comparison (`If-None-Match`). A header that
-/// cannot be read is ignored: the answer is only longer.
+/// Whether the client already has one of these representations, by weak comparison (`If-None-Match`). A malformed
+/// header is ignored, which only costs bandwidth.
 pub(crate) fn client_has(request: &Request, opaque_tags: &[&str]) -> bool {
     match read(request, &header::IF_NONE_MATCH) {
         Ok(Some(EntityTags::Any)) => true,
@@ -36,7 +36,7 @@ pub(crate) fn client_has(request: &Request, opaque_tags: &[&str]) -> bool {
     }
 }
 
-/// What a header of a request lists; nothing if it is absent. Several lines of it are one list.
+/// Parses a request header; `None` if it is absent. Several lines form one list.
 ///
 /// # Errors
 /// It is neither `*` nor a list of entity tags.

@@ -1,4 +1,4 @@
-//! JSON answers.
+//! JSON response bodies.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use poem::{IntoResponse, Response};
@@ -7,7 +7,7 @@ use poem_openapi::registry::{MetaSchemaRef, Registry};
 use poem_openapi::types::{ToJSON, Type};
 use serde_json::Value;
 
-/// The media type of bodies and answers, without parameters.
+/// The media type of request and response bodies, without parameters.
 pub(crate) const MEDIA_TYPE: &str = "application/json";
 
 /// An answer with a JSON body.
@@ -33,12 +33,12 @@ impl<T: ToJSON> IntoResponse for Json<T> {
     }
 }
 
-/// A moment as answers show it: RFC 3339 in UTC, with `Z` and milliseconds.
+/// Formats a time: RFC 3339 in UTC, with `Z` and milliseconds.
 pub(crate) fn moment(moment: &DateTime<Utc>) -> Option<Value> {
     Some(Value::String(moment.to_rfc3339_opts(SecondsFormat::Millis, true)))
 }
 
-/// A moment that may be absent, shown likewise.
+/// Formats an optional time.
 pub(crate) fn moment_if_any(if_any: &Option<DateTime<Utc>>) -> Option<Value> {
     if_any.as_ref().and_then(moment)
 }

@@ -1,8 +1,8 @@
-//! The paths that are served, each written once: routes and links are made of these.
+//! All served paths; routes and links are built from these constants.
 
-/// Where the API is, in whatever version.
+/// The prefix of all versions of the API.
 const API: &str = "/api";
-/// Where the resources of version 1 are.
+/// The prefix of version 1.
 pub(crate) const PREFIX: &str = "/api/v1";
 /// The user that the calling key acts as.
 pub const USER: &str = "/api/v1/user";
@@ -18,7 +18,7 @@ pub const REFERENCE: &str = "/docs";
 /// Below it are the pages that say what problems mean.
 pub(crate) const PROBLEMS: &str = "/problems";
 
-/// Whether this crate answers a path, be it with a problem. No other interface has anything there.
+/// Whether this crate serves a path, even if only with a problem. No other interface uses these paths.
 #[must_use]
 pub fn is_served(path: &str) -> bool {
     let is_below = |parent| {

@@ -1,4 +1,4 @@
-//! Problems: every error of the API, in the form of RFC 9457.
+//! Problem details (RFC 9457): all errors of the API.
 
 mod answer;
 mod code;
@@ -23,18 +23,18 @@ use crate::paths;
 /// The media type of problems.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
-/// An error on its way to the client.
+/// An error to be sent to the client.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {detail}", .code.facts().word)]
 pub(crate) struct Problem {
     code: Code,
     detail: String,
     errors: Vec<FieldError>,
-    /// Seconds after which to try again, where only this request knows them.
+    /// The value of `Retry-After` in seconds, if specific to this request.
     retry_after: Option<i64>,
-    /// What the body of the next request may be coded with, if that was the fault.
+    /// The value of `Accept-Encoding` (RFC 9110 §12.5.3), if the request's content coding was refused.
     accept_encoding: Option<&'static str>,
-    /// For the log only.
+    /// The cause, for the log only.
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -81,7 +81,7 @@ impl Problem {
         }
     }
 
-    /// The answer to a body that is compressed.
+    /// The response to a compressed body, which is not supported.
     pub(crate) fn unsupported_content_coding() -> Self {
         Self {
             accept_encoding: Some("identity"),
@@ -99,7 +99,7 @@ impl Problem {
         }
     }
 
-    /// The consumer created and edited keys too often.
+    /// The consumer exceeded its rate limit for creating and editing keys.
     pub(crate) fn throttled(throttled: Throttled) -> Self {
         Self {
             retry_after: Some(throttled.whole_seconds()),
@@ -107,7 +107,7 @@ impl Problem {
         }
     }
 
-    /// A defect. Clients learn nothing of its cause.
+    /// A defect, whose cause is not shown to clients.
     pub(crate) fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self {
             source: Some(source.into()),
@@ -115,18 +115,18 @@ impl Problem {
         }
     }
 
-    /// The answer for a key that does not exist, or belongs to somebody else: nobody can tell these apart.
+    /// The response for a key that does not exist or belongs to another consumer; the two cannot be distinguished.
     pub(crate) fn no_such_key() -> Self {
         Self::with_detail(Code::NotFound, "There is no such API key.")
     }
 
-    /// The answer for a project that does not exist, or that the calling key does not reach: nobody can tell these
-    /// apart.
+    /// The response for a project that does not exist or is out of the calling key's reach; the two cannot be
+    /// distinguished.
     pub(crate) fn no_such_project() -> Self {
         Self::with_detail(Code::NotFound, "There is no such project.")
     }
 
-    /// The answer for an identifier in a path that names nothing, not even in its form.
+    /// The response for a malformed identifier in a path.
     pub(crate) fn nothing_named(path: &str) -> Self {
         if path.starts_with(paths::PROJECTS) {
             Self::no_such_project()
@@ -148,7 +148,7 @@ impl Problem {
         }
     }
 
-    /// The problem as a client reads it.
+    /// The problem as JSON.
     pub(crate) fn to_json(&self, request_id: &str, base_url: &BaseUrl) -> serde_json::Value {
         self.document(request_id, base_url).to_json().unwrap_or_default()
     }
@@ -180,7 +180,7 @@ impl ResponseError for Problem {
     }
 }
 
-/// Every operation can fail with a defect. `document` adds the other problems that an operation can answer with.
+/// Declares the problem for defects, which any operation can return; `document` adds the others.
 impl ApiResponse for Problem {
     fn meta() -> MetaResponses {
         MetaResponses {

@@ -1,6 +1,6 @@
-//! The texts of the API as HTML: the document's descriptions and the facts about problems.
+//! Renders the document's descriptions and the definitions of problems as HTML.
 
-/// Escapes a text, and turns what stands between backticks into code.
+/// Escapes a text, and converts backticks to `<code>`.
 pub(crate) fn html(text: &str) -> String {
     let escaped = text
         .replace('&', "&amp;")
@@ -15,7 +15,7 @@ pub(crate) fn html(text: &str) -> String {
     html
 }
 
-/// The same for a text of several paragraphs, which empty lines divide.
+/// The same for a text of several paragraphs, separated by empty lines.
 pub(crate) fn paragraphs(text: &str) -> String {
     text.split("\n\n")
         .filter(|paragraph| !paragraph.is_empty())

@@ -1,7 +1,7 @@
-//! `/docs`: the document as a page on which people read it and try its operations with their own key.
+//! `/docs`: the API reference page, on which people can also try operations with their own key.
 //!
-//! The page is made from the document, so the two cannot differ. It is whole without its script, which only sends
-//! requests; the key stays in the field into which it is typed.
+//! The page is generated from the document, so the two cannot differ. It is complete without its script, which only
+//! sends requests; the key is kept only in its input field.
 
 mod members;
 mod operations;
@@ -14,18 +14,18 @@ use poem::{Endpoint, Request, Response};
 
 use page::Page;
 
-/// All that the page does is its own: style, script, and requests to this service. It sends no form.
+/// Allows only own styles and scripts, and requests to this service; no forms.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; \
      form-action 'none'";
 
-/// Serves the page of the document as it is when the endpoint is made.
+/// Serves the page, rendered once when the endpoint is created.
 #[derive(Clone)]
 pub(crate) struct ReferencePage(String);
 
 impl ReferencePage {
     pub(crate) fn new() -> Self {
-        // It writes to a string, which cannot fail. Templates lose the line feed at their end.
+        // Rendering to a string cannot fail. Templates drop the final line feed.
         Self(Page::of_the_document().render().unwrap_or_default() + "\n")
     }
 }
@@ -37,7 +37,7 @@ impl Endpoint for ReferencePage {
         Ok(Response::builder()
             .content_type("text/html; charset=utf-8")
             .header(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY)
-            // So that no copy of the page, with answers that show a token, is kept for the way back.
+            // Keeps the browser from caching the page for its Back button, with responses that may show a token.
             .header(header::CACHE_CONTROL, "no-store")
             .body(self.0.clone()))
     }

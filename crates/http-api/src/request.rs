@@ -1,4 +1,4 @@
-//! How requests are read: strictly, with errors that say what to do.
+//! Strict parsing of requests, with errors that say what to do.
 
 mod fields;
 mod if_match;

@@ -1,16 +1,16 @@
-//! Which request this is, and where it came from.
+//! The request id, and the source of a request.
 
 use std::net::IpAddr;
 
 use keyward_domain::audit::RequestSource;
 use poem::{FromRequest, Request, RequestBody};
 
-/// The request's id. The front door sets this header and lets no client's own value pass.
+/// The request id. The front door sets this header and discards the client's value.
 pub(crate) fn request_id(request: &Request) -> &str {
     request.header("x-request-id").unwrap_or_default()
 }
 
-/// The client's address, as the front door found it out.
+/// The client's IP address, as determined by the front door.
 pub(crate) fn client_address(request: &Request) -> Option<IpAddr> {
     request.remote_addr().as_socket_addr().map(|address| address.ip())
 }

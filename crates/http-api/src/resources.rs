@@ -1,4 +1,4 @@
-//! The resources of the API: one module for each path, and what they show.
+//! The resources of the API: one module per path, and their representations.
 
 mod api_key;
 mod api_keys;
@@ -20,7 +20,7 @@ pub(crate) use project::ProjectResource;
 pub(crate) use projects::ProjectsResource;
 pub(crate) use user::UserResource;
 
-/// Every resource. Each path has one struct: poem-openapi loses methods of a path that is split over two.
+/// All resources. Each path has one struct: poem-openapi loses methods if a path is split over two.
 pub(crate) type Api = (
     ApiKeysResource,
     ApiKeyResource,

@@ -1,10 +1,10 @@
-//! Which methods an address supports.
+//! The methods that a path allows.
 
 use std::collections::BTreeSet;
 
 use poem_openapi::OpenApi;
 
-/// The addresses of the API, as its operations declare them, and of the pages beside it.
+/// The path templates of the API's operations, and of the pages beside them.
 pub(crate) struct Routes(Vec<Route>);
 
 struct Route {
@@ -13,7 +13,7 @@ struct Route {
 }
 
 impl Routes {
-    /// The addresses of an API, and others that only answer `GET`.
+    /// The paths of an API, and other paths that allow only `GET`.
     pub(crate) fn of<Api: OpenApi>(_api: &Api, others: impl IntoIterator<Item = String>) -> Self {
         let operations = Api::meta()
             .into_iter()
@@ -47,7 +47,7 @@ impl Routes {
     }
 }
 
-/// Whether a path is one of a template's, such as `/problems/{code}`.
+/// Whether a path matches a template, such as `/problems/{code}`.
 fn matches(template: &str, path: &str) -> bool {
     let mut expected = template.split('/');
     let mut actual = path.split('/');

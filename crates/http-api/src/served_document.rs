@@ -1,4 +1,4 @@
-//! `/openapi.json`: the document with the URL of this service, made once, in two codings.
+//! `/openapi.json`: the document with this service's URL, rendered once, plain and gzipped.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -14,14 +14,14 @@ use crate::base_url::BaseUrl;
 use crate::document::document_at;
 use crate::{entity_tag, json};
 
-/// Serves the document as it is when the endpoint is made.
+/// Serves the document, rendered once when the endpoint is created.
 pub(crate) struct ServedDocument {
     plain: Coded,
-    /// None only if it could not be compressed.
+    /// `None` only if compression failed.
     gzipped: Option<Coded>,
 }
 
-/// The document in one content coding. Each has a tag of its own, as they differ in their bytes.
+/// The document in one content coding, with its own entity tag.
 struct Coded {
     /// Shared by all its answers.
     body: Bytes,

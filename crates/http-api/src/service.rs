@@ -21,20 +21,20 @@ use crate::served_document::ServedDocument;
 /// The API over its use cases.
 #[derive(Clone)]
 pub struct HttpApi {
-    /// Says who sends a token.
+    /// Authenticates tokens.
     pub authenticate: Authenticate,
-    /// What callers can do with their keys.
+    /// Use cases of the caller's own keys.
     pub keys: PersonalKeys,
-    /// Which projects callers reach.
+    /// The projects that callers reach.
     pub projects: Arc<dyn ReachableProjects>,
-    /// Where clients reach the service, if somebody said it.
+    /// The public URL, if configured.
     pub base_url: BaseUrl,
 }
 
 impl HttpApi {
     /// The endpoint that serves `/api/v1/…`, `/openapi.json`, `/docs` and `/problems/{code}`.
     ///
-    /// It answers every request: with a problem (RFC 9457) if nothing else.
+    /// It responds to every request, with a problem (RFC 9457) on error.
     pub fn endpoint(self) -> impl Endpoint<Output = Response> + 'static {
         let operations = document::service()
             .data(self.authenticate)
@@ -64,7 +64,7 @@ impl HttpApi {
     }
 }
 
-/// poem's own nesting would refuse a path that is not UTF-8 before the caller is known.
+/// poem's own nesting would reject a path that is not UTF-8 before authentication.
 struct OperationsAndPages<O, P> {
     operations: O,
     pages: P,
@@ -86,7 +86,7 @@ where
     }
 }
 
-/// What a key may see changes with every revocation, and some answers show a token.
+/// Forbids caching: access changes with every revocation, and some responses contain a token.
 fn never_cached(mut answer: Response) -> Response {
     let headers = answer.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -1,7 +1,7 @@
 //! Examples of parameters: what an importer such as Postman's fills in.
 //!
-//! All examples of an operation together are a request that does no harm: the cursor goes with the filters, and the
-//! identifiers are nobody's.
+//! The examples of an operation together form a harmless request: the cursor matches the filters, and the identifiers
+//! do not exist.
 
 use serde_json::{Value, json};
 

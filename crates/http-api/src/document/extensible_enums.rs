@@ -1,5 +1,5 @@
-//! Words of which more may come: listed with `x-extensible-enum`, so that they are known, and generators make no closed
-//! enumeration of them.
+//! Extensible values are listed with `x-extensible-enum`, so that they are documented, but generators do not create
+//! closed enums.
 
 use keyward_domain::api_key::RevocationReason;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The headers of answers that do not belong to one operation: declared once, referred to wherever they are.
+//! Shared response headers, declared once and referenced.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ const REQUEST_ID: &str = "RequestId";
 const RETRY_AFTER: &str = "RetryAfter";
 const WWW_AUTHENTICATE: &str = "WwwAuthenticate";
 
-/// Declares the shared headers, and gives every answer with a body of ours, or none, the request's id.
+/// Declares the shared headers, and adds the request id to every response that Keyward itself sends.
 pub(super) fn add_headers(document: &mut Value) {
     for (_, operation) in operations_mut(document) {
         if let Some(Value::Object(responses)) = operation.get_mut("responses") {

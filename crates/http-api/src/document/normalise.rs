@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// All rewrites. The rest of what poem-openapi gets wrong does not arise: bodies have payload types of our own with a
+/// Applies all rewrites. Other defects of poem-openapi do not occur: bodies use Keyward's own payload types with a
 /// plain media type, and no reference is `nullable`.
 pub(super) fn normalise(document: &mut Value) {
     say_the_version(document);
@@ -25,7 +25,7 @@ fn everywhere(value: &mut Value, rewrite: &mut impl FnMut(&mut Map<String, Value
         Value::Object(object) => {
             rewrite(object);
             for (name, value) in object {
-                // An example is what a client sends or gets, to the letter.
+                // Examples are left unchanged: they are literal requests and responses.
                 if name != "example" {
                     everywhere(value, rewrite);
                 }
@@ -36,13 +36,13 @@ fn everywhere(value: &mut Value, rewrite: &mut impl FnMut(&mut Map<String, Value
     }
 }
 
-/// poem-openapi says 3.0.0.
+/// Replaces poem-openapi's 3.0.0.
 fn say_the_version(document: &mut Value) {
     document["openapi"] = json!("3.0.3");
 }
 
-/// Request bodies refuse members that they do not have. Answers may gain members: clients that are made of this
-/// document must accept them, and some do only if it says so.
+/// Request bodies refuse unknown members. Responses may gain members, and some generated clients accept these only if
+/// the schema says so.
 fn say_who_may_have_more_members(document: &mut Value) {
     let mut bodies = BTreeSet::new();
     everywhere(document, &mut |object| {
@@ -65,7 +65,7 @@ fn say_who_may_have_more_members(document: &mut Value) {
     }
 }
 
-/// Null in a request says that a field is absent or, in a change, that it is removed. What cannot be removed cannot be
+/// In a request, null means that a field is absent or, in a change, removed. Fields that cannot be removed cannot be
 /// null.
 fn let_optional_fields_be_null(document: &mut Value) {
     const NEVER_NULL: [(&str, &str); 1] = [("UpdateApiKeyRequest", "name")];
@@ -89,8 +89,8 @@ fn let_optional_fields_be_null(document: &mut Value) {
     }
 }
 
-/// A reference with a description comes as `allOf` with two members, of which generators understand the first only
-/// if it is alone.
+/// poem-openapi writes a reference with a description as `allOf` with two members; generators understand it only with
+/// one.
 fn reduce_to_single_all_of(object: &mut Map<String, Value>) {
     if let Some(Value::Array(members)) = object.get_mut("allOf")
         && members.iter().any(is_reference)
@@ -127,7 +127,7 @@ fn spell_header_names(object: &mut Map<String, Value>) {
     }
 }
 
-/// Descriptions come with the line breaks of the source text; only empty lines mean something.
+/// Joins the source's line breaks in descriptions; only empty lines separate paragraphs.
 fn unwrap_lines(object: &mut Map<String, Value>) {
     if let Some(Value::String(description)) = object.get_mut("description") {
         let paragraphs: Vec<String> = description

@@ -1,4 +1,4 @@
-//! Going through the operations of the document.
+//! Iterates over the operations of the document.
 
 use serde_json::Value;
 

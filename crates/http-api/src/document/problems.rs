@@ -1,7 +1,7 @@
-//! Adds to every operation the problems that it can answer with.
+//! Adds to every operation its possible problems.
 //!
-//! Nearly all of them follow from what the operation has: credentials, a query, a body, an id in its path. The
-//! tests compare every answer they get with the result.
+//! Nearly all follow from the operation's parts: credentials, a query, a body, an id in its path. Tests compare every
+//! response with the result.
 
 use poem::http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -14,17 +14,17 @@ use crate::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 /// The request id of the examples.
 const EXAMPLE_REQUEST_ID: &str = "019b76da-a9f4-7e55-b0c1-2d3e4f506172";
 
-/// Declares every problem once, in `components`, and lets operations refer to it.
+/// Declares every problem once, in `components`, and references it from the operations.
 ///
-/// Only explicit statuses: a `default` or `5XX` answer breaks generators. And only those with a body: an error without one,
-/// such as hyper's 431, would make every error possibly absent in TypeScript.
+/// Uses explicit statuses, because a `default` or `5XX` response breaks generators. Omits errors without a body, such
+/// as hyper's 431, which would make every error possibly undefined in TypeScript.
 pub(super) fn add_problems(document: &mut Value, base_url: &BaseUrl) {
     let mut shared = Map::new();
     for (path, operation) in operations_mut(document) {
         let codes = codes_of(&path, operation);
         let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
         if let Some(Value::Object(responses)) = operation.get_mut("responses") {
-            // What poem-openapi knows of problems is only that there is a defect.
+            // poem-openapi declares only the problem for defects.
             responses.retain(|_, response| response["content"].get(MEDIA_TYPE).is_none());
             for codes in codes.chunk_by(|one, other| status(*one) == status(*other)) {
                 let (status, name) = (status(codes[0]), name_of(codes, &id));
@@ -43,7 +43,7 @@ fn refer_to(responses: &mut Map<String, Value>, status: &str, name: &str) {
     responses.insert(status.to_owned(), reference);
 }
 
-/// In the order of their statuses.
+/// The operation's codes, in the order of their statuses.
 fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
     let id = operation.get("operationId").and_then(Value::as_str);
     let has = |name: &str| operation.get(name).is_some();
@@ -53,7 +53,7 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
         .into_iter()
         .filter(|code| match code {
             Code::CredentialsMissing | Code::InvalidToken => has("security"),
-            // All but the query and the storage also concern the front door, whatever was asked.
+            // Except for the query and the storage, these also come from the front door, for any request.
             Code::MalformedRequest
             | Code::MalformedQuery
             | Code::BodyTooLarge
@@ -80,8 +80,8 @@ fn status(code: Code) -> String {
     code.facts().status.as_str().to_owned()
 }
 
-/// The name of a shared answer, such as `BadRequest` or `CreateApiKeyConflict`. Some generators make a type of it, so it
-/// must stay when codes are added: conflicts are each operation's own, all else is the same wherever it is answered.
+/// The name of a shared response, such as `BadRequest` or `CreateApiKeyConflict`. Some generators create a type from
+/// it, so it must not change when codes are added. Conflicts are named per operation, all others by status.
 fn name_of(codes: &[Code], operation_id: &str) -> String {
     let status = codes[0].facts().status;
     let reason: String = status.canonical_reason().unwrap_or_default().split(' ').collect();
@@ -92,7 +92,7 @@ fn name_of(codes: &[Code], operation_id: &str) -> String {
     }
 }
 
-/// One line, and one example, for each code.
+/// The response with one line and one example per code.
 fn response(codes: &[Code], base_url: &BaseUrl) -> Value {
     let lines: Vec<String> = codes
         .iter()

@@ -1,4 +1,4 @@
-//! How problems, and the errors of the framework, become answers.
+//! Converts problems and framework errors to responses.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use crate::base_url::BaseUrl;
 use crate::request_id::request_id;
 use crate::routes::Routes;
 
-/// The problem for an error that was found outside the API, where only its status is known.
+/// The response for an error detected outside the API, of which only the status is known.
 ///
-/// The answer has the status, the body and the headers that belong to the problem. A 503 says `outcome_unknown`,
-/// because nobody knows how far the request came.
+/// It has the problem's status, body and headers. A 503 has the code `outcome_unknown`, because the request may have
+/// been processed.
 #[must_use]
 pub fn problem_response(status: StatusCode, request_id: &str, base_url: &BaseUrl) -> Response {
     Problem::from(Code::of_status(status)).into_answer(request_id, base_url)
 }
 
-/// The problem `unavailable`: nothing was changed, and the same request may succeed later.
+/// The response `unavailable`: nothing was changed, and a retry may succeed later.
 #[must_use]
 pub fn unavailable_response(detail: &str, request_id: &str, base_url: &BaseUrl) -> Response {
     Problem::with_detail(Code::Unavailable, detail).into_answer(request_id, base_url)
 }
 
-/// Answers every error of an endpoint with a problem, the framework's own errors included.
+/// Converts every error of an endpoint, including the framework's, to a problem.
 pub(crate) struct ProblemAnswers<E> {
     inner: E,
     routes: Routes,
@@ -81,7 +81,7 @@ impl Problem {
             Err(error) => error,
         };
         if error.is::<ParseOperationPathError>() {
-            // The only path parameters are identifiers. A malformed one is as unknown as any other.
+            // All path parameters are identifiers. A malformed one is answered like an unknown one.
             return Self::nothing_named(path);
         }
         if error.is::<NotFoundError>() || error.is::<ParsePathError>() {
@@ -93,8 +93,8 @@ impl Problem {
         }
     }
 
-    /// That the storage was away, which is not logged for each request: it is left with the answer, for whoever serves the
-    /// API.
+    /// Takes a storage outage, which is not logged per request but attached to the response, for the server to log
+    /// once.
     fn take_outage(&mut self) -> Option<Arc<StorageError>> {
         let (outage, source) = match self.source.take()?.downcast::<StorageError>() {
             Ok(error) if error.is_outage() => (Some(Arc::from(error)), None),
@@ -105,7 +105,7 @@ impl Problem {
         outage
     }
 
-    /// Clients are told only the kind of a failure; whoever runs the service finds its cause here.
+    /// Logs the cause of a failure, of which clients see only the kind.
     fn log(&self) {
         let Some(source) = &self.source else { return };
         tracing::error!(

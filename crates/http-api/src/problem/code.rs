@@ -1,8 +1,8 @@
-//! The codes of problems: what clients switch on.
+//! Problem codes, on which clients switch.
 
 use poem::http::StatusCode;
 
-/// What went wrong, in one stable word.
+/// A stable problem code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     MalformedRequest,
@@ -27,15 +27,15 @@ pub(crate) enum Code {
     OutcomeUnknown,
 }
 
-/// What is known about a code, whatever the request.
+/// The definition of a code.
 pub(crate) struct Facts {
-    /// The word itself.
+    /// The code as text.
     pub(crate) word: &'static str,
     pub(crate) status: StatusCode,
     pub(crate) title: &'static str,
-    /// What it means, in a sentence or two; the `detail` of a problem that knows nothing more precise.
+    /// Its meaning in one or two sentences; also the default `detail`.
     pub(crate) meaning: &'static str,
-    /// What to do about it.
+    /// What a client should do.
     pub(crate) advice: &'static str,
 }
 
@@ -67,7 +67,7 @@ impl Code {
         Self::ALL.into_iter().find(|code| code.facts().word == word)
     }
 
-    /// The code of an error of which only the status is known.
+    /// The code for an error of which only the status is known.
     pub(crate) fn of_status(status: StatusCode) -> Self {
         match status {
             StatusCode::UNAUTHORIZED => Self::InvalidToken,
@@ -76,7 +76,7 @@ impl Code {
             StatusCode::REQUEST_TIMEOUT => Self::RequestTimeout,
             StatusCode::PAYLOAD_TOO_LARGE => Self::BodyTooLarge,
             StatusCode::UNSUPPORTED_MEDIA_TYPE => Self::UnsupportedMediaType,
-            // Whoever knows only the status cannot promise that nothing was changed.
+            // With only the status, it is not certain that nothing was changed.
             StatusCode::SERVICE_UNAVAILABLE => Self::OutcomeUnknown,
             other if other.is_client_error() => Self::MalformedRequest,
             _ => Self::Internal,

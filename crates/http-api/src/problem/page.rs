@@ -8,11 +8,11 @@ use poem::{Response, handler};
 use super::{Code, Facts};
 use crate::assets;
 
-/// The pages load their style and do nothing.
+/// The pages load only a style sheet; no script.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
      frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/// One problem, or all of them for who asks for one that is not there.
+/// The page of one problem, or of all problems for an unknown code.
 #[derive(Template)]
 #[template(path = "problem.html")]
 struct ProblemPage {
@@ -48,6 +48,6 @@ pub(crate) fn problem_page(Path(word): Path<String>) -> Response {
         .content_type("text/html; charset=utf-8")
         .header(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY)
         .header(header::CACHE_CONTROL, "no-cache")
-        // It writes to a string, which cannot fail. Templates lose the line feed at their end.
+        // Rendering to a string cannot fail. Templates drop the final line feed.
         .body(ProblemPage::of(code).render().unwrap_or_default() + "\n")
 }

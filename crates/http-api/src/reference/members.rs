@@ -1,4 +1,4 @@
-//! Reading the document: what is not there is empty.
+//! Access to the document's JSON; missing members read as empty.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What can be done: each operation with what it takes and what it answers.
+//! Operations with their parameters, bodies and responses.
 
 use poem::http::StatusCode;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::prose::{html, paragraphs};
 const JSON_CONTENT: &str = "/content/application~1json";
 const PROBLEM_CONTENT: &str = "/content/application~1problem+json";
 
-/// Operations on one thing.
+/// The operations of one tag.
 pub(super) struct Group {
     pub(super) name: String,
     pub(super) description_html: String,
@@ -34,31 +34,31 @@ pub(super) struct Operation {
     pub(super) curl: String,
 }
 
-/// What a request carries.
+/// A request body.
 pub(super) struct Body {
     pub(super) fields: Vec<Field>,
     pub(super) example: String,
 }
 
-/// An answer that is no problem.
+/// A success response.
 pub(super) struct Success {
     /// Such as `201 Created`.
     pub(super) status: String,
     pub(super) description_html: String,
     pub(super) headers: Vec<Field>,
-    /// The shape of its body; empty if it has none.
+    /// The schema of its body; empty if it has none.
     pub(super) schema: String,
     pub(super) example: String,
 }
 
-/// A problem that an operation can answer with.
+/// A problem that an operation can return.
 pub(super) struct PossibleProblem {
     pub(super) status: String,
     pub(super) code: String,
     pub(super) title: String,
 }
 
-/// All operations, by what they are about.
+/// All operations, grouped by tag.
 pub(super) fn groups(document: &Value) -> Vec<Group> {
     elements(document, "tags")
         .map(|tag| Group {
@@ -116,7 +116,7 @@ fn parameter(document: &Value, parameter: &Value) -> Field {
     }
 }
 
-/// The name of the shape of a request's or an answer's body.
+/// The schema name of a request or response body.
 fn body_schema(holder: &Value) -> &str {
     let content = holder.pointer(JSON_CONTENT);
     content
@@ -160,7 +160,8 @@ fn with_reason(status: &str) -> String {
         .map_or_else(|_| status.to_owned(), |status: StatusCode| status.to_string())
 }
 
-/// For a POSIX shell. A parameter in the path becomes a variable, so that nothing happens to a key by accident.
+/// A curl command for a POSIX shell. Path parameters become shell variables, so that no existing key is affected by
+/// accident.
 fn curl(method: &str, path: &str, body: Option<&Body>) -> String {
     let mut line = "curl".to_owned();
     if method != "GET" {

@@ -1,4 +1,4 @@
-//! What the page says, in its order.
+//! The content of the page, in order.
 
 use askama::Template;
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub(super) struct Page {
 impl Page {
     /// The page of the document that `/openapi.json` serves.
     pub(super) fn of_the_document() -> Self {
-        // It is only read back from what was just written, so it is JSON.
+        // Cannot fail: this parses JSON that was just written.
         Self::of(&serde_json::from_str(&document()).unwrap_or_default())
     }
 

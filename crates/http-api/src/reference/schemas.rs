@@ -1,4 +1,4 @@
-//! The shapes of bodies, and of parameters.
+//! The schemas of bodies and parameters.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use crate::prose::html;
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// A shape with a name.
+/// A named schema.
 pub(super) struct Schema {
     pub(super) name: String,
     pub(super) description_html: String,
     pub(super) fields: Vec<Field>,
-    /// The values, if it is one of a few words.
+    /// The values of an enum; empty otherwise.
     pub(super) choices: Vec<String>,
     /// Indented JSON; empty if there is none.
     pub(super) example: String,
@@ -21,7 +21,7 @@ pub(super) struct Schema {
 /// A member of a body, a parameter or a header.
 pub(super) struct Field {
     pub(super) name: String,
-    /// `path` or `query`; empty for what is no parameter.
+    /// `path` or `query`; empty for a body member.
     pub(super) place: String,
     pub(super) required: bool,
     /// Such as `string` or `list of`.
@@ -34,7 +34,7 @@ pub(super) struct Field {
     pub(super) description_html: String,
 }
 
-/// All shapes of a document.
+/// All schemas of a document.
 pub(super) fn schemas(document: &Value) -> Vec<Schema> {
     members(&document["components"], "schemas")
         .map(|(name, schema)| Schema {
@@ -47,12 +47,12 @@ pub(super) fn schemas(document: &Value) -> Vec<Schema> {
         .collect()
 }
 
-/// The shape with a name.
+/// The schema with this name.
 pub(super) fn schema<'a>(document: &'a Value, name: &str) -> &'a Value {
     &document["components"]["schemas"][name]
 }
 
-/// What a reference refers to, or what is no reference.
+/// Resolves a reference; other values are returned unchanged.
 pub(super) fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     text(value, "$ref")
         .strip_prefix('#')
@@ -60,7 +60,7 @@ pub(super) fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
         .unwrap_or(value)
 }
 
-/// The name of the shape that a schema refers to; empty if it does not.
+/// The name of the referenced schema; empty if there is no reference.
 pub(super) fn referred(schema: &Value) -> &str {
     let single = elements(schema, "allOf").next().unwrap_or(schema);
     text(single, "$ref").trim_start_matches(SCHEMAS)
@@ -91,7 +91,7 @@ fn choices(schema: &Value) -> Vec<String> {
 }
 
 impl Field {
-    /// A field that may be absent and is no parameter.
+    /// An optional member, not a parameter.
     pub(super) fn new(name: &str, schema: &Value, description: &str) -> Self {
         let is_list = text(schema, "type") == "array";
         let element = if is_list { &schema["items"] } else { schema };
@@ -113,7 +113,7 @@ impl Field {
     }
 }
 
-/// What a number or the length of a text may be, in words.
+/// The limits of a number or of a text's length, in words.
 fn limits(schema: &Value) -> String {
     let limit = |member: &str| schema.get(member).and_then(Value::as_i64);
     let (least, most, unit) = match text(schema, "type") {

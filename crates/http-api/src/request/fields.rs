@@ -1,4 +1,4 @@
-//! The fields of a request's body, all of whose errors are found in one go.
+//! Parses the fields of a request body and collects all errors.
 
 use keyward_domain::text::TextError;
 use keyward_domain::token::Token;
@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::problem::{FieldError, Problem};
 
-/// A body may have thousands of unknown fields: an answer lists only so many errors.
+/// The maximum number of errors in a response; a body may have thousands of unknown fields.
 const MOST_ERRORS: usize = 50;
 
-/// The fields of a body that were not read yet, and the errors found so far.
+/// The fields of a body that are not parsed yet, and the errors found so far.
 pub(crate) struct Fields {
     unread: Map<String, Value>,
     errors: Vec<FieldError>,
@@ -23,7 +23,7 @@ impl Fields {
         }
     }
 
-    /// A text that must be there. `None` if it has an error.
+    /// A required text. `None` on error.
     pub(crate) fn required<T>(&mut self, name: &str, read: TextRule<T>) -> Option<T> {
         match self.unread.shift_remove(name) {
             Some(Value::Null) => self.refuse(name, "is required, and must not be null".to_owned()),
@@ -32,13 +32,13 @@ impl Fields {
         }
     }
 
-    /// A text that is empty if it is absent or null. `None` if it has an error.
+    /// An optional text; empty if absent or null. `None` on error.
     pub(crate) fn or_empty<T>(&mut self, name: &str, read: TextRule<T>) -> Option<T> {
         let value = self.unread.shift_remove(name);
         self.text(name, &or_empty(value.unwrap_or_default()), read)
     }
 
-    /// A text to change, which null empties; absent if it stays. `None` if it has an error.
+    /// A new text, which null empties; inner `None` if unchanged. `None` on error.
     pub(crate) fn change<T>(&mut self, name: &str, read: TextRule<T>) -> Option<Option<T>> {
         match self.unread.shift_remove(name) {
             Some(value) => self.text(name, &or_empty(value), read).map(Some),
@@ -46,7 +46,7 @@ impl Fields {
         }
     }
 
-    /// A text to change that is never empty; absent if it stays. `None` if it has an error.
+    /// A new text that may not be null; inner `None` if unchanged. `None` on error.
     pub(crate) fn change_to_text<T>(&mut self, name: &str, read: TextRule<T>) -> Option<Option<T>> {
         match self.unread.shift_remove(name) {
             Some(Value::Null) => self.refuse(
@@ -58,7 +58,7 @@ impl Fields {
         }
     }
 
-    /// A `true` or `false` that may be absent, or `null`. `None` if it is there and has an error.
+    /// An optional boolean; inner `None` if absent or null. `None` on error.
     pub(crate) fn flag(&mut self, name: &str) -> Option<Option<bool>> {
         match self.unread.shift_remove(name) {
             None | Some(Value::Null) => Some(None),
@@ -67,7 +67,7 @@ impl Fields {
         }
     }
 
-    /// What was read, unless some field has an error or was not asked for.
+    /// Returns the parsed body, unless a field is invalid or unknown.
     ///
     /// # Errors
     /// Says what is wrong with every field.
@@ -100,15 +100,16 @@ impl Fields {
     }
 }
 
-/// How the domain reads a text.
+/// A text parser of the domain.
 type TextRule<T> = fn(&str) -> Result<T, TextError>;
 
-/// Null says what an empty text says: clients that send every member of an object send null for what is not set.
+/// Null means an empty text: clients that send every member send null for unset ones.
 fn or_empty(value: Value) -> Value {
     if value.is_null() { "".into() } else { value }
 }
 
-/// RFC 6901 §3. Of a token in a name's place it tells nothing: then it is that of the whole document.
+/// A JSON Pointer (RFC 6901 §3). If the member name contains a token, it is not repeated, and the pointer is that of
+/// the whole document.
 fn pointer(name: &str) -> String {
     if Token::is_in(name) {
         return String::new();

@@ -1,4 +1,4 @@
-//! Of which version a key must be, so that a request happens to it (RFC 9110 §13.1.1).
+//! The `If-Match` precondition (RFC 9110 §13.1.1).
 
 use keyward_domain::api_key::{KeyPrecondition, KeyVersion};
 use poem::http::header;
@@ -9,7 +9,7 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use crate::entity_tag::{self, EntityTags, MalformedTags};
 use crate::problem::{Code, Problem};
 
-/// The header `If-Match`, which nobody has to send.
+/// Extracts the optional header `If-Match`.
 pub(crate) struct IfMatch(pub(crate) KeyPrecondition);
 
 impl<'a> ApiExtractor<'a> for IfMatch {
@@ -34,7 +34,7 @@ impl<'a> ApiExtractor<'a> for IfMatch {
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
         match entity_tag::read(request, &header::IF_MATCH) {
-            // The rule that the key must exist is older than this header: else the answer is 404.
+            // `*` requires that the key exists, and a missing key is answered with 404 anyway.
             Ok(None | Some(EntityTags::Any)) => Ok(Self(KeyPrecondition::AnyVersion)),
             Ok(Some(EntityTags::OneOf(tags))) => Ok(Self(KeyPrecondition::OneOf(versions(&tags)))),
             Err(MalformedTags) => {
@@ -46,7 +46,7 @@ impl<'a> ApiExtractor<'a> for IfMatch {
     }
 }
 
-/// The versions that tags can name. A weak tag never matches (strong comparison), nor does one that no answer ever had.
+/// The versions named by tags. Weak tags never match (strong comparison), nor do tags in an unknown format.
 fn versions(tags: &[(String, bool)]) -> Vec<KeyVersion> {
     let strong = tags.iter().filter(|(_, is_weak)| !is_weak);
     strong

@@ -14,19 +14,19 @@ use super::{Fields, strict_json};
 use crate::json;
 use crate::problem::{Code, FieldError, Problem};
 
-/// The most bytes of a body, however it is sent.
+/// The maximum size of a body, also of a chunked one.
 const MOST_BYTES: usize = 64 * 1024;
 
-/// A body as the document describes it, and how to read it.
+/// A request body type, and how to parse it.
 pub(crate) trait ReadFields: Type {
-    /// What it says, in the domain's words.
+    /// The domain type that it is parsed into.
     type Read: Send;
 
-    /// Reads every field, also after one with an error, so that all errors are found. `None` if there was one.
+    /// Parses every field, even after an error, so that all errors are found. `None` on error.
     fn read(fields: &mut Fields) -> Option<Self::Read>;
 }
 
-/// The body of a request, read.
+/// Extracts a parsed request body.
 pub(crate) struct JsonBody<T: ReadFields>(pub(crate) T::Read);
 
 impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
@@ -80,7 +80,7 @@ impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
     }
 }
 
-/// Whether the media type is exactly `application/json`, with whatever parameters.
+/// Whether the media type is `application/json`, with any parameters.
 fn is_json(request: &Request) -> bool {
     let mut headers = request.headers().get_all(header::CONTENT_TYPE).iter();
     let (Some(value), None) = (headers.next(), headers.next()) else {
@@ -90,7 +90,7 @@ fn is_json(request: &Request) -> bool {
     media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(json::MEDIA_TYPE))
 }
 
-/// Whether the body has a content coding. It is never decoded, so whatever is labelled so would be read as it is not.
+/// Whether the body has a content coding, which is refused, since bodies are never decoded.
 fn is_coded(request: &Request) -> bool {
     let codings = request.headers().get_all(header::CONTENT_ENCODING).iter();
     codings

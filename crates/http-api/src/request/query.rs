@@ -1,4 +1,4 @@
-//! Query parameters: known, given once, with a value that they can have.
+//! Query parameters: unknown, repeated and invalid ones are refused.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 
 use crate::problem::{Code, Problem};
 
-/// What a query parameter can be.
+/// A type of query parameters.
 pub(crate) trait QueryValue: Sized + Send {
-    /// The name of its schema in the document, if it has one: enumerations do, so that clients get one type for each.
+    /// The name of its schema in the document. Enums have one, so that generated clients have one type for each.
     const NAME: Option<&'static str> = None;
 
-    /// What the document says of its values.
+    /// Its schema in the document.
     fn schema() -> MetaSchema;
 
     /// Reads a value.
@@ -23,7 +23,7 @@ pub(crate) trait QueryValue: Sized + Send {
     fn read(text: &str) -> Result<Self, String>;
 }
 
-/// One query parameter of an operation, which nobody has to give.
+/// Extracts an optional query parameter.
 pub(crate) struct QueryParameter<T>(pub(crate) Option<T>);
 
 impl<'a, T: QueryValue> ApiExtractor<'a> for QueryParameter<T> {
@@ -62,14 +62,14 @@ impl<'a, T: QueryValue> ApiExtractor<'a> for QueryParameter<T> {
     }
 }
 
-/// The names of the query parameters that were given, each once.
+/// The names of the given query parameters.
 pub(crate) struct QueryNames(BTreeSet<String>);
 
 impl QueryNames {
     /// Refuses parameters that an operation does not have: a mistyped `descendants` must not leave keys valid.
     ///
     /// # Errors
-    /// There is another one.
+    /// An unknown parameter was given.
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), Problem> {
         if self.0.iter().all(|name| known.contains(&name.as_str())) {
             return Ok(());
@@ -104,7 +104,7 @@ fn pairs(request: &Request) -> Result<Vec<(String, String)>, Problem> {
         return Err(malformed(detail.to_owned()));
     }
     let pairs: Vec<(String, String)> = request.params().map_err(|error| malformed(error.to_string()))?;
-    // Decoding puts this character where bytes are not UTF-8.
+    // The decoder replaces invalid UTF-8 with this character.
     let is_text = |text: &str| !text.contains(char::REPLACEMENT_CHARACTER);
     if pairs.iter().all(|(name, value)| is_text(name) && is_text(value)) {
         Ok(pairs)
@@ -113,7 +113,7 @@ fn pairs(request: &Request) -> Result<Vec<(String, String)>, Problem> {
     }
 }
 
-/// Whether two hexadecimal digits follow each `%` (RFC 3986 §2.1). Decoding would leave others as they are.
+/// Whether two hexadecimal digits follow each `%` (RFC 3986 §2.1). The decoder would leave others unchanged.
 fn is_percent_encoded(query: &str) -> bool {
     let mut escapes = query.split('%').skip(1);
     escapes.all(|rest| {

@@ -96,7 +96,7 @@ impl ApiKeyResource {
         #[oai(name = "If-Match")]
         precondition: IfMatch,
         edit: JsonBody<UpdateApiKeyRequest>,
-        // After the body, so that an id that cannot be decoded is refused at the same point as one that does not exist.
+        // After the body, so that an undecodable id is refused at the same point as an unknown one.
         /// The key's `id`, or `current` for the calling key.
         id: Path<String>,
     ) -> Result<UpdatedKey, Problem> {
@@ -149,7 +149,7 @@ impl ApiKeyResource {
     }
 }
 
-/// The key that a path names. A text that is no identifier names none.
+/// Parses the key id in a path; a malformed id is answered like an unknown key.
 fn key_named(id: &str, caller: &Caller) -> Result<ApiKeyId, Problem> {
     if id == "current" {
         return Ok(caller.api_key().id);
@@ -160,7 +160,7 @@ fn key_named(id: &str, caller: &Caller) -> Result<ApiKeyId, Problem> {
 impl QueryValue for DescendantKeys {
     const NAME: Option<&'static str> = Some("DescendantKeys");
 
-    /// Both words, and `keep` first: importers send the only word, or the first, of an enumeration.
+    /// `keep` comes first, because importers send an enum's first value.
     fn schema() -> MetaSchema {
         MetaSchema {
             description: Some("What happens to the keys created with a revoked key, directly or indirectly."),

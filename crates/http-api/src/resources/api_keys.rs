@@ -153,7 +153,7 @@ impl ApiKeysResource {
 
 fn not_issued(error: AddKeyError) -> Problem {
     match error {
-        // Since the request was authenticated, its key was revoked or its user left.
+        // The key was revoked, or its user left, after authentication.
         AddKeyError::HolderGone => Code::InvalidToken.into(),
         AddKeyError::MayNotManageKeys => Code::KeyMayNotManageKeys.into(),
         AddKeyError::Throttled(throttled) => Problem::throttled(throttled),

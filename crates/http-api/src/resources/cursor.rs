@@ -1,4 +1,4 @@
-//! The cursor of the list of keys: where the next page begins, and which keys it shows.
+//! The cursor of the list of keys: its position and its filters.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,9 +9,9 @@ use poem_openapi::registry::MetaSchema;
 use super::list_filter::SearchTerm;
 use crate::request::QueryValue;
 
-/// Opaque to clients, so that it may change; it begins with a version, so that an old one is told from a new one.
+/// Opaque to clients, so that its format can change; it begins with a version.
 ///
-/// It holds nothing secret: whoever makes one up sees only what a filter of their own would show them.
+/// It contains no secrets and grants nothing: a forged cursor shows only what its filters would show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub(crate) status: StatusFilter,
@@ -54,7 +54,7 @@ impl Cursor {
         KeyFilter::new(self.status, self.search.as_ref().map(SearchTerm::as_str))
     }
 
-    /// Whether filters that are sent along say the same as the cursor. Absent ones do.
+    /// Whether filters in the request agree with the cursor's. Absent ones agree.
     pub(crate) fn agrees_with(&self, status: Option<StatusFilter>, search: Option<&SearchTerm>) -> bool {
         let filter = self.filter();
         status.is_none_or(|status| status == self.status)

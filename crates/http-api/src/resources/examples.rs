@@ -1,4 +1,4 @@
-//! What the document's examples are about. None of it exists.
+//! Values of the document's examples. None of them exists.
 
 use chrono::{DateTime, Utc};
 use keyward_domain::ports::StatusFilter;
@@ -15,7 +15,7 @@ pub(crate) const PROJECT_ID: &str = "019b76da-b3b8-7d05-9a6e-7f8091a2b3c4";
 
 /// Its last six characters are not the checksum of the others, so that no scanner takes it for a token that leaked.
 pub(crate) const TOKEN: &str = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUVEXAMPL";
-/// How that token would be shown.
+/// The hint of that token.
 pub(crate) const HINT: &str = "kwp_…AMPL";
 
 pub(crate) const NAME: &str = "Nightly backup";
@@ -27,7 +27,7 @@ pub(crate) fn moment() -> DateTime<Utc> {
     DateTime::from_timestamp_nanos(1_767_225_600_000_000_000)
 }
 
-/// Where the list of keys goes on, with the filters of the other examples.
+/// A cursor of the list of keys, with the filters of the other examples.
 pub(crate) fn api_key_cursor() -> String {
     let cursor = API_KEY_ID.parse().ok().map(|after| Cursor {
         status: StatusFilter::Valid,
@@ -37,7 +37,7 @@ pub(crate) fn api_key_cursor() -> String {
     cursor.map(|cursor| cursor.encode()).unwrap_or_default()
 }
 
-/// Where the list of projects goes on.
+/// A cursor of the list of projects.
 pub(crate) fn project_cursor() -> String {
     let cursor = PROJECT_ID.parse().ok().map(|after| ProjectCursor { after });
     cursor.map(|cursor| cursor.encode()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Which keys a list shows, as its query parameters say it.
+//! Query parameters of the list of keys.
 
 use keyward_domain::api_key::KeyDescription;
 use keyward_domain::page::{InvalidPageSize, PageSize};
@@ -18,7 +18,7 @@ impl QueryValue for PageSize {
     }
 
     fn read(text: &str) -> Result<Self, String> {
-        // As JSON writes it: no sign, and no zero before it.
+        // Digits only, without a sign or leading zero.
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
         Some(text)
             .filter(|_| is_plain)
@@ -32,7 +32,7 @@ impl QueryValue for PageSize {
 impl QueryValue for StatusFilter {
     const NAME: Option<&'static str> = Some("ApiKeyStatusFilter");
 
-    /// Without its default: generated clients would send that along with a cursor, which carries a status of its own.
+    /// No default in the schema: generated clients would send it together with a cursor, which has its own status.
     fn schema() -> MetaSchema {
         let words = [Self::Valid, Self::Revoked, Self::All].map(|status| status.as_str().into());
         MetaSchema {
@@ -47,9 +47,9 @@ impl QueryValue for StatusFilter {
     }
 }
 
-/// What to look for in names and descriptions.
+/// A search term.
 ///
-/// It follows the rules of a description: what those refuse is in no key, and NUL must not reach the database.
+/// It must be a valid description: no key contains other texts, and NUL must not reach the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SearchTerm(KeyDescription);
 
@@ -60,7 +60,7 @@ impl SearchTerm {
 }
 
 impl QueryValue for SearchTerm {
-    /// Without a length, which is counted after normalization and trimming.
+    /// No maximum length in the schema, because the length counts after normalization and trimming.
     fn schema() -> MetaSchema {
         MetaSchema::new("string")
     }
