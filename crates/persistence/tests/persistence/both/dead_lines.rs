@@ -90,7 +90,7 @@ async fn a_line_of_thousands_of_dead_keys_is_not_gone_through(database: Database
         (scene.make.ids.next(), vec![]),
     ] {
         let valid = keys
-            .valid_descendants(&scene.bob.as_holder(), key)
+            .valid_descendants(&scene.bob.as_holder(), key, scene.make.sources.now())
             .await
             .expect("descendants");
         let mut valid: Vec<_> = valid.iter().map(|key| key.id).collect();

@@ -50,7 +50,9 @@ async fn a_family_of_hundreds_of_thousands_is_looked_at_and_ended_without_going_
     let newest = scene.issue_with(key).await;
 
     let keys = &scene.use_cases.keys;
-    let valid = keys.valid_descendants(&scene.bob.as_holder(), key).await;
+    let valid = keys
+        .valid_descendants(&scene.bob.as_holder(), key, scene.make.sources.now())
+        .await;
     let valid: Vec<_> = valid.expect("descendants").iter().map(|key| key.id).collect();
     assert_eq!(valid, [newest, child]);
     let organization = scene.ada.organization.id;

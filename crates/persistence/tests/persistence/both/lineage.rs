@@ -14,7 +14,7 @@ async fn valid_descendants(scene: &Scene, key: ApiKeyId) -> Vec<ApiKeyId> {
     let keys = scene
         .use_cases
         .keys
-        .valid_descendants(&scene.bob.as_holder(), key)
+        .valid_descendants(&scene.bob.as_holder(), key, scene.make.sources.now())
         .await;
     keys.expect("descendants").iter().map(|key| key.id).collect()
 }
