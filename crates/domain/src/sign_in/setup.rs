@@ -138,6 +138,14 @@ impl Setup {
             display_name: choices.display_name,
         };
         let owner = Newcomer::new(&self.sources, act.at, names, organization.id, Role::Owner);
+        let act = match act.actor {
+            // Whoever has the link becomes the first owner.
+            Actor::Anonymous => Act {
+                actor: Actor::User(owner.user.id),
+                ..act
+            },
+            Actor::User(_) | Actor::ApiKey(_) | Actor::Administrator | Actor::Retention => act,
+        };
         let mut events = vec![act.event(Action::CreateOrganization, Subject::Organization(organization.id))];
         events.extend(owner.events(&act));
         let Newcomer { user, membership } = owner;

@@ -59,14 +59,18 @@ async fn the_link_makes_the_first_organization_and_its_owner() {
     assert_eq!(organization.slug.as_str(), "creme-co");
     assert_owner_can_sign_in(&installation, &organization).await;
     let events = installation.store.events();
+    let Subject::User(owner) = events[2].subject else {
+        panic!("{events:?}")
+    };
+    let owner = Actor::User(owner);
     let told: Vec<(Action, Actor)> = events.iter().map(|event| (event.action, event.actor)).collect();
     assert_eq!(
         told[..4],
         [
             (Action::CreateSetupLink, Actor::Administrator),
-            (Action::CreateOrganization, Actor::Anonymous),
-            (Action::CreateUser, Actor::Anonymous),
-            (Action::CreateMembership, Actor::Anonymous),
+            (Action::CreateOrganization, owner),
+            (Action::CreateUser, owner),
+            (Action::CreateMembership, owner),
         ]
     );
     assert!(

@@ -193,7 +193,7 @@ async fn the_first_run_is_told_by_link_and_from_the_command_line() {
             (Action::CreateMembership, member, None),
         ];
         if by_link {
-            scene.assert_told(Actor::Anonymous, Some(first.id), &facts);
+            scene.assert_told(Actor::User(carol.id), Some(first.id), &facts);
         } else {
             scene.assert_told_of_administrator(Some(first.id), &facts);
         }

@@ -18,6 +18,8 @@ pub(super) struct Sentence {
 pub(super) struct Party {
     /// What kind of thing it is, where the sentence does not say so.
     pub(super) kind: &'static str,
+    /// The same where no sentence stands around it; empty for people with a name.
+    pub(super) alone: &'static str,
     /// What it is called; or which one it was, if it has no name any more.
     pub(super) label: Label,
     /// Its own page.
@@ -65,6 +67,13 @@ impl Party {
                 Actor::Retention => "Retention",
                 Actor::Anonymous => "Someone not signed in",
             },
+            alone: match actor {
+                Actor::User(_) => "",
+                Actor::ApiKey(_) => "API key",
+                Actor::Administrator => "administrators on the server",
+                Actor::Retention => "retention",
+                Actor::Anonymous => "people not signed in",
+            },
             label: actor
                 .as_subject()
                 .map_or(Label::None, |subject| Label::of(subject, known)),
@@ -89,6 +98,18 @@ impl Party {
                 | Subject::Invitation(_)
                 | Subject::Project(_)
                 | Subject::ApiKey(_) => "",
+            },
+            alone: match subject {
+                Subject::Installation => "this installation",
+                Subject::Session(_) => "session",
+                Subject::Other { .. } => "something from a newer version of Keyward",
+                Subject::Organization(_) => "organization",
+                Subject::User(_) | Subject::Membership(_) if is_named => "",
+                Subject::User(_) => "user",
+                Subject::Membership(_) => "member",
+                Subject::Invitation(_) => "invitation",
+                Subject::Project(_) => "project",
+                Subject::ApiKey(_) => "API key",
             },
             label: Label::of(subject, known),
             page: None,
@@ -175,6 +196,10 @@ impl Words {
         let actor = event.actor.as_subject().and_then(username);
         let is_actor = |subject| actor.is_some() && username(subject) == actor;
         match event.action {
+            // Only the setup link lets a person do that.
+            Action::CreateOrganization if matches!(event.actor, Actor::User(_)) => {
+                Self::alone("set up the organization with the setup link")
+            }
             Action::CreateUser if is_actor(event.subject) => Self::alone("created their account"),
             Action::CreateMembership if is_actor(event.subject) => Self::alone("joined the organization"),
             Action::AcceptInvitation if event.object.is_some_and(is_actor) => {
