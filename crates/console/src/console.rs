@@ -46,6 +46,8 @@ pub struct Console {
     pub audit_events_kept_for: Option<TimeDelta>,
     /// A user's own sessions and password.
     pub own_account: OwnAccount,
+    /// What prints a setup link, run on the server. Pages show it to anybody until the setup is complete.
+    pub setup_command: String,
     /// Where people reach this installation.
     pub public_url: PublicUrl,
     /// By what pages tell what is valid.

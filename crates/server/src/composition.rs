@@ -106,6 +106,7 @@ impl Composition {
     pub(crate) fn console(
         &self,
         public_url: PublicUrl,
+        setup_command: String,
         limits: KeyLimits,
         audit_events_kept_for: Option<TimeDelta>,
     ) -> Console {
@@ -124,6 +125,7 @@ impl Composition {
             organization_keys: self.organization_keys(),
             audit_trail: self.audit_trail(),
             audit_events_kept_for,
+            setup_command,
             own_account: self.own_account(),
             public_url,
             clock: Arc::new(self.sources.clone()),

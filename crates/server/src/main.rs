@@ -39,6 +39,7 @@ mod retention_job;
 mod routes;
 mod schema_watch;
 mod secret;
+mod setup_command;
 mod shutdown;
 mod standard_input;
 mod storage;

@@ -18,7 +18,9 @@ use crate::{Console, links};
 /// Nobody has completed the first run.
 #[derive(Template)]
 #[template(path = "not_set_up.html")]
-struct NotSetUp;
+struct NotSetUp<'a> {
+    setup_command: &'a str,
+}
 
 /// The user belongs to no organization (any more).
 #[derive(Template)]
@@ -49,7 +51,10 @@ pub(crate) async fn show(
         return if console.setup.is_complete().await? {
             Ok(redirect(links::SIGN_IN))
         } else {
-            html(StatusCode::OK, &NotSetUp)
+            {
+                let setup_command = &console.setup_command;
+                html(StatusCode::OK, &NotSetUp { setup_command })
+            }
         };
     };
     let organizations = console

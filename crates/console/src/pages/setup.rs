@@ -33,8 +33,9 @@ struct SetupPage {
 /// The link cannot be used.
 #[derive(Template)]
 #[template(path = "setup_link_dead.html")]
-struct LinkDead {
+struct LinkDead<'a> {
     already_set_up: bool,
+    setup_command: &'a str,
 }
 
 #[handler]
@@ -49,7 +50,7 @@ pub(crate) async fn show(
             page.organization.focused = true;
             html(StatusCode::OK, &page)
         }
-        Some(_) | None => dead_link(console.setup.is_complete().await?),
+        Some(_) | None => dead_link(console, console.setup.is_complete().await?),
     }
 }
 
@@ -61,7 +62,7 @@ pub(crate) async fn complete(
     Form(form): Form,
 ) -> Result<Response, Refusal> {
     let Some(token) = SetupToken::parse(form.required("token")?) else {
-        return dead_link(console.setup.is_complete().await?);
+        return dead_link(console, console.setup.is_complete().await?);
     };
     let password = form.required("password")?;
     let mut page = SetupPage::filled_in(&token, &form)?;
@@ -82,20 +83,24 @@ pub(crate) async fn complete(
             };
             sign_in_newcomer(console, attempt, links::HOME, SignInNotice::SetUp).await
         }
-        Err(CompleteSetupError::LinkInvalid) => dead_link(false),
-        Err(CompleteSetupError::AlreadySetUp) => dead_link(true),
+        Err(CompleteSetupError::LinkInvalid) => dead_link(console, false),
+        Err(CompleteSetupError::AlreadySetUp) => dead_link(console, true),
         Err(CompleteSetupError::Hashing(error)) => Err(error.into()),
         Err(CompleteSetupError::Storage(error)) => Err(error.into()),
     }
 }
 
-fn dead_link(already_set_up: bool) -> Result<Response, Refusal> {
+fn dead_link(console: &Console, already_set_up: bool) -> Result<Response, Refusal> {
     let status = if already_set_up {
         StatusCode::GONE
     } else {
         StatusCode::NOT_FOUND
     };
-    html(status, &LinkDead { already_set_up })
+    let page = LinkDead {
+        already_set_up,
+        setup_command: &console.setup_command,
+    };
+    html(status, &page)
 }
 
 impl SetupPage {

@@ -67,6 +67,7 @@ impl Running {
             organization_keys: installation.organization_keys(),
             audit_trail: installation.audit_trail(),
             audit_events_kept_for: None,
+            setup_command: "keyward admin setup-link".to_owned(),
             own_account: installation.own_account(),
             public_url: public_url.clone(),
             clock: Arc::new(installation.builder.sources.clone()),

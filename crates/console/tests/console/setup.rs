@@ -36,7 +36,7 @@ async fn before_the_first_run_every_way_leads_to_the_hint() {
     let browser = running.visitor();
     let home = browser.get("/").await;
     assert_eq!(home.status, 200);
-    assert!(home.shows("<code>keyward admin setup-link"));
+    assert!(home.shows(">keyward admin setup-link</code>"));
     assert_eq!(browser.get("/sign-in").await.location(), "/");
 }
 
@@ -102,7 +102,7 @@ async fn a_link_works_once() {
     let second = running.visitor();
     for answer in [second.get(&path).await, complete(&second, &token).await] {
         assert_eq!(answer.status, 410);
-        assert!(answer.shows("Keyward is set up already") && answer.shows("href=\"/sign-in\""));
+        assert!(answer.shows("Keyward is already set up") && answer.shows("href=\"/sign-in\""));
         assert_eq!(answer.header("set-cookie"), "");
     }
 }
@@ -126,7 +126,8 @@ async fn an_expired_replaced_unknown_or_damaged_link_says_how_to_get_another() {
         let answer = browser.get(path).await;
         assert_eq!(answer.status, 404, "{path}");
         assert!(
-            answer.shows("This setup link does not work") && answer.shows("<code>keyward admin setup-link")
+            answer.shows("This setup link is no longer valid")
+                && answer.shows(">keyward admin setup-link</code>")
         );
     }
     for token in [&replaced_token, &expired_token, "abc"] {

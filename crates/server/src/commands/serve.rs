@@ -35,6 +35,7 @@ use crate::refused_use_writer::RefusedUseWriter;
 use crate::retention_job::RetentionJob;
 use crate::routes::{HEALTH_PATHS, Routes, refusal_response};
 use crate::schema_watch::SchemaWatch;
+use crate::setup_command::setup_command;
 use crate::shutdown::ShutdownSignals;
 use crate::storage;
 use crate::store::SchemaProbe;
@@ -117,6 +118,9 @@ impl Server {
         })?;
 
         let new_in = database.new_in();
+        // Pages are read by anybody, so they leave out where on the machine the program is.
+        let shown_command = setup_command("keyward", &database, &public_url);
+        let logged_command = setup_command(&program::name(), &database, &public_url);
         let (store, serving_right) = storage::open_to_serve(database).await?;
         if let (Some(directory), None) = (new_in, demo) {
             info!("made a new database in {}", directory.display());
@@ -138,6 +142,7 @@ impl Server {
             composition
                 .console(
                     public_url.clone(),
+                    shown_command,
                     key_limits,
                     periods.as_ref().and_then(RetentionPeriods::audit_events),
                 )
@@ -148,7 +153,7 @@ impl Server {
             Some(demo) => demo.begin(&sources, store, &public_url).await?,
             None => {
                 output::show_on_terminal(&format!("Keyward is at {public_url}"));
-                lead_to_first_run(&composition.setup(), &public_url).await?;
+                lead_to_first_run(&composition.setup(), &public_url, &logged_command).await?;
             }
         }
         Ok(Self {
@@ -197,16 +202,12 @@ impl Server {
 }
 
 /// Shows the way to the first run: the link itself on a terminal only, since whoever has it becomes the first owner.
-async fn lead_to_first_run(setup: &Setup, public_url: &PublicUrl) -> Result<(), Failure> {
+async fn lead_to_first_run(setup: &Setup, public_url: &PublicUrl, command: &str) -> Result<(), Failure> {
     if setup.is_complete().await? {
         return Ok(());
     }
     if !output::has_terminal() {
-        info!(
-            "not set up yet: `{} admin setup-link`, with the same database and public URL, prints the one-time link for \
-             the first run",
-            program::name()
-        );
+        info!(command, "not set up; the command prints the setup link");
         return Ok(());
     }
     match setup.create_link(RequestSource::default()).await {

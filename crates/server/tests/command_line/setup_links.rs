@@ -39,7 +39,7 @@ async fn a_link_works_once_and_says_so_the_second_time() {
     for second in [server.get(path), complete(&server, path, "eve")] {
         assert_eq!(second.status, 410);
         assert_eq!(second.header("content-type"), Some("text/html; charset=utf-8"));
-        assert!(second.body.contains("Keyward is set up already"), "{second:?}");
+        assert!(second.body.contains("Keyward is already set up"), "{second:?}");
         assert_eq!(second.header("set-cookie"), None);
     }
     assert_eq!(
@@ -83,7 +83,10 @@ async fn a_link_that_is_too_late_says_how_to_get_another() {
 
     for late in [server.get(path), complete(&server, path, "ada")] {
         assert_eq!(late.status, 404);
-        assert!(late.body.contains("This setup link does not work"), "{late:?}");
+        assert!(
+            late.body.contains("This setup link is no longer valid"),
+            "{late:?}"
+        );
         assert!(late.body.contains("keyward admin setup-link"), "{late:?}");
     }
     let another = setup_link().success();
@@ -100,9 +103,11 @@ fn the_way_to_the_link_names_the_program_as_it_was_started() {
             .typed("target/debug/keyward")
     };
     let mut server = Server::spawn(keyward(&["serve", "--listen=127.0.0.1:0"]));
-    server.event(
-        "not set up yet: `target/debug/keyward admin setup-link`, with the same database and public URL, prints the \
-         one-time link for the first run",
+    let event = server.event("not set up; the command prints the setup link");
+    let command = event["command"].as_str().unwrap();
+    assert!(
+        command.starts_with("target/debug/keyward admin setup-link --data-dir "),
+        "{event}"
     );
     let create_user = ["admin", "create-user", "--username=bob", "--generate-password"];
     assert_eq!(
@@ -110,4 +115,23 @@ fn the_way_to_the_link_names_the_program_as_it_was_started() {
         "Keyward is not set up yet: `target/debug/keyward admin setup-link` prints the link for a browser, and \
          `target/debug/keyward admin bootstrap` does it here"
     );
+}
+
+#[test]
+fn command_on_setup_page_prints_working_link() {
+    let directory = DataDirectory::new("setup-page");
+    let server = Server::start_in(directory.path());
+    let page = server.get("/").body;
+    let (_, command) = page.split_once("<code id=\"setup-command\">").unwrap();
+    let (command, _) = command.split_once("</code>").unwrap();
+    let words: Vec<&str> = command.split(' ').collect();
+    assert_eq!(
+        words[0], "keyward",
+        "the path of the executable is nobody's business"
+    );
+    let answer = Keyward::new(&words[1..]).run();
+    assert!(!answer.errors.contains("new database"), "{}", answer.errors);
+    let link = answer.success();
+    let (_, path) = link.trim_end().split_once(&server.address).unwrap();
+    assert_eq!(server.get(path).status, 200);
 }
