@@ -120,16 +120,17 @@ async fn the_docs_page_revokes_a_key_only_when_told_twice() {
     browser.fill("id", "current").await;
 
     send(&browser, "deleteApiKey").await;
-    let question = browser.driver.get_alert_text().await.expect("a question");
+    let question = browser.element("dialog[open]").await.text().await.expect("text");
     assert!(
         question.contains("DELETE /api/v1/user/api-keys/current"),
         "{question}"
     );
-    browser.driver.dismiss_alert().await.expect("no");
+    browser.press("Cancel").await;
     assert!(api.is_accepted().await);
 
     send(&browser, "deleteApiKey").await;
-    browser.driver.accept_alert().await.expect("yes");
+    let sends = browser.element("dialog[open] .danger").await;
+    sends.click().await.expect("yes");
     let shown = outcome(&browser, "deleteApiKey", End::Success).await;
     assert!(shown.starts_with("204"), "{shown}");
     assert!(!api.is_accepted().await);
@@ -145,7 +146,12 @@ async fn the_docs_page_sends_nothing_that_no_header_can_carry() {
     try_it(&browser, "getUser").await;
     send(&browser, "getUser").await;
     let shown = outcome(&browser, "getUser", End::Failure).await;
-    assert!(shown.contains("Type your API key"), "{shown}");
+    assert!(shown.contains("Enter your API key first."), "{shown}");
+    browser.press("Enter API key").await;
+    let focused = browser.driver.active_element().await.expect("a focused field");
+    assert_eq!(focused.id().await.expect("an id").as_deref(), Some("key"));
+    browser.press("Back to the operation").await;
+    assert!(browser.address().await.ends_with("/docs#getUser"));
     browser.close().await;
 }
 

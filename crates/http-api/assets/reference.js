@@ -1,6 +1,7 @@
 // Sends the requests of "Try it". The key is read from its field when a request is sent and kept nowhere else.
 
 const key = document.getElementById("key");
+const wayBack = key.closest(".field").appendChild(document.createElement("p"));
 
 for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;
 
@@ -22,11 +23,17 @@ for (const form of document.querySelectorAll("form[data-path]")) {
     if (button.disabled) return;
     // What no header can carry is no key either.
     if (!/^[!-~]+$/.test(key.value.trim())) {
-      outcome.replaceChildren(line("failure", "Type your API key in at the top of the page first. "), link("#your-key", "Go there"));
+      const way = link("#your-key", "Enter API key");
+      way.addEventListener("click", (event) => {
+        event.preventDefault();
+        key.focus();
+        wayBack.replaceChildren(link(`#${form.closest(".operation").id}`, "Back to the operation"));
+      });
+      outcome.replaceChildren(line("failure", "Enter your API key first."), way);
       return;
     }
     const request = described(form);
-    if (request.method === "DELETE" && !confirm(`Send DELETE ${request.path}? It is for real, and cannot be undone.`)) return;
+    if (request.method === "DELETE" && !(await confirmed(request.path))) return;
     button.disabled = true;
     outcome.replaceChildren(line("muted", "Sending…"));
     try {
@@ -38,6 +45,39 @@ for (const form of document.querySelectorAll("form[data-path]")) {
     }
   });
 }
+
+/** Asks whether to send a request that cannot be undone. Closing the question means no. */
+function confirmed(path) {
+  const dialog = document.createElement("dialog");
+  const title = document.createElement("h2");
+  title.id = "question";
+  title.textContent = "Send a live DELETE request?";
+  dialog.setAttribute("aria-labelledby", title.id);
+  const buttons = document.createElement("form");
+  buttons.method = "dialog";
+  buttons.className = "answers";
+  for (const [value, words, tone] of [["no", "Cancel", "plain"], ["yes", "Send DELETE", "danger"]]) {
+    const button = Object.assign(document.createElement("button"), { value, className: `button ${tone}` });
+    button.textContent = words;
+    buttons.append(button);
+  }
+  dialog.append(title, block(`DELETE ${path}`), line("hint", "This cannot be undone."), buttons);
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      resolve(dialog.returnValue === "yes");
+      dialog.remove();
+    });
+  });
+}
+
+// On a narrow screen the contents are folded, above the page.
+const contents = document.querySelector(".contents details");
+const narrow = matchMedia("(width < 52rem)");
+const fold = () => { contents.open = !narrow.matches; };
+narrow.addEventListener("change", fold);
+fold();
 
 /** The request that a form describes. */
 function described(form) {
