@@ -22,6 +22,7 @@ mod narrow_pages;
 mod organization_journey;
 mod others;
 mod outage;
+mod printing;
 mod projects;
 mod refusals;
 mod release;

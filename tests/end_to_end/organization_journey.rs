@@ -178,7 +178,7 @@ async fn removes(owner: &Browser, keyward: &Keyward) {
         .await
         .expect("a click");
     let page = owner.text().await;
-    assert!(page.contains("2 keys stop working"), "{page}");
+    assert!(page.contains("2 keys will stop working"), "{page}");
     assert!(
         page.contains("laptop") && page.contains("made by the first"),
         "{page}"

@@ -1,18 +1,25 @@
 // Comfort for the console's pages. Everything works without it.
 
-// Copying, with a word about how it went.
+// Copying: its result is shown below what was copied.
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
     const source = document.getElementById(button.dataset.copy);
-    const said = button.closest("section").querySelector("[data-copied]");
+    const copyable = button.closest(".copyable");
+    for (const other of document.querySelectorAll("[data-copied]")) other.textContent = "";
+    let status = copyable.nextElementSibling;
+    if (!status?.matches("[data-copied]")) {
+      status = Object.assign(document.createElement("p"), { className: "copied", role: "status" });
+      status.dataset.copied = "";
+      copyable.append(status);
+    }
     try {
       await navigator.clipboard.writeText(source.value ?? source.textContent);
-      said.textContent = "Copied to the clipboard.";
+      status.textContent = "Copied.";
     } catch {
       if (source.select) source.select();
       else getSelection().selectAllChildren(source);
-      said.textContent = "It is selected now: copy it with Ctrl+C or ⌘C.";
+      status.textContent = "Press Ctrl+C or ⌘C to copy the selected text.";
     }
   });
 }
@@ -36,25 +43,28 @@ if (["/join", "/setup"].includes(location.pathname)) {
   else if (history.state?.link) location.replace(location.pathname + history.state.link);
 }
 
-// Times as people say them; the exact one stays on hover, in their own time zone.
+// Times in the reader's time zone and English: the page has one language.
+const english = navigator.languages.find((language) => /^en\b/i.test(language)) ?? "en-GB";
 const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const relative = new Intl.RelativeTimeFormat(english, { numeric: "auto" });
 const humanize = (root) => root.querySelectorAll("time[datetime]").forEach((time) => {
   const moment = new Date(time.dateTime);
   const seconds = (moment - Date.now()) / 1000;
-  time.title = moment.toLocaleString("en-GB", { dateStyle: "long", timeStyle: "long" });
-  if (Math.abs(seconds) > 30 * 86400) {
-    time.textContent = moment.toLocaleDateString("en-GB", { dateStyle: "medium" });
+  time.title = moment.toLocaleString(english, { dateStyle: "long", timeStyle: "long" });
+  if (time.dataset.time === "exact") {
+    time.textContent = moment.toLocaleString(english, { dateStyle: "medium", timeStyle: "medium" });
+  } else if (time.dataset.time !== "ago" || Math.abs(seconds) > 30 * 86400) {
+    time.textContent = moment.toLocaleDateString(english, { dateStyle: "medium" });
   } else {
     const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
-    time.textContent = unit === "second" ? "just now" : relative.format(Math.round(seconds / length), unit);
+    time.textContent = unit === "second" ? "just now" : relative.format(Math.trunc(seconds / length), unit);
   }
 });
 humanize(document);
 setInterval(() => humanize(document), 60_000);
 // On paper "3 minutes ago" says nothing.
 addEventListener("beforeprint", () => {
-  for (const time of document.querySelectorAll("time[datetime]")) time.textContent = time.title;
+  for (const time of document.querySelectorAll("time[data-time=ago]")) time.textContent = time.title;
 });
 addEventListener("afterprint", () => humanize(document));
 
@@ -67,6 +77,15 @@ for (const timer of document.querySelectorAll("[data-wait]")) {
     timer.textContent = left > 0 ? `in ${amount} ${unit}${amount === 1 ? "" : "s"}` : "now";
     if (left <= 0) clearInterval(ticking);
   }, 1000);
+}
+
+// The way back keeps the search, the filter and the page of the list.
+if (document.referrer.startsWith(location.origin)) {
+  const from = new URL(document.referrer);
+  for (const link of document.querySelectorAll(".back a, form .actions a")) {
+    const isBelow = link.closest("form") && from.pathname.startsWith(`${link.pathname}/`);
+    if ((isBelow || from.pathname === link.pathname) && from.pathname !== location.pathname) link.href = from;
+  }
 }
 
 // A form is sent once, however often its button is pressed.
@@ -118,7 +137,15 @@ for (const link of document.querySelectorAll("[data-dialog]")) {
   });
 }
 
-// The menu closes like a menu.
+// Nothing to revoke is chosen yet.
+for (const button of document.querySelectorAll("[data-needs-choice]")) {
+  const judge = () => { button.disabled = !button.form.querySelector("input[type=checkbox]:checked"); };
+  button.form.addEventListener("change", judge);
+  addEventListener("pageshow", judge);
+  judge();
+}
+
+// Menus close.
 for (const menu of document.querySelectorAll("details.menu")) {
   document.addEventListener("click", (event) => { if (!menu.contains(event.target)) menu.open = false; });
   menu.addEventListener("keydown", (event) => {
@@ -131,7 +158,7 @@ for (const menu of document.querySelectorAll("details.menu")) {
   });
 }
 
-// A long new password may be looked at before it is sent.
+// A new password can be shown.
 for (const input of document.querySelectorAll("input[autocomplete=new-password]")) {
   const toggle = document.createElement("button");
   toggle.type = "button";

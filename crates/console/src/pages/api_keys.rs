@@ -78,10 +78,11 @@ enum Notice {
 }
 
 impl Notice {
-    const fn is_about_the_search(&self) -> bool {
+    /// Whether something was done as asked; else there is something to mind.
+    const fn is_good(&self) -> bool {
         match self {
-            Self::SearchedForToken => true,
-            Self::Revoked { .. } | Self::Edited { .. } | Self::AlreadyCreated { .. } | Self::Joined => false,
+            Self::Revoked { .. } | Self::Edited { .. } | Self::Joined => true,
+            Self::AlreadyCreated { .. } | Self::SearchedForToken => false,
         }
     }
 }

@@ -72,7 +72,7 @@ pub(crate) async fn show(
     let slug = &owner.insider.member.organization.slug;
     let list = links::audit_log(slug);
     let asked = Search::read(console, &owner, &query).await?;
-    // What cannot be looked for is said in the form, above what the rest of it finds.
+    // Where the form has errors no events are shown, but what is found of the rest tells the names of what was chosen.
     let search = asked.without_errors();
     let request = PageRequest {
         size: PageSize::DEFAULT,
@@ -88,14 +88,19 @@ pub(crate) async fn show(
         slug,
         list: &list,
     };
+    let (shown, older) = if asked.has_errors() {
+        (&[][..], None)
+    } else {
+        (found.events.items.as_slice(), found.events.next)
+    };
     let page = AuditLogPage {
         settings: Settings::new(&owner.insider, Section::AuditLog),
         searched_for_token: query.optional(TokenlessAddress::NOTICE).is_some(),
         kept_days: console.audit_events_kept_for.map(|period| period.num_days()),
         form: asked.form(&list, Some(&found)),
-        rows: found.events.items.iter().map(|event| rows.row(event)).collect(),
+        rows: shown.iter().map(|event| rows.row(event)).collect(),
         newest: search.after.map(|_| search.address(&list)),
-        older: found.events.next.map(|next| search.address_after(&list, next)),
+        older: older.map(|next| search.address_after(&list, next)),
         csv: search.address(&links::audit_log_csv(slug)),
         json_lines: search.address(&links::audit_log_json_lines(slug)),
         list,

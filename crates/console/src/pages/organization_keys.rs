@@ -44,6 +44,14 @@ struct OrganizationKeysPage<'a> {
     unused_choices: Vec<UnusedChoice>,
     /// The only person whose keys are shown.
     holder: Option<Holder>,
+    /// Whether anything but a status was asked for.
+    is_filtered: bool,
+    /// All keys of the status.
+    unfiltered: String,
+    /// The same search among keys of every status.
+    everywhere: String,
+    /// What a list without keys has none of.
+    none: &'static str,
     caption: String,
     rows: Vec<KeyRow>,
     /// Whether any of them can still be revoked.
@@ -165,6 +173,10 @@ pub(crate) async fn show(
         statuses: listing.tabs(&list),
         unused_choices: listing.unused_choices(),
         holder: holder(console, &authority, &listing, &list, now).await?,
+        is_filtered: listing.is_filtered(),
+        unfiltered: listing.unfiltered(&list),
+        everywhere: listing.among(Standing::All, &list),
+        none: listing.listed.status.called().several,
         caption: part.caption(
             found.items.len(),
             found.next.is_some(),
@@ -255,18 +267,33 @@ impl<'a> Listing<'a> {
     }
 
     fn tabs(&self, list: &str) -> Vec<SectionLink> {
-        let tabs = Standing::TABS.iter().map(|&(status, label)| {
-            let listed = StatusListing {
-                status,
-                ..self.listed
-            };
-            SectionLink {
-                label,
-                address: Listing { listed, ..*self }.address(list, None),
-                is_current: status == self.listed.status,
-            }
+        let tabs = Standing::TABS.iter().map(|&(status, label)| SectionLink {
+            label,
+            address: self.among(status, list),
+            is_current: status == self.listed.status,
         });
         tabs.collect()
+    }
+
+    /// The address of the same search among the keys of a status.
+    fn among(&self, status: Standing, list: &str) -> String {
+        let listed = StatusListing {
+            status,
+            ..self.listed
+        };
+        Listing { listed, ..*self }.address(list, None)
+    }
+
+    /// Whether the search form says anything.
+    const fn is_filtered(&self) -> bool {
+        !self.listed.part.search.is_empty() || self.unused.is_some()
+    }
+
+    /// The address of what the list shows with an empty search form.
+    fn unfiltered(&self, list: &str) -> String {
+        let holder = self.holder.map(|holder| holder.to_string());
+        let fields = [self.listed.field(), ("holder", holder.as_deref())];
+        links::with_query(list, fields)
     }
 }
 

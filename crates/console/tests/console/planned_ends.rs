@@ -129,7 +129,11 @@ async fn what_stops_when_a_member_leaves_has_not_ended_before() {
             .owner
             .get("/organizations/acme/settings/general/leave")
             .await;
-        assert!(leave.text().contains(&format!("{keys} stop")), "{}", leave.text());
+        assert!(
+            leave.text().contains(&format!("{keys} will stop")),
+            "{}",
+            leave.text()
+        );
     }
 }
 

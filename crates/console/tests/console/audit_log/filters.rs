@@ -130,7 +130,11 @@ async fn what_was_mistyped_is_told_beside_its_field() {
             page.shows(error) && page.shows("aria-invalid=\"true\""),
             "{query}"
         );
-        assert!(page.shows("<title>Error: ") && page.shows("<table"), "{query}");
+        assert!(
+            page.shows("<title>Error: ") && page.shows("Fix the filter to see events"),
+            "{query}"
+        );
+        assert!(!page.shows("<table"), "{query}");
         assert!(!page.shows(CSV), "{query}");
         assert!(!page.shows("<script>alert"), "{query}");
         for export in [CSV, JSON_LINES] {

@@ -46,7 +46,7 @@ async fn events_are_sentences_with_time_address_and_request_and_say_if_they_were
     );
     assert_eq!(text.matches("Refused").count(), 1, "{text}");
     assert!(
-        page.shows("<time datetime=\"2026-01-01T00:00:00.000Z\" title=\"1 January 2026, 00:00:00 UTC\">")
+        page.shows("<time datetime=\"2026-01-01T00:00:00.000Z\" title=\"1 January 2026, 00:00:00 UTC\" data-time=\"exact\">1 January 2026, 00:00:00 UTC<")
     );
 }
 

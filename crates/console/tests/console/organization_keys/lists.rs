@@ -89,15 +89,19 @@ async fn keys_are_found_by_text_state_holder_and_how_long_nobody_used_them() {
         ),
         ("?unused=30".to_owned(), "forgotten", "busy"),
         (format!("?holder={holder}"), "Revoke all keys of bob", "busy"),
-        ("?status=revoked".to_owned(), "No such keys", "forgotten"),
-        ("?search=nothing".to_owned(), "No key matches", "forgotten"),
+        ("?status=revoked".to_owned(), "No revoked keys", "forgotten"),
+        (
+            "?search=nothing".to_owned(),
+            "No valid keys match “nothing”",
+            "forgotten",
+        ),
     ] {
         let page = owner.get(&format!("{ALL}{query}")).await;
         let text = page.text();
         assert!(text.contains(shown) && !text.contains(hidden), "{query}: {text}");
     }
     let unusual = owner.get(&format!("{ALL}?unused=41")).await;
-    assert!(unusual.text().contains("No such keys"));
+    assert!(unusual.text().contains("No valid keys"));
     for broken in ["?unused=x", "?holder=x", "?after=x", "?status=x"] {
         assert_eq!(owner.get(&format!("{ALL}{broken}")).await.status, 400, "{broken}");
     }
