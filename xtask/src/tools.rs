@@ -24,7 +24,7 @@ pub(crate) struct Tool {
 
 #[derive(Clone, Copy, Debug)]
 enum Source {
-    /// Debian's packages.
+    /// Installed from these Debian packages.
     Debian(&'static [&'static str]),
     /// A crate that `cargo install` builds.
     Crate(&'static str),

@@ -7,7 +7,7 @@ use poem::http::{HeaderName, header};
 /// What a precondition header lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EntityTags {
-    /// `*`
+    /// `*`: any existing representation.
     Any,
     /// Opaque tags without their quotes, each with whether it is weak.
     OneOf(Vec<(String, bool)>),

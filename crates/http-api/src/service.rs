@@ -21,7 +21,7 @@ use crate::served_document::ServedDocument;
 /// The API over its use cases.
 #[derive(Clone)]
 pub struct HttpApi {
-    /// Authenticates tokens.
+    /// Authenticates the token of each request.
     pub authenticate: Authenticate,
     /// Use cases of the caller's own keys.
     pub keys: PersonalKeys,

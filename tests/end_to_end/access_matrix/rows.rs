@@ -20,15 +20,15 @@ pub(super) enum Answer {
     SignIn,
     /// 400: the form says nothing that could be done.
     BadForm,
-    /// 401.
+    /// 401: not authenticated.
     Unauthorized,
     /// 403: the page says to sign in first.
     Forbidden,
-    /// 404.
+    /// 404: unknown, or not for this caller.
     NotFound,
     /// 409: a rule of the product forbids it.
     Conflict,
-    /// 410.
+    /// 410: no longer available.
     Gone,
     /// 422: the form comes back with what is wrong.
     Refilled,
@@ -164,7 +164,7 @@ pub(super) const API: &[Row] = &[
     row("DELETE", "/api/v1/user/api-keys/{id}", KeyOfApi, &[], MEMBERS_KEY),
 ];
 
-/// The console.
+/// The console's routes.
 #[rustfmt::skip]
 pub(super) const CONSOLE: &[Row] = &[
     // For everybody. What the form of the setup could do is nothing here: the installation is set up.

@@ -17,7 +17,7 @@ pub(super) struct Group {
     pub(super) operations: Vec<Operation>,
 }
 
-/// One operation.
+/// An operation of the API, as the page shows it.
 pub(super) struct Operation {
     pub(super) id: String,
     /// In upper case.

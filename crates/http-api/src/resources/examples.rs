@@ -22,7 +22,7 @@ pub(crate) const NAME: &str = "Nightly backup";
 pub(crate) const DESCRIPTION: &str = "Copies the build artifacts to the archive.";
 pub(crate) const SEARCH: &str = "backup";
 
-/// 2026-01-01T00:00:00.000Z
+/// The time in the examples: 2026-01-01T00:00:00.000Z.
 pub(crate) fn moment() -> DateTime<Utc> {
     DateTime::from_timestamp_nanos(1_767_225_600_000_000_000)
 }

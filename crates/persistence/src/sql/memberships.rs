@@ -1,4 +1,4 @@
-//! Users' memberships.
+//! Live memberships of users.
 
 use std::convert::Infallible;
 

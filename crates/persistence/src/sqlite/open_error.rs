@@ -30,7 +30,7 @@ pub enum OpenError {
     /// The file cannot be created or inspected.
     #[error("the database file {} cannot be opened or created", .file.display())]
     File {
-        /// The file.
+        /// The path of the database file.
         file: PathBuf,
         /// The operating system's error.
         source: io::Error,
@@ -41,19 +41,19 @@ pub enum OpenError {
         .file.display()
     )]
     NoAccess {
-        /// The file.
+        /// The path of the database file.
         file: PathBuf,
     },
     /// The file is not a SQLite database.
     #[error("{} is not a SQLite database", .file.display())]
     NotADatabase {
-        /// The file.
+        /// The path of the database file.
         file: PathBuf,
     },
     /// The database file is corrupted.
     #[error("the database file {} is damaged: put a backup in its place", .file.display())]
     Damaged {
-        /// The file.
+        /// The path of the database file.
         file: PathBuf,
     },
     /// The file system does not support shared memory between processes, as with network file systems.
@@ -62,15 +62,15 @@ pub enum OpenError {
         .file.display()
     )]
     NoWriteAheadLog {
-        /// The file.
+        /// The path of the database file.
         file: PathBuf,
     },
     /// Another error of SQLite.
     #[error("the database file {} cannot be used", .file.display())]
     Database {
-        /// The file.
+        /// The path of the database file.
         file: PathBuf,
-        /// SQLite's error.
+        /// The error that SQLite reports.
         source: Box<dyn Error + Send + Sync>,
     },
 }

@@ -53,7 +53,7 @@ impl Words {
     }
 }
 
-/// A boolean.
+/// A boolean: `true` or `false` in the export.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Bool)]
 #[diesel(sql_type = BigInt)]

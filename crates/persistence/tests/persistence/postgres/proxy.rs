@@ -122,7 +122,7 @@ impl Proxy {
     }
 }
 
-/// One connection.
+/// A client connection through the proxy, with its counters.
 #[derive(Clone)]
 struct Line {
     number: u32,
