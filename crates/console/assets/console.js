@@ -36,13 +36,6 @@ addEventListener("pageshow", (event) => {
 const answer = document.querySelector("[data-instead]");
 if (answer) history.replaceState(null, "", answer.dataset.instead);
 
-// The secret of a link is in the form of its page by now. It leaves the address, which is copied, bookmarked and photographed
-// with the page; a reload, or the way back, asks with it again. Each tab keeps its own.
-if (["/join", "/setup"].includes(location.pathname)) {
-  if (location.search) history.replaceState({ link: location.search }, "", location.pathname);
-  else if (history.state?.link) location.replace(location.pathname + history.state.link);
-}
-
 // Times in the reader's time zone and English: the page has one language.
 const english = navigator.languages.find((language) => /^en\b/i.test(language)) ?? "en-GB";
 const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
@@ -99,13 +92,6 @@ document.addEventListener("submit", (event) => {
 addEventListener("pageshow", (event) => {
   if (event.persisted) for (const form of document.forms) sent.delete(form);
 });
-
-// What was announced once is not announced again by a reload.
-if (document.querySelector("[data-notice]")) {
-  const address = new URL(location);
-  for (const name of ["revoked", "others", "already-created", "removed", "role", "notice", "added", "edited", "left-out", "joined"]) address.searchParams.delete(name);
-  history.replaceState(null, "", address);
-}
 
 // The page behind a link as a dialog of this one. If that fails, the link is followed.
 for (const link of document.querySelectorAll("[data-dialog]")) {

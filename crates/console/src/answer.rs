@@ -1,5 +1,7 @@
 //! What every answer is made of.
 
+use std::fmt::Display;
+
 use askama::Template;
 use poem::Response;
 use poem::http::{StatusCode, header};
@@ -11,10 +13,18 @@ pub(crate) fn rendered(template: &impl Template) -> askama::Result<String> {
     Ok(page)
 }
 
+/// A page with a status.
+pub(crate) fn html(status: StatusCode, template: &impl Template) -> askama::Result<Response> {
+    Ok(Response::builder()
+        .status(status)
+        .content_type("text/html; charset=utf-8")
+        .body(rendered(template)?))
+}
+
 /// Leads on with GET, also after POST (RFC 9110 §15.4.4).
-pub(crate) fn redirect(to: &str) -> Response {
+pub(crate) fn redirect(to: impl Display) -> Response {
     Response::builder()
         .status(StatusCode::SEE_OTHER)
-        .header(header::LOCATION, to)
+        .header(header::LOCATION, to.to_string())
         .finish()
 }

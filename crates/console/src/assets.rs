@@ -8,7 +8,7 @@ use poem::http::{HeaderValue, StatusCode, header};
 use poem::{Request, Response, handler};
 use rust_embed::Embed;
 
-use crate::links;
+use crate::paths;
 use crate::refusal::Refusal;
 
 #[derive(Embed)]
@@ -48,7 +48,7 @@ fn asset(file_name: Cow<'static, str>) -> Option<Asset> {
                 digest
             });
     Some(Asset {
-        address: links::asset(format_args!("{stem}-{digest}.{extension}")),
+        address: paths::Asset(&format!("{stem}-{digest}.{extension}")).to_string(),
         etag: HeaderValue::from_str(&format!("\"{digest}\"")).ok()?,
         content_type: HeaderValue::from_static(content_type),
         content: file.data,

@@ -7,7 +7,6 @@ use poem::http::StatusCode;
 
 use crate::answer::rendered;
 use crate::headers;
-use crate::links::Link;
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -16,7 +15,7 @@ struct ErrorTemplate<'a> {
     title: &'a str,
     text: &'a str,
     request_id: &'a str,
-    organizations: Vec<Link>,
+    organizations: Vec<Organization>,
 }
 
 /// A page that says in plain words what a status means, with the request's id and a way on. It needs nothing that could
@@ -32,7 +31,7 @@ pub(crate) struct ErrorPage<'a> {
     title: &'a str,
     text: &'a str,
     /// Where whoever asked can go instead.
-    organizations: Vec<Link>,
+    organizations: Vec<Organization>,
 }
 
 impl<'a> ErrorPage<'a> {
@@ -52,9 +51,9 @@ impl<'a> ErrorPage<'a> {
     }
 
     /// Offers the way to these.
-    pub(crate) fn leading_to(self, organizations: &[Organization]) -> Self {
+    pub(crate) fn leading_to(self, organizations: Vec<Organization>) -> Self {
         Self {
-            organizations: organizations.iter().map(Link::to_keys_in).collect(),
+            organizations,
             ..self
         }
     }

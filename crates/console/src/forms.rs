@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
 
+use keyward_domain::audit::RequestSource;
+use keyward_domain::keys::FormNonce;
 use keyward_domain::organization::OrganizationName;
+use keyward_domain::ports::DescendantKeys;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::user::DisplayName;
 use percent_encoding::percent_decode_str;
@@ -12,10 +15,11 @@ use poem::error::ReadBodyError;
 use poem::http::header;
 use poem::{FromRequest, Request, RequestBody};
 
-use crate::links;
 use crate::local_path::LocalPath;
+use crate::paths;
+use crate::reader::{Member, Owner, Reader, User, Visitor};
 use crate::refusal::Refusal;
-use crate::viewer::Viewer;
+use crate::request_source::Source;
 
 /// The most bytes of a form of somebody who is signed in.
 const MAX_BYTES: usize = 64 * 1024;
@@ -37,9 +41,14 @@ const _: () = assert!(
 );
 
 /// The forms of people who are not signed in yet.
-const FORMS_OF_STRANGERS: [&str; 3] = [links::SIGN_IN, links::SETUP, links::JOIN];
+const FORMS_OF_STRANGERS: [&str; 3] = [
+    paths::SignIn::PATTERN,
+    paths::Setup::PATTERN,
+    paths::Join::PATTERN,
+];
 
 /// The fields of a form or query, each at most once.
+#[derive(Default)]
 pub(crate) struct Fields(HashMap<String, String>);
 
 impl Fields {
@@ -57,6 +66,12 @@ impl Fields {
         Ok(Self(fields))
     }
 
+    /// Those of a request's address.
+    pub(crate) fn in_query(request: &Request) -> Result<Self, Refusal> {
+        let query = request.uri().query().unwrap_or_default();
+        Self::parse(query).map_err(|_| Refusal::BadAddress)
+    }
+
     /// A field that the page always sends, possibly empty.
     pub(crate) fn required(&self, name: &str) -> Result<&str, Refusal> {
         self.optional(name)
@@ -66,6 +81,26 @@ impl Fields {
     /// A field that may be absent: an unticked box, or part of a query.
     pub(crate) fn optional(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
+    }
+
+    /// The mark of one showing of a form.
+    pub(crate) fn nonce(&self) -> Result<FormNonce, Refusal> {
+        let nonce = FormNonce::parse(self.required("nonce")?);
+        nonce.map_err(|_| Refusal::BadForm("A hidden field of the form is invalid."))
+    }
+
+    /// What becomes of the keys that were made from those that are revoked.
+    pub(crate) fn descendants(&self) -> Result<DescendantKeys, Refusal> {
+        match self.optional("descendants") {
+            Some("revoke") => Ok(DescendantKeys::Revoke),
+            None => Ok(DescendantKeys::Keep),
+            Some(_) => Err(Refusal::BadForm("The choice about the other keys is invalid.")),
+        }
+    }
+
+    /// Whether the box was ticked by which somebody says that they mean it.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.optional("confirm") == Some("yes")
     }
 
     /// What follows the prefix in the names that begin with it: ticked boxes of a list, in no order.
@@ -82,33 +117,58 @@ fn decoded(text: &str) -> Result<String, Refusal> {
     }
 }
 
-/// The form in a request's body.
-pub(crate) struct Form(pub(crate) Fields);
+/// A form and who sends it.
+///
+/// The form may be long on its way, so who sends it must still be allowed to when all of it is here; and only then is it
+/// judged, so that strangers learn nothing from how.
+pub(crate) struct Sent<Sender> {
+    pub(crate) sender: Sender,
+    pub(crate) form: Fields,
+    pub(crate) source: RequestSource,
+}
 
-impl<'a> FromRequest<'a> for Form {
+/// A form of anybody.
+pub(crate) type VisitorForm = Sent<Visitor>;
+/// A form of somebody who is signed in.
+pub(crate) type UserForm = Sent<User>;
+/// A form of a member of the organization in the path.
+pub(crate) type MemberForm = Sent<Member>;
+/// A form of an owner of the organization in the path.
+pub(crate) type OwnerForm = Sent<Owner>;
+
+impl<'a, Sender: Reader> FromRequest<'a> for Sent<Sender> {
     async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
-        if !is_urlencoded(request) {
-            return Err(Refusal::UnsupportedForm.into());
-        }
-        let most_bytes = most_bytes(request, body).await?;
-        let bytes = match body.take()?.into_bytes_limit(most_bytes).await {
-            Ok(bytes) => bytes,
-            Err(error) => return Err(unreadable(error).into()),
-        };
-        let text = std::str::from_utf8(&bytes).map_err(|_| Refusal::BadForm("The form is not text."))?;
-        Ok(Self(Fields::parse(text)?))
+        let bytes = arrived(request, body).await;
+        let sender = Sender::of(request).await?;
+        let form = fields_in(request, &bytes?)?;
+        let Source(source) = Source::from_request(request, body).await?;
+        Ok(Self { sender, form, source })
     }
+}
+
+async fn arrived(request: &Request, body: &mut RequestBody) -> poem::Result<Vec<u8>> {
+    let most_bytes = most_bytes(request).await?;
+    let bytes = body.take()?.into_bytes_limit(most_bytes).await;
+    Ok(bytes.map_err(unreadable)?.into())
+}
+
+fn fields_in(request: &Request, bytes: &[u8]) -> Result<Fields, Refusal> {
+    if !is_urlencoded(request) {
+        return Err(Refusal::UnsupportedForm);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| Refusal::BadForm("The form is not text."))?;
+    Fields::parse(text)
 }
 
 /// How many bytes of this form may be read. Only a form that is larger than a stranger's makes it necessary to know who
 /// sends it before it is here; who may send it at all is found out afterwards, since it may be long on its way.
-async fn most_bytes(request: &Request, body: &mut RequestBody) -> poem::Result<usize> {
+async fn most_bytes(request: &Request) -> poem::Result<usize> {
     if announced_bytes(request).is_some_and(|bytes| bytes <= MAX_BYTES_OF_STRANGER)
         || FORMS_OF_STRANGERS.contains(&request.uri().path())
     {
         return Ok(MAX_BYTES_OF_STRANGER);
     }
-    Viewer::from_request(request, body).await?;
+    User::of(request).await?;
     Ok(MAX_BYTES)
 }
 
@@ -149,8 +209,7 @@ pub(crate) struct Query(pub(crate) Fields);
 
 impl<'a> FromRequest<'a> for Query {
     async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let query = request.uri().query().unwrap_or_default();
-        Ok(Self(Fields::parse(query).map_err(|_| Refusal::BadAddress)?))
+        Ok(Self(Fields::in_query(request)?))
     }
 }
 

@@ -6,10 +6,11 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | which address leads where | `routes`, `links` |
+//! | which address leads where | `routes`, `paths` |
 //! | what each page shows and does | `pages`, one file per page, with its template of the same name |
-//! | who may see a page | `viewer` |
-//! | which requests are believed | `same_origin`, `session_cookie`, `browser_cookie`, `invitation_cookie`, `forms`, `local_path` |
+//! | who may see a page, and what each page is made with | `reader`, `viewer` |
+//! | which requests are believed | `same_origin`, `session_cookie`, `browser_cookie`, `link_cookie`, `forms`, `local_path` |
+//! | what a page says that a form led to | `flash`, `pages/notice` |
 //! | what every answer carries | `headers` |
 //! | what goes wrong, and the page that says so | `refusal`, `error_page` |
 //! | style, script and icon | `assets` |
@@ -21,18 +22,21 @@ mod browser_cookie;
 mod console;
 mod cookies;
 mod error_page;
+mod flash;
 mod forms;
 mod headers;
-mod invitation_cookie;
-mod links;
+mod link_cookie;
 mod local_path;
 mod pages;
 mod path_id;
+mod paths;
+mod reader;
 mod refusal;
 mod request_source;
 mod routes;
 mod same_origin;
 mod session_cookie;
+mod tokenless_address;
 mod viewer;
 
 use std::sync::Arc;
@@ -42,7 +46,8 @@ use poem::Endpoint;
 
 pub use console::Console;
 pub use error_page::error_page;
-pub use links::{invitation_link, setup_link};
+pub use paths::{invitation_link, setup_link};
+pub use routes::operations;
 
 impl Console {
     fn now(&self) -> DateTime<Utc> {

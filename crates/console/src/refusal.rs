@@ -1,5 +1,7 @@
 //! Why a request gets no page of its own, and the answer it gets instead.
 
+mod causes;
+
 use std::sync::Arc;
 
 use keyward_domain::administration::ports::MomentNotSettled;
@@ -10,10 +12,7 @@ use poem::Response;
 use poem::error::ResponseError;
 use poem::http::{StatusCode, header};
 
-use crate::answer::redirect;
 use crate::error_page::{ErrorPage, error_page};
-use crate::links::{self, SignInNotice};
-use crate::local_path::LocalPath;
 
 /// Why a request gets no page of its own.
 #[derive(Debug, thiserror::Error)]
@@ -27,20 +26,9 @@ pub(crate) enum Refusal {
         /// Those it takes.
         allow: &'static str,
     },
-    /// Nobody is signed in: the request leads to the sign-in page.
-    #[error("not signed in")]
-    SignedOut {
-        /// Where to go on afterwards.
-        next: Option<LocalPath>,
-        /// What to say there.
-        notice: Option<SignInNotice>,
-    },
-    /// A whole token is searched for, in the address.
-    #[error("a token is in the address")]
-    TokenInAddress {
-        /// The same search, without the token.
-        instead: String,
-    },
+    /// The request leads elsewhere: to the sign-in page, or to the same page without a token in its address.
+    #[error("the request leads elsewhere")]
+    Instead(Box<Response>),
     /// The request does not come from a page of this installation.
     #[error("the request comes from another site")]
     CrossSite,
@@ -87,7 +75,7 @@ impl ResponseError for Refusal {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
-            Self::SignedOut { .. } | Self::TokenInAddress { .. } => StatusCode::SEE_OTHER,
+            Self::Instead(_) => StatusCode::SEE_OTHER,
             Self::CrossSite => StatusCode::FORBIDDEN,
             Self::BadForm(_) | Self::BadAddress => StatusCode::BAD_REQUEST,
             Self::MomentNotSettled => StatusCode::UNPROCESSABLE_ENTITY,
@@ -110,8 +98,7 @@ impl Refusal {
         let status = self.status();
         self.log();
         match self {
-            Self::SignedOut { next, notice } => redirect(&links::sign_in(next.as_ref(), notice)),
-            Self::TokenInAddress { instead } => redirect(&instead),
+            Self::Instead(response) => *response,
             Self::MethodNotAllowed { allow } => {
                 let mut response = error_page(status, request_id);
                 response

@@ -1,4 +1,4 @@
-//! Which address leads where.
+//! Which path leads where.
 
 use std::sync::Arc;
 
@@ -6,11 +6,12 @@ use keyward_domain::organization::Organization;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::session::SessionToken;
 use poem::error::MethodNotAllowedError;
-use poem::http::StatusCode;
-use poem::{Endpoint, EndpointExt, Request, Response, Route, RouteMethod};
+use poem::http::{StatusCode, header};
+use poem::{Endpoint, EndpointExt, IntoEndpoint, Request, Response, Route, RouteMethod};
 
+use crate::answer::redirect;
 use crate::error_page::{ErrorPage, error_page};
-use crate::links::Parameter;
+use crate::flash::{FlashCookie, Message};
 use crate::pages::{
     account, api_keys, archive_project, audit_log, change_role, edit_api_key, general, home, invitations,
     invite, join, leave, member, members, new_api_key, new_project, organization_key, organization_keys,
@@ -20,205 +21,107 @@ use crate::pages::{
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
 use crate::session_cookie::SessionCookie;
-use crate::{Console, assets, headers, links, same_origin};
+use crate::tokenless_address::without_token;
+use crate::{Console, assets, headers, paths, same_origin};
 
-const SLUG: Parameter = Parameter::SLUG;
-const ID: Parameter = Parameter::ID;
+/// The routes, and what they are.
+struct Table {
+    route: Route,
+    operations: Vec<(&'static str, String)>,
+}
+
+fn table() -> Table {
+    Table::new()
+        .page(paths::Home::PATTERN, home::show)
+        .form(paths::Setup::PATTERN, setup::show, setup::complete)
+        .form(paths::SignIn::PATTERN, sign_in::show, sign_in::submit)
+        .form(paths::Join::PATTERN, join::show, join::submit)
+        .action(paths::SignOut::PATTERN, sign_out::submit)
+        .page(paths::Account::PATTERN, account::show)
+        .form(
+            paths::ChangePassword::PATTERN,
+            account::show,
+            account::change_password,
+        )
+        .action(paths::EndOtherSessions::PATTERN, account::end_other_sessions)
+        .action(paths::EndSession::PATTERN, account::end_session)
+        .page(paths::Asset::PATTERN, assets::serve)
+        .page(paths::Organization::PATTERN, home::lead_to_keys)
+        .page(paths::Settings::PATTERN, home::lead_to_keys)
+        .page(paths::General::PATTERN, general::show)
+        .action(paths::ChooseForNewKeys::PATTERN, general::choose_for_new_keys)
+        .form(paths::Leave::PATTERN, leave::show, leave::submit)
+        .page(paths::Members::PATTERN, members::show)
+        .form(paths::Invite::PATTERN, invite::show, invite::submit)
+        .page(paths::Invitations::PATTERN, invitations::show)
+        .form(
+            paths::TakeBackInvitation::PATTERN,
+            take_back_invitation::show,
+            take_back_invitation::submit,
+        )
+        .page(paths::Member::PATTERN, member::show)
+        .form(paths::ChangeRole::PATTERN, change_role::show, change_role::submit)
+        .form(
+            paths::RemoveMember::PATTERN,
+            remove_member::show,
+            remove_member::submit,
+        )
+        .page(paths::Projects::PATTERN, projects::show)
+        .form(paths::NewProject::PATTERN, new_project::show, new_project::submit)
+        .form(paths::Project::PATTERN, project::show, project::rename)
+        .form(
+            paths::ArchiveProject::PATTERN,
+            archive_project::show,
+            archive_project::submit,
+        )
+        .action(paths::RestoreProject::PATTERN, archive_project::restore)
+        .form(
+            paths::AddProjectMembers::PATTERN,
+            project_members::show,
+            project_members::add,
+        )
+        .action(paths::RemoveProjectMember::PATTERN, project_members::remove)
+        .page(paths::ApiKeys::PATTERN, api_keys::show)
+        .form(paths::NewApiKey::PATTERN, new_api_key::show, new_api_key::submit)
+        .form(
+            paths::EditApiKey::PATTERN,
+            edit_api_key::show,
+            edit_api_key::submit,
+        )
+        .form(
+            paths::RevokeApiKey::PATTERN,
+            revoke_api_key::show,
+            revoke_api_key::submit,
+        )
+        .page(paths::OrganizationKeys::PATTERN, organization_keys::show)
+        .page(paths::OrganizationKey::PATTERN, organization_key::show)
+        .form(
+            paths::RevokeOrganizationKeys::PATTERN,
+            revoke_keys::show,
+            revoke_keys::submit,
+        )
+        .page(paths::AuditLog::PATTERN, audit_log::show)
+        .page(paths::AuditLogCsv::PATTERN, audit_log::export::as_csv)
+        .page(
+            paths::AuditLogJsonLines::PATTERN,
+            audit_log::export::as_json_lines,
+        )
+}
+
+/// Everything that can be asked of the console, as method and path, with `:name` in the place of what differs.
+#[must_use]
+pub fn operations() -> Vec<(&'static str, String)> {
+    table().operations
+}
 
 /// The whole console.
 pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
     let guarding = Arc::clone(&console);
-    Route::new()
-        .at(links::HOME, page(RouteMethod::new().get(home::show)))
-        .at(
-            links::SETUP,
-            form(RouteMethod::new().get(setup::show).post(setup::complete)),
-        )
-        .at(
-            links::SIGN_IN,
-            form(RouteMethod::new().get(sign_in::show).post(sign_in::submit)),
-        )
-        .at(
-            links::JOIN,
-            form(RouteMethod::new().get(join::show).post(join::submit)),
-        )
-        .at(links::SIGN_OUT, action(RouteMethod::new().post(sign_out::submit)))
-        .at(
-            links::organization(SLUG),
-            page(RouteMethod::new().get(home::lead_to_keys)),
-        )
-        .at(
-            links::settings(SLUG),
-            page(RouteMethod::new().get(home::lead_to_keys)),
-        )
-        .at(links::general(SLUG), page(RouteMethod::new().get(general::show)))
-        .at(
-            links::choose_for_new_keys(SLUG),
-            action(RouteMethod::new().post(general::choose_for_new_keys)),
-        )
-        .at(
-            links::api_keys(SLUG),
-            page(RouteMethod::new().get(api_keys::show)),
-        )
-        .at(
-            links::new_api_key(SLUG),
-            form(
-                RouteMethod::new()
-                    .get(new_api_key::show)
-                    .post(new_api_key::submit),
-            ),
-        )
-        .at(
-            links::edit_api_key(SLUG, ID),
-            form(
-                RouteMethod::new()
-                    .get(edit_api_key::show)
-                    .post(edit_api_key::submit),
-            ),
-        )
-        .at(
-            links::revoke_api_key(SLUG, ID),
-            form(
-                RouteMethod::new()
-                    .get(revoke_api_key::show)
-                    .post(revoke_api_key::submit),
-            ),
-        )
-        .at(
-            links::leave(SLUG),
-            form(RouteMethod::new().get(leave::show).post(leave::submit)),
-        )
-        .at(links::members(SLUG), page(RouteMethod::new().get(members::show)))
-        .at(
-            links::invite(SLUG),
-            form(RouteMethod::new().get(invite::show).post(invite::submit)),
-        )
-        .at(
-            links::invitations(SLUG),
-            page(RouteMethod::new().get(invitations::show)),
-        )
-        .at(
-            links::take_back_invitation(SLUG, ID),
-            form(
-                RouteMethod::new()
-                    .get(take_back_invitation::show)
-                    .post(take_back_invitation::submit),
-            ),
-        )
-        .at(
-            links::member(SLUG, ID),
-            page(RouteMethod::new().get(member::show)),
-        )
-        .at(
-            links::change_role(SLUG, ID),
-            form(
-                RouteMethod::new()
-                    .get(change_role::show)
-                    .post(change_role::submit),
-            ),
-        )
-        .at(
-            links::remove_member(SLUG, ID),
-            form(
-                RouteMethod::new()
-                    .get(remove_member::show)
-                    .post(remove_member::submit),
-            ),
-        )
-        .at(
-            links::projects(SLUG),
-            page(RouteMethod::new().get(projects::show)),
-        )
-        .at(
-            links::new_project(SLUG),
-            form(
-                RouteMethod::new()
-                    .get(new_project::show)
-                    .post(new_project::submit),
-            ),
-        )
-        .at(
-            links::project(SLUG, ID),
-            form(RouteMethod::new().get(project::show).post(project::rename)),
-        )
-        .at(
-            links::archive_project(SLUG, ID),
-            form(
-                RouteMethod::new()
-                    .get(archive_project::show)
-                    .post(archive_project::submit),
-            ),
-        )
-        .at(
-            links::restore_project(SLUG, ID),
-            action(RouteMethod::new().post(archive_project::restore)),
-        )
-        .at(
-            links::add_project_members(SLUG, ID),
-            form(
-                RouteMethod::new()
-                    .get(project_members::show)
-                    .post(project_members::add),
-            ),
-        )
-        .at(
-            links::remove_project_member(SLUG, ID),
-            action(RouteMethod::new().post(project_members::remove)),
-        )
-        .at(
-            links::audit_log(SLUG),
-            page(RouteMethod::new().get(audit_log::show)),
-        )
-        .at(
-            links::audit_log_csv(SLUG),
-            page(RouteMethod::new().get(audit_log::export::as_csv)),
-        )
-        .at(
-            links::audit_log_json_lines(SLUG),
-            page(RouteMethod::new().get(audit_log::export::as_json_lines)),
-        )
-        .at(links::ACCOUNT, page(RouteMethod::new().get(account::show)))
-        .at(
-            links::CHANGE_PASSWORD,
-            form(
-                RouteMethod::new()
-                    .get(account::show)
-                    .post(account::change_password),
-            ),
-        )
-        .at(
-            links::END_OTHER_SESSIONS,
-            action(RouteMethod::new().post(account::end_other_sessions)),
-        )
-        .at(
-            links::end_session(ID),
-            action(RouteMethod::new().post(account::end_session)),
-        )
-        .at(
-            links::organization_keys(SLUG),
-            page(RouteMethod::new().get(organization_keys::show)),
-        )
-        .at(
-            links::organization_key(SLUG, ID),
-            page(RouteMethod::new().get(organization_key::show)),
-        )
-        .at(
-            links::revoke_organization_keys(SLUG),
-            form(
-                RouteMethod::new()
-                    .get(revoke_keys::show)
-                    .post(revoke_keys::submit),
-            ),
-        )
-        .at(
-            links::asset(Parameter::NAME),
-            page(RouteMethod::new().get(assets::serve)),
-        )
-        .data(Arc::clone(&console))
-        .around(move |endpoint, request| {
-            let console = Arc::clone(&guarding);
-            async move { Ok(answer(&*endpoint, request, &console).await) }
-        })
+    let route = table().route.data(console);
+    route.around(move |endpoint, request| {
+        let console = Arc::clone(&guarding);
+        async move { Ok(answer(&*endpoint, request, &console).await) }
+    })
 }
 
 /// Answers every request, whatever happens to it.
@@ -227,10 +130,16 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
     let session = SessionCookie::of(&console.public_url).read(request.headers());
     let path = request.uri().path();
     let is_in_organization = path
-        .strip_prefix(links::ORGANIZATIONS)
+        .strip_prefix(paths::Organizations::PATTERN)
         .is_some_and(|rest| rest.starts_with('/'));
-    let has_secret = [links::JOIN, links::SETUP].contains(&path) && request.uri().query().is_some();
-    let answered = if same_origin::is_allowed(&request, &console.public_url) {
+    let links = [paths::Join::PATTERN, paths::Setup::PATTERN];
+    let has_secret = links.contains(&path) && request.uri().query().is_some();
+    let answered = if let Some(instead) = without_token(&request) {
+        let mut response = redirect(instead);
+        let cookie = FlashCookie::of(&console.public_url).set(Message::TokenLeftOut.into());
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+        Ok(response)
+    } else if same_origin::is_allowed(&request, &console.public_url) {
         endpoint
             .call(request)
             .await
@@ -268,7 +177,7 @@ async fn nothing_here(console: &Console, session: Option<SessionToken>, request_
             "Page not found",
             "It doesn’t exist, or you don’t have access. If you sent a form, nothing was changed.",
         )
-        .leading_to(&organizations)
+        .leading_to(organizations)
         .into_response(request_id)
 }
 
@@ -287,16 +196,49 @@ async fn organizations_of(
     }
 }
 
-fn page(methods: RouteMethod) -> impl Endpoint {
-    naming_methods(methods, "GET, HEAD")
-}
+impl Table {
+    fn new() -> Self {
+        Self {
+            route: Route::new(),
+            operations: Vec::new(),
+        }
+    }
 
-fn form(methods: RouteMethod) -> impl Endpoint {
-    naming_methods(methods, "GET, HEAD, POST")
-}
+    /// What is only looked at.
+    fn page(self, pattern: &str, show: impl IntoEndpoint<Endpoint: 'static>) -> Self {
+        self.at(pattern, RouteMethod::new().get(show), &["GET"], "GET, HEAD")
+    }
 
-fn action(methods: RouteMethod) -> impl Endpoint {
-    naming_methods(methods, "POST")
+    /// A page with the form that is sent to the same path.
+    fn form(
+        self,
+        pattern: &str,
+        show: impl IntoEndpoint<Endpoint: 'static>,
+        submit: impl IntoEndpoint<Endpoint: 'static>,
+    ) -> Self {
+        let methods = RouteMethod::new().get(show).post(submit);
+        self.at(pattern, methods, &["GET", "POST"], "GET, HEAD, POST")
+    }
+
+    /// What a form of another page is sent to.
+    fn action(self, pattern: &str, submit: impl IntoEndpoint<Endpoint: 'static>) -> Self {
+        self.at(pattern, RouteMethod::new().post(submit), &["POST"], "POST")
+    }
+
+    fn at(
+        mut self,
+        pattern: &str,
+        methods: RouteMethod,
+        names: &[&'static str],
+        allow: &'static str,
+    ) -> Self {
+        let path = pattern.replace('{', ":").replace('}', "");
+        for name in names {
+            self.operations.push((name, path.clone()));
+        }
+        self.route = self.route.at(path, naming_methods(methods, allow));
+        self
+    }
 }
 
 /// Other methods are refused with the names of those that are not (RFC 9110 §15.5.6).

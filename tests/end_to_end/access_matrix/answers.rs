@@ -1,7 +1,7 @@
 //! Which answer is which, and what is said of one that was not expected.
 
 use reqwest::Response;
-use reqwest::header::LOCATION;
+use reqwest::header::{LOCATION, SET_COOKIE};
 
 use super::rows::{Answer, Row};
 
@@ -10,7 +10,11 @@ pub(super) fn is(expected: Answer, answer: &Response) -> bool {
     let status = answer.status().as_u16();
     let location = location(answer);
     let leads_to_sign_in = location.starts_with("/sign-in");
-    let says_signed_out = location.contains("notice=signed-out");
+    let says_signed_out = answer.headers().get_all(SET_COOKIE).iter().any(|cookie| {
+        cookie
+            .to_str()
+            .is_ok_and(|cookie| cookie.contains("flash=signed-out;"))
+    });
     match expected {
         Answer::Done | Answer::Unaffected => {
             (200..300).contains(&status) || status == 303 && !leads_to_sign_in

@@ -7,25 +7,23 @@ mod search;
 mod sentence;
 mod words_in_addresses;
 
-use std::sync::Arc;
-
 use askama::Template;
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::AuditPage;
 use keyward_domain::audit::{Action, Actor, AuditEvent, NewerWord, Outcome, Subject};
 use keyward_domain::organization::Slug;
 use keyward_domain::page::{PageRequest, PageSize};
 use poem::http::StatusCode;
-use poem::web::Data;
 use poem::{Response, handler};
 
+use crate::answer::html;
 use crate::forms::Query;
-use crate::pages::html;
-use crate::pages::moment::Moment;
+use crate::pages::filters;
+use crate::pages::notice::Notice;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::tokenless_address::TokenlessAddress;
+use crate::paths;
+use crate::reader::Owner;
 use crate::refusal::Refusal;
-use crate::viewer::Owner;
-use crate::{Console, links};
 use search::{Search, SearchForm};
 use sentence::{Label, Party, Sentence};
 
@@ -34,8 +32,7 @@ use sentence::{Label, Party, Sentence};
 struct AuditLogPage {
     settings: Settings,
     kept_days: Option<i64>,
-    /// The search was for a whole token, and is now for its last four characters.
-    searched_for_token: bool,
+    notice: Option<Notice>,
     list: String,
     form: SearchForm,
     rows: Vec<Row>,
@@ -47,7 +44,7 @@ struct AuditLogPage {
 
 /// An event in the table.
 struct Row {
-    at: Moment,
+    at: DateTime<Utc>,
     sentence: Sentence,
     newer_action: Option<NewerAction>,
     address: Option<String>,
@@ -62,16 +59,10 @@ struct NewerAction {
 }
 
 #[handler]
-pub(crate) async fn show(
-    // First, since whoever has to sign in again goes on with the address.
-    TokenlessAddress: TokenlessAddress,
-    Data(console): Data<&Arc<Console>>,
-    owner: Owner,
-    Query(query): Query,
-) -> Result<Response, Refusal> {
-    let slug = &owner.insider.member.organization.slug;
-    let list = links::audit_log(slug);
-    let asked = Search::read(console, &owner, &query).await?;
+pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, Refusal> {
+    let (console, slug) = (&owner.console, owner.slug());
+    let list = paths::AuditLog(slug).to_string();
+    let asked = Search::read(&owner, &query).await?;
     // Where the form has errors no events are shown, but what is found of the rest tells the names of what was chosen.
     let search = asked.without_errors();
     let request = PageRequest {
@@ -94,23 +85,21 @@ pub(crate) async fn show(
         (found.events.items.as_slice(), found.events.next)
     };
     let page = AuditLogPage {
-        settings: Settings::new(&owner.insider, Section::AuditLog),
-        searched_for_token: query.optional(TokenlessAddress::NOTICE).is_some(),
+        settings: Settings::new(&owner, Section::AuditLog),
+        notice: Notice::for_owner(&owner).await?,
         kept_days: console.audit_events_kept_for.map(|period| period.num_days()),
         form: asked.form(&list, Some(&found)),
         rows: shown.iter().map(|event| rows.row(event)).collect(),
         newest: search.after.map(|_| search.address(&list)),
         older: older.map(|next| search.address_after(&list, next)),
-        csv: search.address(&links::audit_log_csv(slug)),
-        json_lines: search.address(&links::audit_log_json_lines(slug)),
+        csv: search.address(&paths::AuditLogCsv(slug).to_string()),
+        json_lines: search.address(&paths::AuditLogJsonLines(slug).to_string()),
         list,
     };
-    let status = if asked.has_errors() {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    };
-    html(status, &page)
+    if asked.has_errors() {
+        return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
+    }
+    owner.page(&page)
 }
 
 /// What the rows of a page have in common.
@@ -125,7 +114,7 @@ impl Rows<'_> {
     fn row(&self, event: &AuditEvent) -> Row {
         let actor = self.actor(event.actor);
         Row {
-            at: Moment(event.at),
+            at: event.at,
             sentence: Sentence::new(event, self.found, actor, |subject| self.subject(subject)),
             newer_action: match event.action {
                 Action::Other(word) => Some(NewerAction {
@@ -161,14 +150,14 @@ impl Rows<'_> {
             return None;
         }
         match subject {
-            Subject::Organization(_) => Some(links::general(self.slug)),
+            Subject::Organization(_) => Some(paths::General(self.slug).to_string()),
             Subject::User(_) => {
                 let username = self.found.usernames.get(&subject)?;
-                Some(links::member_named(self.slug, username))
+                Some(paths::member_named(self.slug, username))
             }
-            Subject::Membership(id) => Some(links::member(self.slug, id)),
-            Subject::Project(id) => Some(links::project(self.slug, id)),
-            Subject::ApiKey(id) => Some(links::organization_key(self.slug, id)),
+            Subject::Membership(id) => Some(paths::Member(self.slug, &id).to_string()),
+            Subject::Project(id) => Some(paths::Project(self.slug, &id).to_string()),
+            Subject::ApiKey(id) => Some(paths::OrganizationKey(self.slug, &id).to_string()),
             // Only those that are still open are listed.
             Subject::Invitation(_) | Subject::Session(_) | Subject::Other { .. } | Subject::Installation => {
                 None

@@ -1,34 +1,28 @@
 //! Giving a member another role, deliberately: what it means is told before.
 
-use std::sync::Arc;
-
 use askama::Template;
 use keyward_domain::administration::ports::{ChangeRoleError, KeyHolder};
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
 use poem::http::StatusCode;
-use poem::web::Data;
 use poem::{Response, handler};
 
-use crate::forms::Form;
+use crate::answer::{html, redirect};
+use crate::flash::Message;
+use crate::forms::{OwnerForm, Sent};
 use crate::pages::member::{identify, last_owner_stays};
 use crate::pages::settings::{Section, Settings};
 use crate::pages::what_stops::open_invitations;
-use crate::pages::{general, html, redirect};
 use crate::path_id::PathId;
+use crate::paths;
+use crate::reader::Owner;
 use crate::refusal::Refusal;
-use crate::request_source::Source;
-use crate::viewer::{Insider, Owner};
-use crate::{Console, links};
 
 #[derive(Template)]
 #[template(path = "change_role.html")]
 struct ChangeRolePage {
     settings: Settings,
-    /// The member's own page.
-    member: String,
-    name: String,
-    username: String,
+    member: KeyHolder,
     is_viewer: bool,
     /// What they are to be.
     role: Role,
@@ -38,80 +32,69 @@ struct ChangeRolePage {
 }
 
 #[handler]
-pub(crate) async fn show(
-    Data(console): Data<&Arc<Console>>,
-    Owner { insider, authority }: Owner,
-    PathId(id): PathId<MembershipId>,
-) -> Result<Response, Refusal> {
-    let member = identify(console, &insider, &authority, id).await?;
+pub(crate) async fn show(owner: Owner, PathId(id): PathId<MembershipId>) -> Result<Response, Refusal> {
+    let member = identify(&owner, id).await?;
     // Their page says why not.
-    if console
+    if owner
+        .console
         .members
-        .is_last_owner(&member.membership, insider.now)
+        .is_last_owner(&member.membership, owner.now)
         .await?
     {
-        return Ok(redirect(&links::member(&insider.member.organization.slug, id)));
+        return Ok(redirect(paths::Member(owner.slug(), &id)));
     }
     let other = match member.membership.role {
         Role::Owner => Role::Member,
         Role::Member => Role::Owner,
     };
-    let page = ChangeRolePage::new(console, &insider, &member, other).await?;
-    html(StatusCode::OK, &page)
+    page(&owner, member, other, StatusCode::OK).await
 }
 
 #[handler]
 pub(crate) async fn submit(
-    Data(console): Data<&Arc<Console>>,
+    Sent {
+        sender: owner,
+        form,
+        source,
+    }: OwnerForm,
     PathId(id): PathId<MembershipId>,
-    Source(source): Source,
-    Form(form): Form,
-    // After the form, which may be long on its way: who sends it must still run the organization when it is here.
-    Owner { insider, authority }: Owner,
 ) -> Result<Response, Refusal> {
     let role = Role::from_word(form.required("role")?)
         .ok_or(Refusal::BadForm("A choice in the form is invalid."))?;
-    let slug = &insider.member.organization.slug;
-    if form.optional("confirm") != Some("yes") {
-        let member = identify(console, &insider, &authority, id).await?;
-        let page = ChangeRolePage {
-            confirmation_missing: true,
-            ..ChangeRolePage::new(console, &insider, &member, role).await?
-        };
-        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    if !form.is_confirmed() {
+        let member = identify(&owner, id).await?;
+        return page(&owner, member, role, StatusCode::UNPROCESSABLE_ENTITY).await;
     }
-    match console.members.change_role(&authority, id, role, source).await {
+    match owner
+        .console
+        .members
+        .change_role(&owner.authority, id, role, source)
+        .await
+    {
         // Whoever is no owner any more does not see these pages any more.
-        Ok(()) if id == insider.member.membership.id && role == Role::Member => {
-            Ok(redirect(&general::after_stepping_down(slug)))
+        Ok(()) if id == owner.member.membership.id && role == Role::Member => {
+            Ok(owner.lead_on(paths::General(owner.slug()), Message::SteppedDown))
         }
-        Ok(()) => Ok(redirect(&links::with_query(
-            &links::member(slug, id),
-            [("role", Some("changed"))],
-        ))),
-        Err(ChangeRoleError::LastOwner) => last_owner_stays(console, &insider, &authority, id).await,
-        Err(ChangeRoleError::NotAllowed | ChangeRoleError::NotFound) => Err(Refusal::NotFound),
-        Err(ChangeRoleError::Storage(error)) => Err(error.into()),
+        Ok(()) => {
+            let message = match role {
+                Role::Owner => Message::MadeOwner,
+                Role::Member => Message::MadeMember,
+            };
+            Ok(owner.lead_on(paths::Member(owner.slug(), &id), message.about(id.as_uuid())))
+        }
+        Err(ChangeRoleError::LastOwner) => last_owner_stays(&owner, id).await,
+        Err(error) => Err(error.into()),
     }
 }
 
-impl ChangeRolePage {
-    async fn new(
-        console: &Console,
-        insider: &Insider,
-        member: &KeyHolder,
-        role: Role,
-    ) -> Result<Self, Refusal> {
-        let id = member.membership.id;
-        Ok(Self {
-            settings: Settings::new(insider, Section::Members),
-            member: links::member(&insider.member.organization.slug, id),
-            name: member.user.display_name.to_string(),
-            username: member.user.username.to_string(),
-            is_viewer: id == insider.member.membership.id,
-            role,
-            open_invitations: open_invitations(console, &member.membership, insider.now).await?,
-            confirmation_missing: false,
-        })
-    }
+async fn page(owner: &Owner, member: KeyHolder, role: Role, status: StatusCode) -> Result<Response, Refusal> {
+    let page = ChangeRolePage {
+        settings: Settings::new(owner, Section::Members),
+        is_viewer: member.membership.id == owner.member.membership.id,
+        role,
+        open_invitations: open_invitations(&owner.console, &member.membership, owner.now).await?,
+        confirmation_missing: status != StatusCode::OK,
+        member,
+    };
+    Ok(html(status, &page)?)
 }

@@ -1,19 +1,16 @@
 //! `/`: leads on to where the visitor can do something.
 
-use std::sync::Arc;
-
 use askama::Template;
-use keyward_domain::organization::Slug;
-use poem::http::StatusCode;
-use poem::web::Data;
+use keyward_domain::organization::Organization;
+use keyward_domain::user::Username;
 use poem::{Response, handler};
 
-use crate::forms::Query;
-use crate::links::Link;
-use crate::pages::{html, redirect};
+use crate::answer::redirect;
+use crate::flash::Place;
+use crate::pages::notice::Notice;
+use crate::paths;
+use crate::reader::{Member, Visitor};
 use crate::refusal::Refusal;
-use crate::viewer::{Insider, Visitor};
-use crate::{Console, links};
 
 /// Nobody has completed the first run.
 #[derive(Template)]
@@ -25,63 +22,45 @@ struct NotSetUp<'a> {
 /// The user belongs to no organization (any more).
 #[derive(Template)]
 #[template(path = "no_organization.html")]
-struct NoOrganization {
-    username: String,
+struct NoOrganization<'a> {
+    username: &'a Username,
 }
 
 /// The user has just left an organization.
 #[derive(Template)]
 #[template(path = "left.html")]
 struct Left {
-    organizations: Vec<Link>,
-}
-
-/// Where the way leads on after leaving an organization.
-pub(super) fn after_leaving(organization: &Slug) -> String {
-    links::with_query(links::HOME, [("left", Some(organization.as_str()))])
+    organizations: Vec<Organization>,
 }
 
 #[handler]
-pub(crate) async fn show(
-    Data(console): Data<&Arc<Console>>,
-    Visitor(visitor): Visitor,
-    Query(query): Query,
-) -> Result<Response, Refusal> {
-    let Some(viewer) = visitor else {
-        return if console.setup.is_complete().await? {
-            Ok(redirect(links::SIGN_IN))
+pub(crate) async fn show(visitor: Visitor) -> Result<Response, Refusal> {
+    let Some(viewer) = &visitor.signed_in else {
+        return if visitor.console.setup.is_complete().await? {
+            Ok(redirect(paths::SignIn))
         } else {
-            {
-                let setup_command = &console.setup_command;
-                html(StatusCode::OK, &NotSetUp { setup_command })
-            }
+            visitor.page(&NotSetUp {
+                setup_command: &visitor.console.setup_command,
+            })
         };
     };
-    let organizations = console
+    let user = &viewer.user;
+    let organizations = visitor
+        .console
         .memberships
-        .organizations_of(viewer.user.id, console.now())
+        .organizations_of(user.id, visitor.now)
         .await?;
-    // It is looked up, so that no link can claim it of an organization they belong to.
-    let left = query.optional("left").and_then(|slug| Slug::parse(slug).ok());
-    if left.is_some_and(|left| organizations.iter().all(|organization| organization.slug != left)) {
-        let page = Left {
-            organizations: organizations.iter().map(Link::to_keys_in).collect(),
-        };
-        return html(StatusCode::OK, &page);
-    }
     match organizations.first() {
-        Some(organization) => Ok(redirect(&links::api_keys(&organization.slug))),
-        None => html(
-            StatusCode::OK,
-            &NoOrganization {
-                username: viewer.user.username.to_string(),
-            },
-        ),
+        _ if Notice::at(Place::Home, &visitor).is_some() => visitor.page(&Left { organizations }),
+        Some(organization) => Ok(redirect(paths::ApiKeys(&organization.slug))),
+        None => visitor.page(&NoOrganization {
+            username: &user.username,
+        }),
     }
 }
 
 /// `/organizations/{slug}`, with or without `/settings`: what somebody types who shortens an address.
 #[handler]
-pub(crate) async fn lead_to_keys(insider: Insider) -> Response {
-    redirect(&links::api_keys(&insider.member.organization.slug))
+pub(crate) async fn lead_to_keys(member: Member) -> Response {
+    redirect(paths::ApiKeys(member.slug()))
 }

@@ -1,43 +1,38 @@
 //! `/join`: taking the place that an invitation offers, from its one-time link.
 
-use std::sync::Arc;
-
 use askama::Template;
-use chrono::{DateTime, Utc};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::invitation::{Invitation, InvitationToken};
-use keyward_domain::membership::{Member, Role};
+use keyward_domain::membership::Member;
 use keyward_domain::organization::Organization;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation};
 use keyward_domain::sign_in::session::SignedIn;
 use keyward_domain::sign_in::signing_in::SignInAttempt;
+use keyward_domain::user::User;
 use poem::http::{HeaderValue, StatusCode, header};
-use poem::web::Data;
 use poem::{Request, Response, handler};
 
+use crate::answer::{html, redirect};
 use crate::browser_cookie::BrowserCookie;
-use crate::forms::{Fields, Form, Query};
-use crate::invitation_cookie::InvitationCookie;
-use crate::links::SignInNotice;
+use crate::flash::Message;
+use crate::forms::{Fields, Query, Sent, VisitorForm};
+use crate::link_cookie::LinkCookie;
 use crate::local_path::LocalPath;
-use crate::pages::api_keys::after_joining;
-use crate::pages::moment::Moment;
+use crate::pages::filters;
 use crate::pages::newcomer_fields::NewcomerFields;
 use crate::pages::sign_in::{sign_in_newcomer, user_agent};
 use crate::pages::waiting::too_many;
-use crate::pages::{html, redirect};
+use crate::paths;
+use crate::reader::{Visit, Visitor};
 use crate::refusal::Refusal;
-use crate::request_source::Source;
 use crate::session_cookie::SessionCookie;
-use crate::viewer::Visitor;
-use crate::{Console, links};
 
 /// The invitation, for somebody who is not signed in.
 #[derive(Template)]
 #[template(path = "join.html")]
-struct JoinPage {
-    offer: Offer,
+struct JoinPage<'a> {
+    offer: &'a Offer,
     /// Leads to sign-in and back here.
     sign_in: String,
     fields: NewcomerFields,
@@ -48,174 +43,171 @@ struct JoinPage {
 /// The invitation, for somebody who is signed in.
 #[derive(Template)]
 #[template(path = "join_signed_in.html")]
-struct JoinSignedInPage {
-    offer: Offer,
-    name: String,
-    username: String,
+struct JoinSignedInPage<'a> {
+    offer: &'a Offer,
+    user: &'a User,
     /// Whom the page offered to join as that was sent, if it was somebody else.
-    stale: Option<String>,
+    stale: Option<&'a str>,
 }
 
 /// The link is for somebody who is not a member yet.
 #[derive(Template)]
 #[template(path = "join_as_member.html")]
-struct AlreadyMemberPage {
-    offer: Offer,
-    username: String,
-    organization_page: String,
+struct AlreadyMemberPage<'a> {
+    offer: &'a Offer,
+    user: &'a User,
 }
 
 /// The link cannot be used. Why is told to nobody.
 #[derive(Template)]
 #[template(path = "join_link_dead.html")]
-struct LinkDead {
+struct LinkDead<'a> {
     /// Who is signed in, if anybody.
-    username: Option<String>,
+    user: Option<&'a User>,
 }
 
 /// An invitation that can be used, and who made it.
-struct Opened {
+struct Offer {
+    token: InvitationToken,
     invitation: Invitation,
     organization: Organization,
     /// What they are called; the command line is called nothing.
     inviter: Option<String>,
 }
 
-/// What an invitation offers, as its page tells.
-struct Offer {
-    inviter: Option<String>,
-    token: String,
-    organization: String,
-    invitee: String,
-    role: Role,
-    expires: Moment,
-}
-
 #[handler]
 pub(crate) async fn show(
-    Data(console): Data<&Arc<Console>>,
+    visitor: Visitor,
     request: &Request,
-    Visitor(visitor): Visitor,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let token = match query.optional("token") {
-        Some(text) => InvitationToken::parse(text),
-        // They come back from signing in.
-        None => InvitationCookie::of(&console.public_url).read(request.headers()),
-    };
-    let Some(token) = token else {
-        return dead_link(visitor.as_ref());
-    };
-    let now = console.now();
-    let Some(open) = Opened::find(console, &token, visitor.as_ref(), now).await? else {
-        return dead_link(visitor.as_ref());
-    };
-    match visitor {
-        None => {
-            let page = JoinPage::new(&open, &token, NewcomerFields::default());
-            Ok(keeping(console, &token, html(StatusCode::OK, &page)?))
+    let viewer = visitor.signed_in.as_ref();
+    let cookie = LinkCookie::invitation(&visitor.console.public_url);
+    match query.optional("token").map(InvitationToken::parse) {
+        Some(Some(token)) => {
+            return Ok(with_cookie(redirect(paths::Join), cookie.set(token.expose())));
         }
-        Some(viewer) => offer_to_user(console, &open, &token, &viewer, None, now).await,
+        Some(None) => return Ok(visitor.lead_on(paths::Join, Message::LinkDamaged)),
+        None => {}
+    }
+    let token = cookie.read(request.headers(), InvitationToken::parse);
+    let Some(token) = token.filter(|_| !visitor.is_told(Message::LinkDamaged)) else {
+        return Ok(visitor.told(dead_link(viewer)?));
+    };
+    match (Offer::find(&visitor, token, viewer).await?, viewer) {
+        (None, _) => dead_link(viewer),
+        (Some(offer), Some(viewer)) => offer_to_user(&visitor, &offer, viewer, None).await,
+        (Some(offer), None) => visitor.page(&JoinPage::new(&offer, NewcomerFields::default())),
     }
 }
 
 /// The page for somebody who is signed in; anew, if it was sent as the page of another user.
 async fn offer_to_user(
-    console: &Console,
-    open: &Opened,
-    token: &InvitationToken,
+    visit: &Visit,
+    offer: &Offer,
     viewer: &SignedIn,
     stale: Option<&str>,
-    now: DateTime<Utc>,
 ) -> Result<Response, Refusal> {
     let status = match stale {
         None => StatusCode::OK,
         Some(_) => StatusCode::CONFLICT,
     };
-    if is_member(console, viewer, open, now).await? {
-        return already_member(status, open, token, viewer);
+    let (user, slug) = (&viewer.user, &offer.organization.slug);
+    let member = visit
+        .console
+        .memberships
+        .find_live(user.id, slug, visit.now)
+        .await?;
+    if member.is_some() {
+        return Ok(html(status, &AlreadyMemberPage { offer, user })?);
     }
-    let page = JoinSignedInPage {
-        offer: Offer::new(open, token),
-        name: viewer.user.display_name.to_string(),
-        username: viewer.user.username.to_string(),
-        stale: stale.map(str::to_owned),
-    };
-    html(status, &page)
+    Ok(html(status, &JoinSignedInPage { offer, user, stale })?)
 }
 
 #[handler]
 pub(crate) async fn submit(
-    Data(console): Data<&Arc<Console>>,
-    Source(source): Source,
+    Sent {
+        sender: visitor,
+        form,
+        source,
+    }: VisitorForm,
     request: &Request,
-    Form(form): Form,
-    // After the form, which may be long on its way: who sends it must still be signed in when it is here.
-    Visitor(visitor): Visitor,
 ) -> Result<Response, Refusal> {
+    let viewer = visitor.signed_in.as_ref();
     let Some(token) = InvitationToken::parse(form.required("token")?) else {
-        return dead_link(visitor.as_ref());
+        return dead_link(viewer);
     };
     let joins_as = form.required("as")?;
-    let joining_user = visitor.as_ref().filter(|_| joins_as == "user");
-    let now = console.now();
-    let Some(open) = Opened::find(console, &token, joining_user, now).await? else {
-        return dead_link(visitor.as_ref());
+    let joining_user = viewer.filter(|_| joins_as == "user");
+    let Some(offer) = Offer::find(&visitor, token, joining_user).await? else {
+        return dead_link(viewer);
     };
-    match (joins_as, visitor) {
+    match (joins_as, viewer) {
         ("user", Some(viewer)) => {
             // In another tab, the browser may have become somebody else's since.
             let username = form.required("username")?;
             if username == viewer.user.username.as_str() {
-                join_as_user(console, &open, &token, &viewer, source).await
+                join_as_user(&visitor, &offer, viewer, source).await
             } else {
-                offer_to_user(console, &open, &token, &viewer, Some(username), now).await
+                offer_to_user(&visitor, &offer, viewer, Some(username)).await
             }
         }
         ("user", None) => {
             let page = JoinPage {
                 was_signed_out: true,
-                ..JoinPage::new(&open, &token, NewcomerFields::default())
+                ..JoinPage::new(&offer, NewcomerFields::default())
             };
-            Ok(keeping(console, &token, html(StatusCode::FORBIDDEN, &page)?))
+            let cookie = LinkCookie::invitation(&visitor.console.public_url);
+            let cookie = cookie.set(offer.token.expose());
+            Ok(with_cookie(html(StatusCode::FORBIDDEN, &page)?, cookie))
         }
-        ("newcomer", _) => join_as_newcomer(console, &open, &token, &form, request, source).await,
+        ("newcomer", _) => join_as_newcomer(&visitor, &offer, &form, request, source).await,
         (_, _) => Err(Refusal::BadForm("A hidden field of the form is invalid.")),
     }
 }
 
 async fn join_as_user(
-    console: &Console,
-    open: &Opened,
-    token: &InvitationToken,
+    visit: &Visit,
+    offer: &Offer,
     viewer: &SignedIn,
     source: RequestSource,
 ) -> Result<Response, Refusal> {
-    match console.joining.join_as_user(token, &viewer.user, source).await {
-        Ok(member) => Ok(forgetting(console, redirect(&first_page(&member)))),
-        Err(AcceptAsUserError::AlreadyMember) => already_member(StatusCode::CONFLICT, open, token, viewer),
+    let user = &viewer.user;
+    match visit
+        .console
+        .joining
+        .join_as_user(&offer.token, user, source)
+        .await
+    {
+        Ok(member) => Ok(forgetting(visit, first_page(visit, &member))),
+        Err(AcceptAsUserError::AlreadyMember) => {
+            Ok(html(StatusCode::CONFLICT, &AlreadyMemberPage { offer, user })?)
+        }
         Err(AcceptAsUserError::NotOpen) => dead_link(Some(viewer)),
-        Err(AcceptAsUserError::Storage(error)) => Err(error.into()),
+        Err(error) => Err(error.into()),
     }
 }
 
 async fn join_as_newcomer(
-    console: &Console,
-    open: &Opened,
-    token: &InvitationToken,
+    visit: &Visit,
+    offer: &Offer,
     form: &Fields,
     request: &Request,
     source: RequestSource,
 ) -> Result<Response, Refusal> {
+    let console = &visit.console;
     let password = form.required("password")?;
     let mut fields = NewcomerFields::filled_in(form)?;
-    let organization = [open.organization.name.as_str(), open.organization.slug.as_str()];
+    let organization = [offer.organization.name.as_str(), offer.organization.slug.as_str()];
     let Some(choices) = fields.choices(password, &organization) else {
-        let page = JoinPage::new(open, token, fields);
-        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+        let page = JoinPage::new(offer, fields);
+        return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
-    let joined = console.joining.join_as_newcomer(token, choices, source.clone());
-    match joined.await {
+    match console
+        .joining
+        .join_as_newcomer(&offer.token, choices, source.clone())
+        .await
+    {
         Ok(member) => {
             let attempt = SignInAttempt {
                 user_agent: user_agent(request),
@@ -225,32 +217,33 @@ async fn join_as_newcomer(
                 browser: BrowserCookie::of(&console.public_url).read(request.headers()),
                 source,
             };
-            let next = first_page(&member);
-            let signed_in = sign_in_newcomer(console, attempt, &next, SignInNotice::Joined).await?;
-            Ok(forgetting(console, signed_in))
+            let next = first_page(visit, &member);
+            let signed_in = sign_in_newcomer(visit, attempt, next, Message::JoinedAsNewcomer).await;
+            Ok(forgetting(visit, signed_in))
         }
         Err(AcceptAsNewcomerError::UsernameTaken) => {
             fields.say_that_username_is_taken();
-            html(StatusCode::CONFLICT, &JoinPage::new(open, token, fields))
+            Ok(html(StatusCode::CONFLICT, &JoinPage::new(offer, fields))?)
         }
         Err(AcceptAsNewcomerError::Throttled(throttled)) => {
             fields.say_to_wait(throttled);
-            too_many(&JoinPage::new(open, token, fields), throttled)
+            too_many(&JoinPage::new(offer, fields), throttled)
         }
         Err(AcceptAsNewcomerError::NotOpen) => dead_link(None),
-        Err(AcceptAsNewcomerError::Hashing(error)) => Err(error.into()),
-        Err(AcceptAsNewcomerError::Storage(error)) => Err(error.into()),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// The invitation stays in the browser while they sign in.
-fn keeping(console: &Console, token: &InvitationToken, response: Response) -> Response {
-    with_cookie(response, InvitationCookie::of(&console.public_url).set(token))
+fn first_page(visit: &Visit, member: &Member) -> Response {
+    visit.lead_on(paths::ApiKeys(&member.organization.slug), Message::Joined)
 }
 
-/// It is used.
-fn forgetting(console: &Console, response: Response) -> Response {
-    with_cookie(response, InvitationCookie::of(&console.public_url).remove())
+/// The link is used.
+fn forgetting(visit: &Visit, response: Response) -> Response {
+    with_cookie(
+        response,
+        LinkCookie::invitation(&visit.console.public_url).remove(),
+    )
 }
 
 fn with_cookie(mut response: Response, cookie: HeaderValue) -> Response {
@@ -258,57 +251,24 @@ fn with_cookie(mut response: Response, cookie: HeaderValue) -> Response {
     response
 }
 
-fn first_page(member: &Member) -> String {
-    after_joining(&member.organization.slug)
-}
-
-async fn is_member(
-    console: &Console,
-    viewer: &SignedIn,
-    open: &Opened,
-    now: DateTime<Utc>,
-) -> Result<bool, Refusal> {
-    let slug = &open.organization.slug;
-    Ok(console
-        .memberships
-        .find_live(viewer.user.id, slug, now)
-        .await?
-        .is_some())
-}
-
-fn already_member(
-    status: StatusCode,
-    open: &Opened,
-    token: &InvitationToken,
-    viewer: &SignedIn,
-) -> Result<Response, Refusal> {
-    let page = AlreadyMemberPage {
-        offer: Offer::new(open, token),
-        username: viewer.user.username.to_string(),
-        organization_page: links::api_keys(&open.organization.slug),
-    };
-    html(status, &page)
-}
-
 /// One answer for links that are used, taken back, expired, older than the end of the visitor's membership, damaged or made
 /// up.
-fn dead_link(visitor: Option<&SignedIn>) -> Result<Response, Refusal> {
+fn dead_link(viewer: Option<&SignedIn>) -> Result<Response, Refusal> {
     let page = LinkDead {
-        username: visitor.map(|viewer| viewer.user.username.to_string()),
+        user: viewer.map(|viewer| &viewer.user),
     };
-    html(StatusCode::NOT_FOUND, &page)
+    Ok(html(StatusCode::NOT_FOUND, &page)?)
 }
 
-impl Opened {
+impl Offer {
     /// The invitation for whoever would join with their account, or for somebody new.
     async fn find(
-        console: &Console,
-        token: &InvitationToken,
+        visit: &Visit,
+        token: InvitationToken,
         user: Option<&SignedIn>,
-        now: DateTime<Utc>,
     ) -> Result<Option<Self>, Refusal> {
-        let user = user.map(|viewer| viewer.user.id);
-        let Some(open) = console.joining.invitation(token, user, now).await? else {
+        let (console, user) = (&visit.console, user.map(|viewer| viewer.user.id));
+        let Some(open) = console.joining.invitation(&token, user, visit.now).await? else {
             return Ok(None);
         };
         let OpenInvitation {
@@ -316,14 +276,14 @@ impl Opened {
             organization,
         } = open;
         let inviter = match invitation.invited_by.as_subject() {
-            Some(inviter) => console
-                .names
-                .find(organization.id, &[inviter])
-                .await?
-                .remove(&inviter),
+            Some(inviter) => {
+                let mut names = console.names.find(organization.id, &[inviter]).await?;
+                names.remove(&inviter)
+            }
             None => None,
         };
         Ok(Some(Self {
+            token,
             invitation,
             organization,
             inviter,
@@ -331,30 +291,17 @@ impl Opened {
     }
 }
 
-impl JoinPage {
-    fn new(open: &Opened, token: &InvitationToken, mut fields: NewcomerFields) -> Self {
+impl<'a> JoinPage<'a> {
+    fn new(offer: &'a Offer, mut fields: NewcomerFields) -> Self {
         if fields.has_errors {
             fields.focus();
         }
-        let here = LocalPath::parse(links::JOIN);
+        let here = LocalPath::parse(paths::Join::PATTERN);
         Self {
-            offer: Offer::new(open, token),
-            sign_in: links::sign_in(here.as_ref(), Some(SignInNotice::ToJoin)),
+            offer,
+            sign_in: paths::sign_in(here.as_ref()),
             fields,
             was_signed_out: false,
-        }
-    }
-}
-
-impl Offer {
-    fn new(open: &Opened, token: &InvitationToken) -> Self {
-        Self {
-            inviter: open.inviter.clone(),
-            token: token.expose().to_owned(),
-            organization: open.organization.name.to_string(),
-            invitee: open.invitation.invitee.to_string(),
-            role: open.invitation.role,
-            expires: Moment(open.invitation.expires_at),
         }
     }
 }

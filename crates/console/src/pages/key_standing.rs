@@ -1,9 +1,12 @@
 //! What becomes of requests with a member's key, and why: how owners tell keys apart.
 
 use keyward_domain::administration::ports::HolderFilter;
+use keyward_domain::id::ConsumerId;
+use keyward_domain::organization::Slug;
 use keyward_domain::ports::StatusFilter;
 
-use crate::pages::listing::{Items, ListedStatus};
+use crate::pages::list::{Items, ListedStatus};
+use crate::paths;
 
 /// Which keys a list shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -65,4 +68,11 @@ impl ListedStatus for Standing {
             Self::All => "all",
         }
     }
+}
+
+/// The list of one person's keys of a standing.
+pub(super) fn keys_of(organization: &Slug, consumer: ConsumerId, standing: Standing) -> String {
+    let status = (standing != Standing::default()).then(|| standing.as_str());
+    let fields = [("status", status), ("holder", Some(&*consumer.to_string()))];
+    paths::with_query(paths::OrganizationKeys(organization), fields)
 }

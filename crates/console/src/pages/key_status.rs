@@ -1,12 +1,8 @@
 //! The states of keys, as lists of them offer and name them.
 
-use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::StatusFilter;
 
-use crate::pages::listing::{Items, ListedStatus, StatusListing};
-
-/// Which keys the list shows, and how that stands in the addresses of what is done to one of them.
-pub(super) type KeyListing<'a> = StatusListing<'a, ApiKeyId, StatusFilter>;
+use crate::pages::list::{Items, ListedStatus};
 
 impl ListedStatus for StatusFilter {
     const TABS: &'static [(Self, &'static str)] = &[

@@ -1,6 +1,5 @@
 //! What people say about a key: how forms ask for it, and how pages show it.
 
-use keyward_domain::administration::ports::HeldKey;
 use keyward_domain::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
 use keyward_domain::keys::KeyDraft;
 
@@ -54,32 +53,10 @@ impl KeyWordsForm {
     }
 }
 
-/// What pages show of a key below its name.
-pub(super) struct KeyWords {
-    pub(super) description: String,
-}
-
-impl KeyWords {
-    /// Whether a table shows the description's beginning and the rest on demand.
-    pub(super) fn has_long_description(&self) -> bool {
-        const LONG: usize = 120;
-        const LINES: usize = 3;
-        self.description.chars().count() > LONG || self.description.lines().count() > LINES
-    }
-}
-
-impl From<&ApiKey> for KeyWords {
-    fn from(key: &ApiKey) -> Self {
-        Self {
-            description: key.description.to_string(),
-        }
-    }
-}
-
-impl From<&HeldKey> for KeyWords {
-    fn from(key: &HeldKey) -> Self {
-        Self {
-            description: key.description.to_string(),
-        }
-    }
+/// Whether a table shows the description's beginning and the rest on demand.
+pub(super) fn is_long(description: &KeyDescription) -> bool {
+    const LONG: usize = 120;
+    const LINES: usize = 3;
+    let description = description.as_str();
+    description.chars().count() > LONG || description.lines().count() > LINES
 }

@@ -1,21 +1,20 @@
 //! The last use of a key as pages show it.
 
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::HeldKeyUse;
 use keyward_domain::api_key::LastUse;
-
-use crate::pages::moment::Moment;
 
 /// When a key was last used, and from where if that is known.
 #[derive(Clone)]
 pub(super) struct LastUsed {
-    pub(super) at: Moment,
+    pub(super) at: DateTime<Utc>,
     pub(super) from: Option<String>,
 }
 
 impl From<LastUse> for LastUsed {
     fn from(last: LastUse) -> Self {
         Self {
-            at: Moment(last.at),
+            at: last.at,
             from: last.from.map(|address| address.to_string()),
         }
     }
@@ -24,7 +23,7 @@ impl From<LastUse> for LastUsed {
 impl From<HeldKeyUse> for LastUsed {
     fn from(last: HeldKeyUse) -> Self {
         Self {
-            at: Moment(last.at),
+            at: last.at,
             from: last.from.map(|network| network.to_string()),
         }
     }

@@ -1,32 +1,27 @@
-//! The form that creates a key.
-
-use std::sync::Arc;
+//! The form that creates a key, and the only page that ever shows its token: the answer.
 
 use askama::Template;
-use keyward_domain::keys::{AddKeyError, FormNonce, KeyDraft};
+use keyward_domain::keys::{AddKeyError, FormNonce, IssuedKey, KeyDraft};
 use keyward_domain::ports::KeyLimit;
 use poem::http::StatusCode;
-use poem::web::Data;
 use poem::{Response, handler};
 
-use crate::forms::{Fields, Form};
-use crate::pages::api_keys::after_repeated_form;
-use crate::pages::issued_api_key::IssuedApiKeyPage;
+use crate::answer::html;
+use crate::flash::Message;
+use crate::forms::{MemberForm, Sent};
 use crate::pages::key_right;
 use crate::pages::key_words::KeyWordsForm;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::waiting::{Wait, too_many};
-use crate::pages::{html, redirect};
+use crate::paths;
+use crate::reader::Member;
 use crate::refusal::Refusal;
-use crate::request_source::Source;
-use crate::viewer::Insider;
-use crate::{Console, links};
+use keyward_domain::public_url::PublicUrl;
 
 #[derive(Template)]
 #[template(path = "new_api_key.html")]
 struct NewApiKeyPage {
     settings: Settings,
-    list: String,
     nonce: FormNonce,
     words: KeyWordsForm,
     /// What is chosen; at first, what the organization has chosen for new keys.
@@ -38,81 +33,79 @@ struct NewApiKeyPage {
     has_errors: bool,
 }
 
+#[derive(Template)]
+#[template(path = "issued_api_key.html")]
+struct IssuedApiKeyPage<'a> {
+    settings: Settings,
+    issued: IssuedKey,
+    public_url: &'a PublicUrl,
+}
+
 #[handler]
-pub(crate) async fn show(Data(console): Data<&Arc<Console>>, insider: Insider) -> Result<Response, Refusal> {
-    let mut page = NewApiKeyPage::new(&insider, console.keys.form_nonce());
+pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
+    let mut page = NewApiKeyPage::new(&member, member.console.keys.form_nonce());
     page.words.name.focused = true;
-    html(StatusCode::OK, &page)
+    member.page(&page)
 }
 
 #[handler]
 pub(crate) async fn submit(
-    Data(console): Data<&Arc<Console>>,
-    Source(source): Source,
-    Form(form): Form,
-    // After the form, which may be long on its way: who sends it must still be signed in when it is here.
-    insider: Insider,
+    Sent {
+        sender: member,
+        form,
+        source,
+    }: MemberForm,
 ) -> Result<Response, Refusal> {
-    let nonce = FormNonce::parse(form.required("nonce")?)
-        .map_err(|_| Refusal::BadForm("A hidden field of the form is invalid."))?;
-    let mut page = NewApiKeyPage::filled_in(&insider, nonce, &form)?;
+    let mut page = NewApiKeyPage {
+        words: KeyWordsForm::filled_in(&form)?,
+        has_errors: true,
+        ..NewApiKeyPage::new(&member, form.nonce()?)
+    };
     let can_manage_keys = key_right::chosen_in(&form)?;
+    page.can_manage_keys = can_manage_keys.unwrap_or(page.can_manage_keys);
     let Some(draft) = page.words.draft() else {
-        page.has_errors = true;
-        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+        return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
     let draft = KeyDraft {
         can_manage_keys,
         ..draft
     };
-    let holder = insider.member.as_holder();
-    match console.keys.issue(&holder, draft, Some(nonce), source).await {
-        Ok(issued) => {
-            let page = IssuedApiKeyPage::new(&insider, &issued, &console.public_url);
-            html(StatusCode::OK, &page)
+    let keys = &member.console.keys;
+    match keys
+        .issue(&member.holder(), draft, Some(page.nonce), source)
+        .await
+    {
+        Ok(issued) => member.page(&IssuedApiKeyPage {
+            settings: Settings::new(&member, Section::ApiKeys),
+            issued,
+            public_url: &member.console.public_url,
+        }),
+        Err(AddKeyError::AlreadyCreated(key)) => {
+            let message = Message::KeyAlreadyCreated.about(key.as_uuid());
+            Ok(member.lead_on(paths::ApiKeys(member.slug()), message))
         }
-        Err(AddKeyError::AlreadyCreated(key)) => Ok(redirect(&after_repeated_form(
-            &insider.member.organization.slug,
-            key,
-        ))),
         Err(AddKeyError::LimitReached(limit)) => {
             page.limit_reached = Some(limit);
-            page.has_errors = true;
-            html(StatusCode::CONFLICT, &page)
+            Ok(html(StatusCode::CONFLICT, &page)?)
         }
         Err(AddKeyError::Throttled(throttled)) => {
             page.too_often = Some(throttled.into());
-            page.has_errors = true;
             too_many(&page, throttled)
         }
-        // Both end only what a key creates: a person may always manage their keys, and begins each line of keys.
-        Err(AddKeyError::HolderGone | AddKeyError::MayNotManageKeys | AddKeyError::TreeTooDeep) => {
-            Err(Refusal::NotFound)
-        }
-        Err(AddKeyError::Storage(error)) => Err(error.into()),
+        Err(error) => Err(error.into()),
     }
 }
 
 impl NewApiKeyPage {
-    fn new(insider: &Insider, nonce: FormNonce) -> Self {
+    fn new(member: &Member, nonce: FormNonce) -> Self {
         Self {
-            settings: Settings::new(insider, Section::ApiKeys),
-            list: links::api_keys(&insider.member.organization.slug),
+            settings: Settings::new(member, Section::ApiKeys),
             nonce,
             words: KeyWordsForm::default(),
-            can_manage_keys: insider.member.organization.new_keys_manage_keys,
+            can_manage_keys: member.member.organization.new_keys_manage_keys,
             limit_reached: None,
             too_often: None,
             has_errors: false,
         }
-    }
-
-    fn filled_in(insider: &Insider, nonce: FormNonce, form: &Fields) -> Result<Self, Refusal> {
-        let page = Self::new(insider, nonce);
-        Ok(Self {
-            can_manage_keys: key_right::chosen_in(form)?.unwrap_or(page.can_manage_keys),
-            words: KeyWordsForm::filled_in(form)?,
-            ..page
-        })
     }
 }

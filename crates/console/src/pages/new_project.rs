@@ -1,69 +1,57 @@
 //! The form that creates a project.
 
-use std::sync::Arc;
-
 use askama::Template;
-use keyward_domain::administration::ports::AddProjectError;
 use keyward_domain::project::ProjectName;
 use poem::http::StatusCode;
-use poem::web::Data;
 use poem::{Response, handler};
 
-use crate::forms::Form;
-use crate::pages::field::{Field, focus_first_error};
-use crate::pages::project::after_creation;
+use crate::answer::html;
+use crate::flash::Message;
+use crate::forms::{OwnerForm, Sent};
+use crate::pages::field::Field;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::{html, redirect};
+use crate::paths;
+use crate::reader::Owner;
 use crate::refusal::Refusal;
-use crate::request_source::Source;
-use crate::viewer::{Insider, Owner};
-use crate::{Console, links};
 
 #[derive(Template)]
 #[template(path = "new_project.html")]
 struct NewProjectPage {
     settings: Settings,
-    list: String,
     name: Field,
 }
 
+impl NewProjectPage {
+    fn new(owner: &Owner, name: Field) -> Self {
+        let settings = Settings::new(owner, Section::Projects);
+        let name = Field {
+            focused: true,
+            ..name
+        };
+        Self { settings, name }
+    }
+}
+
 #[handler]
-pub(crate) fn show(Owner { insider, .. }: Owner) -> Result<Response, Refusal> {
-    let mut page = NewProjectPage::new(&insider, Field::default());
-    page.name.focused = true;
-    html(StatusCode::OK, &page)
+pub(crate) async fn show(owner: Owner) -> Result<Response, Refusal> {
+    owner.page(&NewProjectPage::new(&owner, Field::default()))
 }
 
 #[handler]
 pub(crate) async fn submit(
-    Data(console): Data<&Arc<Console>>,
-    Source(source): Source,
-    Form(form): Form,
-    // After the form, which may be long on its way: who sends it must still run the organization when it is here.
-    Owner { insider, authority }: Owner,
+    Sent {
+        sender: owner,
+        form,
+        source,
+    }: OwnerForm,
 ) -> Result<Response, Refusal> {
-    let mut page = NewProjectPage::new(&insider, Field::with_value(form.required("name")?));
-    let name = ProjectName::parse(&page.name.value);
-    let Some(name) = page.name.check("Name", name) else {
-        focus_first_error(&mut [&mut page.name]);
-        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    let mut field = Field::with_value(form.required("name")?);
+    let Some(name) = field.check("Name", ProjectName::parse(&field.value)) else {
+        let page = NewProjectPage::new(&owner, field);
+        return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
-    match console.projects.create(&authority, name, source).await {
-        Ok(project) => Ok(redirect(&after_creation(
-            &insider.member.organization.slug,
-            project.id,
-        ))),
-        Err(AddProjectError::NotAllowed) => Err(Refusal::NotFound),
-        Err(AddProjectError::Storage(error)) => Err(error.into()),
-    }
-}
-
-impl NewProjectPage {
-    fn new(insider: &Insider, name: Field) -> Self {
-        Self {
-            settings: Settings::new(insider, Section::Projects),
-            list: links::projects(&insider.member.organization.slug),
-            name,
-        }
-    }
+    let projects = &owner.console.projects;
+    let project = projects.create(&owner.authority, name, source).await?;
+    let page = paths::Project(owner.slug(), &project.id);
+    Ok(owner.lead_on(page, Message::ProjectCreated.about(project.id.as_uuid())))
 }

@@ -1,42 +1,37 @@
 //! A member's key and its family, for owners: the keys it came from and those that came from it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use askama::Template;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{HeldKey, KeyFamily};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::organization::Slug;
-use poem::http::StatusCode;
-use poem::web::Data;
 use poem::{Response, handler};
 
-use crate::pages::held_key::{KeyRow, others_in};
-use crate::pages::html;
+use crate::pages::filters;
+use crate::pages::held_key::names_beside;
 use crate::pages::settings::{Section, Settings};
 use crate::path_id::PathId;
+use crate::reader::Owner;
 use crate::refusal::Refusal;
-use crate::viewer::Owner;
-use crate::{Console, links};
 
 #[derive(Template)]
 #[template(path = "organization_key.html")]
-struct OrganizationKeyPage {
+struct OrganizationKeyPage<'a> {
     settings: Settings,
-    list: String,
-    revoke: String,
-    key: KeyRow,
+    key: &'a HeldKey,
     /// The family as nested lists, one after the other.
-    tree: Vec<Node>,
+    tree: Vec<Node<'a>>,
     /// Not all of the family is shown.
     has_more: bool,
+    names: HashMap<Subject, String>,
+    now: DateTime<Utc>,
 }
 
 /// A key in the tree.
-struct Node {
-    row: KeyRow,
+struct Node<'a> {
+    key: &'a HeldKey,
     /// It is the one that the page is about.
     is_asked_for: bool,
     /// The key that made it is not kept any more.
@@ -48,40 +43,25 @@ struct Node {
 }
 
 #[handler]
-pub(crate) async fn show(
-    Data(console): Data<&Arc<Console>>,
-    Owner { insider, authority }: Owner,
-    PathId(id): PathId<ApiKeyId>,
-) -> Result<Response, Refusal> {
-    let KeyFamily { keys, has_more } = console
+pub(crate) async fn show(owner: Owner, PathId(id): PathId<ApiKeyId>) -> Result<Response, Refusal> {
+    let family = owner
+        .console
         .organization_keys
-        .family(&authority, id, insider.now)
-        .await?;
-    let (slug, now) = (&insider.member.organization.slug, insider.now);
-    let names = console
-        .names
-        .find(authority.organization_id(), &others_in(&keys, now))
-        .await?;
+        .family(&owner.authority, id, owner.now);
+    let KeyFamily { keys, has_more } = family.await?;
     let key = keys.iter().find(|key| key.id == id).ok_or(Refusal::NotFound)?;
-    let page = OrganizationKeyPage {
-        settings: Settings::new(&insider, Section::ApiKeys),
-        list: links::organization_keys(slug),
-        revoke: links::revoke_organization_keys(slug),
-        key: KeyRow::new(key, slug, &names, now),
-        tree: tree(&keys, id, slug, &names, now),
+    owner.page(&OrganizationKeyPage {
+        settings: Settings::new(&owner, Section::ApiKeys),
+        key,
+        tree: tree(&keys, id),
         has_more,
-    };
-    html(StatusCode::OK, &page)
+        names: names_beside(&keys, &owner).await?,
+        now: owner.now,
+    })
 }
 
 /// The family from the top down; keys come by rising identifier, so each after the one that it is below.
-fn tree(
-    family: &[HeldKey],
-    asked_for: ApiKeyId,
-    slug: &Slug,
-    names: &HashMap<Subject, String>,
-    now: DateTime<Utc>,
-) -> Vec<Node> {
+fn tree(family: &[HeldKey], asked_for: ApiKeyId) -> Vec<Node<'_>> {
     let known: HashMap<ApiKeyId, &HeldKey> = family.iter().map(|key| (key.id, key)).collect();
     let mut children: HashMap<ApiKeyId, Vec<&HeldKey>> = HashMap::new();
     let mut waiting: Vec<(&HeldKey, usize)> = Vec::new();
@@ -91,11 +71,11 @@ fn tree(
             None => waiting.push((key, 0)),
         }
     }
-    let mut nodes: Vec<(Node, usize)> = Vec::new();
+    let mut nodes: Vec<(Node<'_>, usize)> = Vec::new();
     while let Some((key, depth)) = waiting.pop() {
         let below = children.remove(&key.id).unwrap_or_default();
         let node = Node {
-            row: KeyRow::new(key, slug, names, now),
+            key,
             is_asked_for: key.id == asked_for,
             is_adopted: key.next_above != key.parent(),
             has_children: !below.is_empty(),

@@ -1,36 +1,31 @@
 //! Revoking members' keys, deliberately: some, all of a person, or all that were created before a moment. The page says
 //! what will stop, and why is said to those whose keys they are.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use askama::Template;
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
-use keyward_domain::administration::ports::{
-    AtStake, HeldKey, KeySelection, MomentNotSettled, RevokeKeysError,
-};
-use keyward_domain::administration::{Authority, RevocationStopped, RevokedKeys, WhyStopped};
+use keyward_domain::administration::ports::{AtStake, KeySelection, MomentNotSettled, RevokeKeysError};
+use keyward_domain::administration::{RevocationStopped, RevokedKeys, WhyStopped};
 use keyward_domain::api_key::RevocationNote;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
-use keyward_domain::organization::Slug;
 use keyward_domain::ports::{DescendantKeys, StorageError};
 use poem::http::StatusCode;
-use poem::web::Data;
 use poem::{Response, handler};
 
-use crate::forms::{Fields, Form, Query};
+use crate::answer::html;
+use crate::flash::{Flash, Message};
+use crate::forms::{Fields, OwnerForm, Query, Sent};
 use crate::pages::field::Field;
-use crate::pages::held_key::KeyRow;
-use crate::pages::moment::{Moment, YEARS};
-use crate::pages::organization_keys::{after_no_selection, after_revocation};
+use crate::pages::filters;
+use crate::pages::key_standing::Standing;
+use crate::pages::list::List;
+use crate::pages::moment::YEARS;
+use crate::pages::organization_keys::Asked;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::what_stops::if_counted;
-use crate::pages::{html, redirect};
+use crate::paths;
+use crate::reader::Owner;
 use crate::refusal::Refusal;
-use crate::request_source::Source;
-use crate::viewer::{Insider, Owner};
-use crate::{Console, links};
 
 /// What the name of a box for a key begins with; its identifier follows. (No form sends a name twice.)
 const KEY: &str = "key-";
@@ -43,34 +38,18 @@ const PATIENCE: TimeDelta = TimeDelta::seconds(5);
 #[template(path = "revoke_keys.html")]
 struct RevokeKeysPage {
     settings: Settings,
-    list: String,
-    address: String,
     /// Repeats the selection in the form, as name and value.
     selected: Vec<(String, String)>,
     kind: Kind,
     /// What it ends, if that could be counted: nobody is kept from revoking by a count.
-    ends: Option<Ends>,
+    ends: Option<AtStake>,
+    now: DateTime<Utc>,
     /// What was chosen before the form came back.
     revoke_descendants: bool,
     note: Field,
     confirmation_missing: bool,
     /// What came of it so far, if there was no time for all of it.
     progress: Option<Progress>,
-}
-
-/// What a revocation ends.
-struct Ends {
-    /// What will be revoked in any case.
-    count: u32,
-    /// How many of these are refused already, because their holders have left.
-    without_access: u32,
-    /// And how many will stop.
-    stopping: u32,
-    holders: u32,
-    shown: Vec<KeyRow>,
-    /// Valid keys that were made from these and were not selected.
-    descendants: u32,
-    shown_descendants: Vec<KeyRow>,
 }
 
 /// How far a revocation came.
@@ -84,7 +63,7 @@ struct Progress {
 enum Kind {
     Keys,
     OfHolder,
-    IssuedBefore(Moment),
+    IssuedBefore(DateTime<Utc>),
 }
 
 /// What was selected, as the address or the form says it.
@@ -95,66 +74,55 @@ enum Selected {
 }
 
 #[handler]
-pub(crate) async fn show(
-    Data(console): Data<&Arc<Console>>,
-    Owner { insider, authority }: Owner,
-    Query(query): Query,
-) -> Result<Response, Refusal> {
+pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, Refusal> {
     let selected = Selected::parse(&query)?;
     if matches!(&selected, Selected::Keys(ids) if ids.is_empty()) {
-        let slug = &insider.member.organization.slug;
-        return Ok(redirect(&after_no_selection(slug, &query)?));
+        let list = Asked::read(&owner, &query)?.list;
+        return Ok(owner.lead_on(list.here(), Message::NothingSelected));
     }
-    let page = page(console, &insider, &authority, &selected).await?;
-    html(StatusCode::OK, &page)
+    owner.page(&page(&owner, &selected).await?)
 }
 
 #[handler]
 pub(crate) async fn submit(
-    Data(console): Data<&Arc<Console>>,
-    Source(source): Source,
-    Form(form): Form,
-    // After the form, which may be long on its way: who sends it must still be signed in, and an owner, when it is here.
-    Owner { insider, authority }: Owner,
+    Sent {
+        sender: owner,
+        form,
+        source,
+    }: OwnerForm,
 ) -> Result<Response, Refusal> {
     let damaged = |_| Refusal::BadForm("The selection of keys is invalid.");
     let selected = Selected::parse(&form).map_err(damaged)?;
-    let descendants = match form.optional("descendants") {
-        Some("revoke") => DescendantKeys::Revoke,
-        None => DescendantKeys::Keep,
-        Some(_) => return Err(Refusal::BadForm("The choice about the other keys is invalid.")),
-    };
-    let written = form.required("note")?;
-    let mut field = Field::with_value(written);
-    let note = field.check("Reason", RevocationNote::parse(written));
-    let is_confirmed = form.optional("confirm") == Some("yes");
+    let descendants = form.descendants()?;
+    let mut field = Field::with_value(form.required("note")?);
+    let note = field.check("Reason", RevocationNote::parse(&field.value));
+    let is_confirmed = form.is_confirmed();
     let (Some(note), true) = (note, is_confirmed) else {
         field.focused = field.error.is_some();
         let page = RevokeKeysPage {
             revoke_descendants: descendants == DescendantKeys::Revoke,
             note: field,
             confirmation_missing: !is_confirmed,
-            ..page(console, &insider, &authority, &selected).await?
+            ..page(&owner, &selected).await?
         };
-        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+        return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
-    let selection = selected.selection(console, descendants)?;
-    let keys = &console.organization_keys;
-    let slug = &insider.member.organization.slug;
-    let revocation = keys.revoke(&authority, selection, Some(note), source, Some(PATIENCE));
+    let selection = selected.selection(&owner.console, descendants)?;
+    let keys = &owner.console.organization_keys;
+    let revocation = keys.revoke(&owner.authority, selection, Some(note), source, Some(PATIENCE));
     let revoked = match revocation.await {
-        Ok(revoked) => return Ok(redirect(&after_revocation(slug, &revoked))),
+        Ok(revoked) => return after_revocation(&owner, &revoked),
         Err(stopped) => some_of(stopped)?,
     };
-    let page = page(console, &insider, &authority, &selected).await?;
+    let page = page(&owner, &selected).await?;
     let left = page.ends.as_ref().map(|ends| match descendants {
-        DescendantKeys::Keep => ends.count,
-        DescendantKeys::Revoke => ends.count.saturating_add(ends.descendants),
+        DescendantKeys::Keep => ends.selected.keys,
+        DescendantKeys::Revoke => ends.selected.keys.saturating_add(ends.descendants.keys),
     });
     if left == Some(0) {
-        return Ok(redirect(&after_revocation(slug, &revoked)));
+        return after_revocation(&owner, &revoked);
     }
-    let page = RevokeKeysPage {
+    owner.page(&RevokeKeysPage {
         progress: Some(Progress {
             revoked: revoked.count,
             left,
@@ -162,8 +130,21 @@ pub(crate) async fn submit(
         revoke_descendants: descendants == DescendantKeys::Revoke,
         note: field,
         ..page
+    })
+}
+
+/// The list of all keys, saying what was revoked.
+fn after_revocation(owner: &Owner, revoked: &RevokedKeys) -> Result<Response, Refusal> {
+    let flash: Flash = match revoked.first {
+        Some(first) => {
+            let others = usize::try_from(revoked.count.saturating_sub(1)).unwrap_or(usize::MAX);
+            Message::KeysRevoked.about(first.as_uuid()).and_others(others)
+        }
+        None => Message::NothingToRevoke.into(),
     };
-    html(StatusCode::OK, &page)
+    let path = paths::OrganizationKeys(owner.slug());
+    let list = List::<ApiKeyId>::read(path, &Fields::default())?.among(&Standing::All);
+    Ok(owner.lead_on(list.first(), flash))
 }
 
 /// What was revoked, if it was any, before there was no more time or patience with the store. All of it is known: an
@@ -207,7 +188,7 @@ impl Selected {
 
     fn selection(
         &self,
-        console: &Console,
+        console: &crate::Console,
         descendants: DescendantKeys,
     ) -> Result<KeySelection, MomentNotSettled> {
         match self {
@@ -237,7 +218,7 @@ impl Selected {
         match self {
             Self::Keys(_) => Kind::Keys,
             Self::OfHolder(_) => Kind::OfHolder,
-            Self::IssuedBefore(moment) => Kind::IssuedBefore(Moment(*moment)),
+            Self::IssuedBefore(moment) => Kind::IssuedBefore(*moment),
         }
     }
 }
@@ -253,25 +234,16 @@ fn moment(text: &str) -> Option<DateTime<Utc>> {
     moment.map(|moment| moment.and_utc())
 }
 
-async fn page(
-    console: &Console,
-    insider: &Insider,
-    authority: &Authority,
-    selected: &Selected,
-) -> Result<RevokeKeysPage, Refusal> {
-    let slug = &insider.member.organization.slug;
-    let selection = selected.selection(console, DescendantKeys::Revoke)?;
-    let at_stake = console
-        .organization_keys
-        .at_stake(authority, selection, insider.now)
-        .await;
+async fn page(owner: &Owner, selected: &Selected) -> Result<RevokeKeysPage, Refusal> {
+    let selection = selected.selection(&owner.console, DescendantKeys::Revoke)?;
+    let keys = &owner.console.organization_keys;
+    let at_stake = keys.at_stake(&owner.authority, selection, owner.now).await;
     Ok(RevokeKeysPage {
-        settings: Settings::new(insider, Section::ApiKeys),
-        list: links::organization_keys(slug),
-        address: links::revoke_organization_keys(slug),
+        settings: Settings::new(owner, Section::ApiKeys),
         selected: selected.fields(),
         kind: selected.kind(),
-        ends: if_counted(at_stake).map(|at_stake| Ends::new(&at_stake, slug, insider.now)),
+        ends: if_counted(at_stake),
+        now: owner.now,
         revoke_descendants: false,
         note: Field::default(),
         confirmation_missing: false,
@@ -279,50 +251,18 @@ async fn page(
     })
 }
 
-impl Ends {
-    fn new(
-        AtStake {
-            selected,
-            descendants,
-        }: &AtStake,
-        slug: &Slug,
-        now: DateTime<Utc>,
-    ) -> Self {
-        // These rows tell of nobody but the holder.
-        let nobody = HashMap::new();
-        let rows = |keys: &[HeldKey]| {
-            keys.iter()
-                .map(|key| KeyRow::new(key, slug, &nobody, now))
-                .collect()
-        };
-        Self {
-            count: selected.keys,
-            without_access: selected.without_access,
-            stopping: selected.keys.saturating_sub(selected.without_access),
-            holders: selected.holders,
-            shown: rows(&selected.first),
-            descendants: descendants.keys,
-            shown_descendants: rows(&descendants.first),
-        }
-    }
-
-    const fn is_nothing(&self) -> bool {
-        self.count == 0 && self.descendants == 0
-    }
-
-    const fn is_one_key(&self) -> bool {
-        self.count == 1 || self.count + self.descendants == 1
-    }
-}
-
 impl RevokeKeysPage {
     fn ends_nothing(&self) -> bool {
-        self.ends.as_ref().is_some_and(Ends::is_nothing)
+        let ends = self.ends.as_ref();
+        ends.is_some_and(|ends| ends.selected.keys == 0 && ends.descendants.keys == 0)
     }
 
     fn ends_one_key(&self) -> bool {
         match (&self.ends, &self.kind) {
-            (Some(ends), _) => ends.is_one_key(),
+            (Some(ends), _) => {
+                let count = ends.selected.keys;
+                count == 1 || count + ends.descendants.keys == 1
+            }
             (None, Kind::Keys) => self.selected.len() == 1,
             (None, Kind::OfHolder | Kind::IssuedBefore(_)) => false,
         }

@@ -1,19 +1,21 @@
 //! What all pages of Organization Settings have around them.
 
 use keyward_domain::membership::Role;
+use keyward_domain::organization::Slug;
 
-use crate::links;
 use crate::pages::user_menu::UserMenu;
-use crate::viewer::Insider;
+use crate::paths;
+use crate::reader::Member;
 
 /// The frame around a page of Organization Settings: organization, side navigation and user menu.
 pub(super) struct Settings {
     pub(super) organization: String,
+    pub(super) slug: Slug,
     pub(super) menu: UserMenu,
     pub(super) sections: Vec<SectionLink>,
 }
 
-/// An entry of the side navigation.
+/// An entry of the side navigation, or a tab.
 pub(super) struct SectionLink {
     pub(super) label: &'static str,
     pub(super) address: String,
@@ -31,8 +33,8 @@ pub(super) enum Section {
 }
 
 impl Settings {
-    pub(super) fn new(insider: &Insider, current: Section) -> Self {
-        let member = &insider.member;
+    pub(super) fn new(reader: &Member, current: Section) -> Self {
+        let member = &reader.member;
         let slug = &member.organization.slug;
         let section = |section, label, address| SectionLink {
             label,
@@ -41,18 +43,29 @@ impl Settings {
         };
         let is_owner = member.membership.role == Role::Owner;
         let sections = [
-            Some(section(Section::General, "General", links::general(slug))),
-            is_owner.then(|| section(Section::Members, "Members", links::members(slug))),
-            Some(section(Section::Projects, "Projects", links::projects(slug))),
-            Some(section(Section::ApiKeys, "API Keys", links::api_keys(slug))),
-            is_owner.then(|| section(Section::AuditLog, "Audit log", links::audit_log(slug))),
+            Some(section(
+                Section::General,
+                "General",
+                paths::General(slug).to_string(),
+            )),
+            is_owner.then(|| section(Section::Members, "Members", paths::Members(slug).to_string())),
+            Some(section(
+                Section::Projects,
+                "Projects",
+                paths::Projects(slug).to_string(),
+            )),
+            Some(section(
+                Section::ApiKeys,
+                "API Keys",
+                paths::ApiKeys(slug).to_string(),
+            )),
+            is_owner.then(|| section(Section::AuditLog, "Audit log", paths::AuditLog(slug).to_string())),
         ];
-        let others = insider
-            .organizations
-            .iter()
-            .filter(|organization| organization.id != member.organization.id);
+        let others = reader.organizations.iter();
+        let others = others.filter(|organization| organization.id != member.organization.id);
         Self {
             organization: member.organization.name.to_string(),
+            slug: slug.clone(),
             menu: UserMenu::new(&member.user, others),
             sections: sections.into_iter().flatten().collect(),
         }

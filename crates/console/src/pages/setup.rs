@@ -1,25 +1,23 @@
 //! `/setup`: the first run, from the one-time link.
 
-use std::sync::Arc;
-
 use askama::Template;
 use keyward_domain::organization::OrganizationName;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices, SetupToken};
 use keyward_domain::sign_in::signing_in::SignInAttempt;
-use poem::http::StatusCode;
-use poem::web::Data;
+use poem::http::{StatusCode, header};
 use poem::{Request, Response, handler};
 
-use crate::forms::{Fields, Form, Query};
-use crate::links::SignInNotice;
+use crate::answer::{html, redirect};
+use crate::flash::Message;
+use crate::forms::{Fields, Query, Sent, VisitorForm};
+use crate::link_cookie::LinkCookie;
 use crate::pages::field::{Field, focus_first_error};
-use crate::pages::html;
 use crate::pages::newcomer_fields::NewcomerFields;
 use crate::pages::sign_in::{sign_in_newcomer, user_agent};
+use crate::paths;
+use crate::reader::{Visit, Visitor};
 use crate::refusal::Refusal;
-use crate::request_source::Source;
-use crate::{Console, links};
 
 #[derive(Template)]
 #[template(path = "setup.html")]
@@ -40,38 +38,54 @@ struct LinkDead<'a> {
 
 #[handler]
 pub(crate) async fn show(
-    Data(console): Data<&Arc<Console>>,
+    visitor: Visitor,
+    request: &Request,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let token = query.optional("token").and_then(SetupToken::parse);
-    match token {
-        Some(token) if console.setup.link_works(&token).await? => {
+    let cookie = LinkCookie::setup(&visitor.console.public_url);
+    match query.optional("token").map(SetupToken::parse) {
+        Some(Some(token)) => {
+            let mut response = redirect(paths::Setup);
+            response
+                .headers_mut()
+                .append(header::SET_COOKIE, cookie.set(token.expose()));
+            return Ok(response);
+        }
+        Some(None) => return Ok(visitor.lead_on(paths::Setup, Message::LinkDamaged)),
+        None => {}
+    }
+    let token = cookie.read(request.headers(), SetupToken::parse);
+    match token.filter(|_| !visitor.is_told(Message::LinkDamaged)) {
+        Some(token) if visitor.console.setup.link_works(&token).await? => {
             let mut page = SetupPage::empty(&token);
             page.organization.focused = true;
-            html(StatusCode::OK, &page)
+            visitor.page(&page)
         }
-        Some(_) | None => dead_link(console, console.setup.is_complete().await?),
+        Some(_) | None => Ok(visitor.told(dead_link(&visitor, visitor.console.setup.is_complete().await?)?)),
     }
 }
 
 #[handler]
 pub(crate) async fn complete(
-    Data(console): Data<&Arc<Console>>,
-    Source(source): Source,
+    Sent {
+        sender: visitor,
+        form,
+        source,
+    }: VisitorForm,
     request: &Request,
-    Form(form): Form,
 ) -> Result<Response, Refusal> {
+    let setup = &visitor.console.setup;
     let Some(token) = SetupToken::parse(form.required("token")?) else {
-        return dead_link(console, console.setup.is_complete().await?);
+        return dead_link(&visitor, setup.is_complete().await?);
     };
     let password = form.required("password")?;
     let mut page = SetupPage::filled_in(&token, &form)?;
     let Some(choices) = page.choices(password) else {
         page.has_errors = true;
-        return html(StatusCode::UNPROCESSABLE_ENTITY, &page);
+        return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
     let username = choices.username.clone();
-    match console.setup.complete(&token, choices, source.clone()).await {
+    match setup.complete(&token, choices, source.clone()).await {
         Ok(_) => {
             let attempt = SignInAttempt {
                 user_agent: user_agent(request),
@@ -81,16 +95,24 @@ pub(crate) async fn complete(
                 browser: None,
                 source,
             };
-            sign_in_newcomer(console, attempt, links::HOME, SignInNotice::SetUp).await
+            let next = redirect(paths::Home);
+            let response = sign_in_newcomer(&visitor, attempt, next, Message::SetUp).await;
+            Ok(forgetting(&visitor, response))
         }
-        Err(CompleteSetupError::LinkInvalid) => dead_link(console, false),
-        Err(CompleteSetupError::AlreadySetUp) => dead_link(console, true),
-        Err(CompleteSetupError::Hashing(error)) => Err(error.into()),
-        Err(CompleteSetupError::Storage(error)) => Err(error.into()),
+        Err(CompleteSetupError::LinkInvalid) => dead_link(&visitor, false),
+        Err(CompleteSetupError::AlreadySetUp) => dead_link(&visitor, true),
+        Err(error) => Err(error.into()),
     }
 }
 
-fn dead_link(console: &Console, already_set_up: bool) -> Result<Response, Refusal> {
+/// The link is used.
+fn forgetting(visit: &Visit, mut response: Response) -> Response {
+    let cookie = LinkCookie::setup(&visit.console.public_url).remove();
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    response
+}
+
+fn dead_link(visit: &Visit, already_set_up: bool) -> Result<Response, Refusal> {
     let status = if already_set_up {
         StatusCode::GONE
     } else {
@@ -98,9 +120,9 @@ fn dead_link(console: &Console, already_set_up: bool) -> Result<Response, Refusa
     };
     let page = LinkDead {
         already_set_up,
-        setup_command: &console.setup_command,
+        setup_command: &visit.console.setup_command,
     };
-    html(status, &page)
+    Ok(html(status, &page)?)
 }
 
 impl SetupPage {

@@ -1,7 +1,5 @@
 //! `/sign-in`: username and password for a session.
 
-use std::sync::Arc;
-
 use askama::Template;
 use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::password::Password;
@@ -9,26 +7,26 @@ use keyward_domain::sign_in::remembered_browser::BrowserToken;
 use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError};
 use keyward_domain::token::Token;
 use poem::http::{StatusCode, header};
-use poem::web::Data;
 use poem::{Request, Response, handler};
 
+use crate::Console;
+use crate::answer::{html, redirect};
 use crate::browser_cookie::BrowserCookie;
-use crate::forms::{Fields, Form, Query};
-use crate::links::SignInNotice;
+use crate::flash::{Message, Place};
+use crate::forms::{Fields, Query, Sent, VisitorForm};
 use crate::local_path::LocalPath;
+use crate::pages::notice::Notice;
 use crate::pages::waiting::{Wait, too_many};
-use crate::pages::{html, redirect};
+use crate::paths;
+use crate::reader::{Visit, Visitor};
 use crate::refusal::Refusal;
-use crate::request_source::Source;
 use crate::session_cookie::SessionCookie;
-use crate::viewer::Visitor;
-use crate::{Console, links};
 
 #[derive(Template, Default)]
 #[template(path = "sign_in.html")]
 struct SignInPage {
     next: Option<LocalPath>,
-    notice: Option<&'static str>,
+    notice: Option<Notice>,
     username: String,
     error: Option<String>,
     /// How long to wait, after too many attempts.
@@ -38,44 +36,38 @@ struct SignInPage {
 }
 
 #[handler]
-pub(crate) async fn show(
-    Data(console): Data<&Arc<Console>>,
-    Visitor(visitor): Visitor,
-    Query(query): Query,
-) -> Result<Response, Refusal> {
+pub(crate) async fn show(visitor: Visitor, Query(query): Query) -> Result<Response, Refusal> {
     let next = wanted_page(&query);
-    if visitor.is_some() {
+    if visitor.signed_in.is_some() {
         return Ok(lead_on(next.as_ref()));
     }
-    if !console.setup.is_complete().await? {
-        return Ok(redirect(links::HOME));
+    if !visitor.console.setup.is_complete().await? {
+        return Ok(redirect(paths::Home));
     }
-    let page = SignInPage {
+    visitor.page(&SignInPage {
         next,
-        notice: query
-            .optional("notice")
-            .and_then(SignInNotice::from_word)
-            .map(words),
+        notice: Notice::at(Place::SignIn, &visitor),
         ..SignInPage::default()
-    };
-    html(StatusCode::OK, &page)
+    })
 }
 
 #[handler]
 pub(crate) async fn submit(
-    Data(console): Data<&Arc<Console>>,
-    Source(source): Source,
+    Sent {
+        sender: visitor,
+        form,
+        source,
+    }: VisitorForm,
     request: &Request,
-    Form(form): Form,
 ) -> Result<Response, Refusal> {
+    let console = &visitor.console;
     let next = wanted_page(&form);
     let username = form.required("username")?;
-    let cookie = SessionCookie::of(&console.public_url);
     let attempt = SignInAttempt {
         user_agent: user_agent(request),
         username,
         password: Password::attempt(form.required("password")?),
-        previous: cookie.read(request.headers()),
+        previous: SessionCookie::of(&console.public_url).read(request.headers()),
         browser: BrowserCookie::of(&console.public_url).read(request.headers()),
         source,
     };
@@ -96,7 +88,7 @@ pub(crate) async fn submit(
                 credentials_refused: true,
                 ..page(format!("{}.", capitalized(&error.to_string())))
             };
-            html(StatusCode::UNPROCESSABLE_ENTITY, &page)
+            Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
         }
         Err(SignInError::Throttled(throttled)) => {
             let page = SignInPage {
@@ -105,8 +97,7 @@ pub(crate) async fn submit(
             };
             too_many(&page, throttled)
         }
-        Err(SignInError::Hashing(error)) => Err(error.into()),
-        Err(SignInError::Storage(error)) => Err(error.into()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -121,19 +112,18 @@ pub(super) fn user_agent(request: &Request) -> Option<UserAgent> {
 ///
 /// Nobody else can have chosen another since, but an attempt may be refused for now: then they sign in themselves.
 pub(super) async fn sign_in_newcomer(
-    console: &Console,
+    visit: &Visit,
     attempt: SignInAttempt<'_>,
-    next: &str,
-    notice: SignInNotice,
-) -> Result<Response, Refusal> {
-    let mut response = redirect(&links::sign_in(None, Some(notice)));
-    match console.sign_in.sign_in(attempt).await {
-        Ok(cookies) => return Ok(with_cookies(redirect(next), console, &cookies)),
+    next: Response,
+    message: Message,
+) -> Response {
+    let mut response = visit.lead_on(paths::SignIn, message);
+    match visit.console.sign_in.sign_in(attempt).await {
+        Ok(cookies) => return with_cookies(next, &visit.console, &cookies),
         Err(SignInError::WrongCredentials | SignInError::Throttled(_)) => {}
-        Err(SignInError::Hashing(error)) => Refusal::from(error).tell_beside(&mut response),
-        Err(SignInError::Storage(error)) => Refusal::from(error).tell_beside(&mut response),
+        Err(error) => Refusal::from(error).tell_beside(&mut response),
     }
-    Ok(response)
+    response
 }
 
 /// Gives the browser a new session, and remembers it.
@@ -158,19 +148,14 @@ fn wanted_page(fields: &Fields) -> Option<LocalPath> {
 }
 
 fn lead_on(next: Option<&LocalPath>) -> Response {
-    redirect(next.map_or(links::HOME, LocalPath::as_str))
+    redirect(next.map_or(paths::Home::PATTERN, LocalPath::as_str))
 }
 
-fn words(notice: SignInNotice) -> &'static str {
-    match notice {
-        SignInNotice::SetUp => "Setup is complete. Sign in with the username and password you chose.",
-        SignInNotice::Joined => "You have joined. Sign in with the username and password you chose.",
-        SignInNotice::SignedOut => "You are signed out.",
-        SignInNotice::SessionEnded => "You were signed out. Sign in to continue where you left off.",
-        SignInNotice::ToJoin => "Sign in to join. You then return to the invitation.",
-        SignInNotice::FormNotSent => {
-            "You were signed out, so your changes were not saved. Sign in and try again."
-        }
+impl SignInPage {
+    /// They come from an invitation.
+    fn is_to_join(&self) -> bool {
+        let next = self.next.as_ref();
+        next.is_some_and(|next| next.as_str() == paths::Join::PATTERN)
     }
 }
 

@@ -3,22 +3,18 @@
 use keyward_domain::organization::Organization;
 use keyward_domain::user::User;
 
-use crate::links::Link;
-
 /// Who is signed in, and where they can go.
 pub(super) struct UserMenu {
-    pub(super) username: String,
-    pub(super) display_name: String,
+    pub(super) user: User,
     /// Where the viewer can switch to; empty if there is no other organization.
-    pub(super) other_organizations: Vec<Link>,
+    pub(super) other_organizations: Vec<Organization>,
 }
 
 impl UserMenu {
     pub(super) fn new<'a>(user: &User, others: impl Iterator<Item = &'a Organization>) -> Self {
         Self {
-            username: user.username.to_string(),
-            display_name: user.display_name.to_string(),
-            other_organizations: others.map(Link::to_keys_in).collect(),
+            user: user.clone(),
+            other_organizations: others.cloned().collect(),
         }
     }
 }

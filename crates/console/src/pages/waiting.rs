@@ -7,7 +7,7 @@ use keyward_domain::rate::Throttled;
 use poem::Response;
 use poem::http::{StatusCode, header};
 
-use crate::pages::html;
+use crate::answer::html;
 use crate::refusal::Refusal;
 
 /// The page that says to wait.

@@ -5,22 +5,22 @@ use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::join3;
-use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{HeldKey, KeyHolder, LeavingPreview};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::id::{ApiKeyId, ConsumerId};
-use keyward_domain::membership::{Member, Membership};
+use keyward_domain::membership::Membership;
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StorageError;
 use poem::error::ResponseError;
 use poem::http::StatusCode;
 
+use crate::Console;
+use crate::pages::key_standing::{Standing, keys_of};
 use crate::pages::last_used::LastUsed;
-use crate::pages::moment::Moment;
+use crate::paths;
+use crate::reader::{Member, Owner};
 use crate::refusal::Refusal;
-use crate::viewer::Insider;
-use crate::{Console, links};
 
 /// The keys that are refused from then on, the projects that the member leaves, and how many of their invitations are
 /// taken back. What cannot be counted now is absent: nobody is kept from ending a membership by a count.
@@ -63,7 +63,7 @@ const AT_A_GLANCE: usize = 25;
 pub(super) struct StoppingKey {
     pub(super) name: String,
     pub(super) hint: String,
-    pub(super) created: Moment,
+    pub(super) created: DateTime<Utc>,
     pub(super) last_used: Option<LastUsed>,
     /// The name and hint of the key that created it, if a key did.
     pub(super) parent: Option<(String, String)>,
@@ -76,7 +76,7 @@ struct SeenKey {
     id: ApiKeyId,
     name: String,
     hint: String,
-    created: Moment,
+    created: DateTime<Utc>,
     last_used: Option<LastUsed>,
     /// Its parent, or whoever took its place.
     above: Option<ApiKeyId>,
@@ -84,34 +84,27 @@ struct SeenKey {
 
 impl WhatStops {
     /// As the member who leaves sees it.
-    pub(super) async fn on_leaving(console: &Console, insider: &Insider) -> Self {
-        let (member, now) = (&insider.member, insider.now);
-        let all_keys = links::api_keys(&member.organization.slug);
-        let keys = own_keys(console, member, now);
-        Self::new(console, &member.membership, keys, all_keys, now).await
+    pub(super) async fn on_leaving(member: &Member) -> Self {
+        let all_keys = paths::ApiKeys(member.slug()).to_string();
+        let keys = own_keys(member);
+        Self::new(member, &member.member.membership, keys, all_keys).await
     }
 
     /// As an owner who removes the member sees it.
-    pub(super) async fn on_removal(
-        console: &Console,
-        insider: &Insider,
-        authority: &Authority,
-        holder: &KeyHolder,
-    ) -> Self {
-        let (organization, now) = (&insider.member.organization.slug, insider.now);
-        let all_keys = links::keys_of(organization, holder.membership.id, None);
-        let keys = held_keys(console, authority, holder, now);
-        Self::new(console, &holder.membership, keys, all_keys, now).await
+    pub(super) async fn on_removal(owner: &Owner, holder: &KeyHolder) -> Self {
+        let all_keys = keys_of(owner.slug(), holder.membership.id, Standing::Valid);
+        let keys = held_keys(owner, holder);
+        Self::new(owner, &holder.membership, keys, all_keys).await
     }
 
     /// Counts all at once: each may take as long as the store lets it.
     async fn new(
-        console: &Console,
+        reader: &Member,
         membership: &Membership,
         keys: impl Future<Output = Result<Keys, Refusal>>,
         all_keys: String,
-        now: DateTime<Utc>,
     ) -> Self {
+        let (console, now) = (&reader.console, reader.now);
         let projects = projects(console, membership.id, now);
         let invitations = open_invitations(console, membership, now);
         let (keys, projects, invitations) = join3(keys, projects, invitations).await;
@@ -137,32 +130,32 @@ pub(super) fn if_counted<T>(count: Result<T, impl Into<Refusal>>) -> Option<T> {
         .ok()
 }
 
-async fn own_keys(console: &Console, member: &Member, now: DateTime<Utc>) -> Result<Keys, Refusal> {
+async fn own_keys(member: &Member) -> Result<Keys, Refusal> {
+    let (console, now) = (&member.console, member.now);
     let recent = now - RECENT;
-    let preview = seen(console.members.leaving_preview(member, recent, now).await?);
+    let preview = console
+        .members
+        .leaving_preview(&member.member, recent, now)
+        .await?;
+    let preview = seen(preview);
     let elsewhere = parents_elsewhere(&preview.first);
     let parents = if elsewhere.is_empty() {
         Vec::new()
     } else {
-        console.keys.read_many(&member.as_holder(), &elsewhere).await?
+        console.keys.read_many(&member.holder(), &elsewhere).await?
     };
     let parents: Vec<SeenKey> = parents.into_iter().map(SeenKey::from).collect();
     Ok(Keys::new(preview, &parents, recent))
 }
 
-async fn held_keys(
-    console: &Console,
-    authority: &Authority,
-    holder: &KeyHolder,
-    now: DateTime<Utc>,
-) -> Result<Keys, Refusal> {
+async fn held_keys(owner: &Owner, holder: &KeyHolder) -> Result<Keys, Refusal> {
+    let (console, authority, now) = (&owner.console, &owner.authority, owner.now);
     let recent = now - RECENT;
-    let preview = seen(
-        console
-            .members
-            .removal_preview(authority, holder, recent, now)
-            .await?,
-    );
+    let preview = console
+        .members
+        .removal_preview(authority, holder, recent, now)
+        .await?;
+    let preview = seen(preview);
     let elsewhere = parents_elsewhere(&preview.first);
     let parents = if elsewhere.is_empty() {
         Vec::new()
@@ -184,7 +177,7 @@ impl Keys {
         // Whatever was used recently is in sight.
         let last = shown
             .iter()
-            .rposition(|key| key.last_used.as_ref().map(|used| used.at.0) > Some(recent));
+            .rposition(|key| key.last_used.as_ref().map(|used| used.at) > Some(recent));
         Self {
             count: usize::try_from(count).unwrap_or(usize::MAX).max(shown.len()),
             recently_used,
@@ -271,7 +264,7 @@ where
 
 impl SeenKey {
     fn last_use(&self) -> Option<DateTime<Utc>> {
-        self.last_used.as_ref().map(|last| last.at.0)
+        self.last_used.as_ref().map(|last| last.at)
     }
 }
 
@@ -330,7 +323,7 @@ impl From<ApiKey> for SeenKey {
             id: key.id,
             name: key.name.to_string(),
             hint: key.hint.to_string(),
-            created: Moment(key.created_at),
+            created: key.created_at,
             last_used: key.last_use.map(LastUsed::from),
             above: key.next_above(),
         }
@@ -343,7 +336,7 @@ impl From<HeldKey> for SeenKey {
             id: key.id,
             name: key.name.to_string(),
             hint: key.hint.to_string(),
-            created: Moment(key.created_at),
+            created: key.created_at,
             last_used: key.last_use.map(LastUsed::from),
             above: key.next_above,
         }

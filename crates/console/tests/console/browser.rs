@@ -94,6 +94,15 @@ impl Browser {
         self.send(self.request(Method::GET, path)).await
     }
 
+    /// Opens a one-time link, whose secret leaves the address with the first request.
+    pub(crate) async fn open(&self, link: &str) -> Answer {
+        let answer = self.get(link).await;
+        match answer.status {
+            303 => self.follow(&answer).await,
+            _ => answer,
+        }
+    }
+
     /// Sends a form as a page of the console does.
     pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         self.post_body(path, form(fields)).await

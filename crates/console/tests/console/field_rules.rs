@@ -31,7 +31,7 @@ async fn the_fields_of_the_first_run_tell_their_rules() {
         .await
         .unwrap();
     let browser = running.visitor();
-    let page = browser.get(&format!("/setup?token={}", token.expose())).await;
+    let page = browser.open(&format!("/setup?token={}", token.expose())).await;
     let fields = [
         ("token", token.expose()),
         ("organization", ""),

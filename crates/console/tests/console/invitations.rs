@@ -107,7 +107,7 @@ async fn what_waits_is_listed_until_it_is_taken_back_and_then_its_link_is_dead()
     let link = invitation(&owner, "Grace", "member").await;
     let list = owner.get(INVITATIONS).await;
     assert!(list.text().contains("Grace") && list.shows("badge on"));
-    assert_eq!(running.visitor().get(&link).await.status, 200);
+    assert_eq!(running.visitor().open(&link).await.status, 200);
     let path = take_back_path(&list);
     let page = owner.get(&path).await;
     assert!(
@@ -117,14 +117,14 @@ async fn what_waits_is_listed_until_it_is_taken_back_and_then_its_link_is_dead()
     );
     assert!(page.shows("will stop working immediately") && page.shows("data-close>Cancel"));
     assert_eq!(
-        running.visitor().get(&link).await.status,
+        running.visitor().open(&link).await.status,
         200,
         "asking changes nothing"
     );
     let answer = owner.post(&path, &[]).await;
     let list = owner.follow(&answer).await;
     assert!(list.shows("Its link no longer works") && list.shows("No pending invitations"));
-    assert_eq!(running.visitor().get(&link).await.status, 404);
+    assert_eq!(running.visitor().open(&link).await.status, 404);
     assert_eq!(owner.get(&path).await.status, 404, "there is nothing to ask");
     let events = running.installation.store.events().len();
     assert_eq!(owner.post(&path, &[]).await.status, 303, "twice is no mistake");
@@ -162,7 +162,7 @@ async fn an_invitation_that_was_used_cannot_be_taken_back() {
     let link = invitation(&owner, "Grace", "member").await;
     let path = take_back_path(&owner.get(INVITATIONS).await);
     let grace = running.signed_in("grace").await;
-    let token = grace.get(&link).await.field("token").to_owned();
+    let token = grace.open(&link).await.field("token").to_owned();
     let fields = [("token", token.as_str()), ("as", "user"), ("username", "grace")];
     grace.post("/join", &fields).await;
     let answer = owner.post(&path, &[]).await;
@@ -228,5 +228,5 @@ async fn only_owners_of_the_organization_invite_and_take_back() {
     );
     let invited = installation.store.events().len() - events;
     assert_eq!(invited, 4, "the two sign-ins only, in two logs each");
-    assert_eq!(running.visitor().get(&link).await.status, 200);
+    assert_eq!(running.visitor().open(&link).await.status, 200);
 }

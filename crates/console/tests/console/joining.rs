@@ -43,9 +43,8 @@ async fn invited(role: &str) -> (Running, Browser, String) {
 async fn somebody_new_sees_the_offer_makes_an_account_and_is_signed_in() {
     let (running, owner, link) = invited("member").await;
     let browser = running.visitor();
-    let page = browser.get(&link).await;
+    let page = browser.open(&link).await;
     assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
-    assert_eq!(page.header("referrer-policy"), "strict-origin");
     for word in [
         "Join Acme",
         "ada invites you to Acme",
@@ -56,10 +55,7 @@ async fn somebody_new_sees_the_offer_makes_an_account_and_is_signed_in() {
         assert!(page.text().contains(word), "{word}: {}", page.text());
     }
     let answer = join_as_newcomer(&browser, &link, "grace").await;
-    assert_eq!(
-        (answer.status, answer.location()),
-        (303, &*format!("{LIST}?joined=yes"))
-    );
+    assert_eq!((answer.status, answer.location()), (303, LIST));
     let list = browser.follow(&answer).await;
     assert!(list.text().contains("You have joined Acme."), "{}", list.body);
     assert!(list.shows("Grace Hopper") && list.shows("Create your first key"));
@@ -131,7 +127,7 @@ async fn who_has_an_account_signs_in_and_comes_back_to_join_as_themselves() {
     let other = running.installation.organization("Other");
     let grace = running.installation.member(&other, "grace", Role::Owner);
     let browser = running.visitor();
-    let page = browser.get(&link).await;
+    let page = browser.open(&link).await;
     let (_, sign_in) = page.body.split_once("href=\"/sign-in?").unwrap();
     let sign_in = format!("/sign-in?{}", sign_in.split_once('"').unwrap().0);
     let form = browser.get(&sign_in).await;
@@ -156,10 +152,7 @@ async fn who_has_an_account_signs_in_and_comes_back_to_join_as_themselves() {
     assert_eq!(page.field("token"), token(&link));
     assert_eq!(page.field("username"), "grace");
     let answer = join_as_user(&browser, &link, "grace").await;
-    assert_eq!(
-        (answer.status, answer.location()),
-        (303, &*format!("{LIST}?joined=yes"))
-    );
+    assert_eq!((answer.status, answer.location()), (303, LIST));
     assert_eq!(
         browser.get("/join").await.status,
         404,
@@ -176,7 +169,7 @@ async fn who_has_an_account_signs_in_and_comes_back_to_join_as_themselves() {
 async fn a_member_is_told_and_the_invitation_stays_for_somebody_else() {
     let (running, owner, link) = invited("member").await;
     for (answer, status) in [
-        (owner.get(&link).await, 200),
+        (owner.open(&link).await, 200),
         (join_as_user(&owner, &link, "ada").await, 409),
     ] {
         assert_eq!(answer.status, status);
@@ -211,7 +204,7 @@ async fn links_that_are_used_expired_taken_back_damaged_or_made_up_look_alike() 
         "/join?token=",
     ] {
         for answer in [
-            visitor.get(link).await,
+            visitor.open(link).await,
             join_as_newcomer(&visitor, link, "olga").await,
             join_as_user(&visitor, link, "olga").await,
         ] {
@@ -237,7 +230,7 @@ async fn who_was_removed_finds_links_from_before_dead_and_joins_with_a_later_one
     assert_eq!(owner.post(&remove, &[("confirm", "yes")]).await.status, 303);
     clock.advance(TimeDelta::minutes(1));
     for answer in [
-        grace.get(&kept).await,
+        grace.open(&kept).await,
         join_as_user(&grace, &kept, "grace").await,
         join_as_user(&grace, &kept, "somebody-else").await,
     ] {
@@ -246,10 +239,10 @@ async fn who_was_removed_finds_links_from_before_dead_and_joins_with_a_later_one
         assert!(answer.text().contains("created before you left or were removed"));
     }
     assert_eq!(grace.get(LIST).await.status, 404);
-    assert_eq!(running.visitor().get(&kept).await.status, 200, "for others");
+    assert_eq!(running.visitor().open(&kept).await.status, 200, "for others");
 
     let later = invitation(&owner, "Grace", "member").await;
-    assert!(grace.get(&later).await.shows("Join as"));
+    assert!(grace.open(&later).await.shows("Join as"));
     assert_eq!(join_as_user(&grace, &later, "grace").await.status, 303);
     assert_eq!(grace.get(LIST).await.status, 200);
 }
@@ -339,7 +332,7 @@ async fn who_is_signed_in_and_opens_a_dead_link_is_told_what_to_do_and_not_to_si
     let (running, _, link) = invited("member").await;
     let grace = running.visitor();
     join_as_newcomer(&grace, &link, "grace").await;
-    let page = grace.get(&link).await;
+    let page = grace.open(&link).await;
     assert_eq!(page.status, 404);
     assert!(
         page.text().contains("You are signed in as grace"),
@@ -353,12 +346,27 @@ async fn who_is_signed_in_and_opens_a_dead_link_is_told_what_to_do_and_not_to_si
 async fn the_way_through_sign_in_says_what_for() {
     let (running, _, link) = invited("member").await;
     let visitor = running.visitor();
-    let page = visitor.get(&link).await;
-    assert!(
-        page.shows("/sign-in?next=%2Fjoin&#38;notice=to-join"),
-        "{}",
-        page.body
-    );
-    let sign_in = visitor.get("/sign-in?next=%2Fjoin&notice=to-join").await;
+    let page = visitor.open(&link).await;
+    assert!(page.shows("/sign-in?next=%2Fjoin"), "{}", page.body);
+    let sign_in = visitor.get("/sign-in?next=%2Fjoin").await;
     assert!(sign_in.shows("Sign in to join."), "{}", sign_in.body);
+}
+
+#[tokio::test]
+async fn invitations_secret_leaves_the_address_with_the_first_request() {
+    let (running, _, link) = invited("member").await;
+    let visitor = running.visitor();
+    let answer = visitor.get(&link).await;
+    assert_eq!((answer.status, answer.location()), (303, "/join"));
+    assert_eq!(answer.header("referrer-policy"), "strict-origin");
+    let secret = token(&link);
+    assert_eq!(
+        answer.header("set-cookie"),
+        format!("invitation={secret}; Path=/join; HttpOnly; SameSite=Lax; Max-Age=3600")
+    );
+    assert!(visitor.follow(&answer).await.shows("Join <bdi>Acme</bdi>"));
+    assert!(
+        visitor.get("/join").await.shows("Join <bdi>Acme</bdi>"),
+        "and again"
+    );
 }

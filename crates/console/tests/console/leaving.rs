@@ -154,16 +154,6 @@ async fn an_owner_leaves_if_another_stays() {
 }
 
 #[tokio::test]
-async fn a_link_cannot_claim_that_somebody_has_left() {
-    let (running, browser, _) = grace().await;
-    for link in ["/?left=acme", "/?left=", "/?left=%2F"] {
-        assert_eq!(browser.get(link).await.location(), LIST, "{link}");
-    }
-    let answer = running.visitor().get("/?left=acme").await;
-    assert_eq!((answer.status, answer.location()), (303, "/sign-in"));
-}
-
-#[tokio::test]
 async fn of_many_own_keys_the_50_used_last_are_shown_with_a_link_to_all() {
     let (running, browser, grace) = grace().await;
     for number in 0..60 {

@@ -172,7 +172,7 @@ async fn the_invitations_of_an_owner_are_taken_back_with_the_role_and_told_befor
     browser
         .post(&role_path(&grace), &[("role", "member"), ("confirm", "yes")])
         .await;
-    assert_eq!(running.visitor().get(&first).await.status, 404);
+    assert_eq!(running.visitor().open(&first).await.status, 404);
 
     browser
         .post(&role_path(&grace), &[("role", "owner"), ("confirm", "yes")])
@@ -186,7 +186,7 @@ async fn the_invitations_of_an_owner_are_taken_back_with_the_role_and_told_befor
         page.text()
     );
     browser.post(&remove_path(&grace), &CONFIRM).await;
-    assert_eq!(running.visitor().get(&second).await.status, 404);
+    assert_eq!(running.visitor().open(&second).await.status, 404);
     let token = second.split_once("token=").unwrap().1;
     let as_grace = [("token", token), ("as", "user"), ("username", "grace")];
     let back = other.post("/join", &as_grace).await;

@@ -285,29 +285,6 @@ async fn projects_and_members_of_another_organization_are_unknown_here() {
 }
 
 #[tokio::test]
-async fn a_link_cannot_claim_what_did_not_happen() {
-    let (running, browser, ada, grace, robots) = robots().await;
-    put_in(&running, &ada, &robots, &grace).await;
-    let grace = id(&grace);
-    for query in [
-        "?notice=created",
-        "?notice=archived",
-        "?notice=strange",
-        &format!("?added={}", id(&ada)),
-        &format!("?removed={grace}"),
-        "?added=x&removed=y",
-    ] {
-        let page = browser.get(&path(&robots, query)).await;
-        assert_eq!(page.status, 200);
-        assert!(!page.shows("data-notice"), "{query}");
-    }
-    let page = browser
-        .get(&path(&robots, &format!("/add-members?added={}", id(&ada))))
-        .await;
-    assert!(!page.shows("data-notice"));
-}
-
-#[tokio::test]
 async fn names_run_in_their_own_direction() {
     let (running, ada) = Running::with_ada().await;
     let name = "مرصد الخليج";

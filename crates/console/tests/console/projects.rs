@@ -137,7 +137,7 @@ async fn a_token_that_is_searched_for_leaves_every_address_that_can_be_searched(
     for list in ["/organizations/acme/settings/members", PROJECTS, &add_members] {
         let answer = browser.get(&format!("{list}?search={token}")).await;
         assert_eq!(answer.status, 303, "{list}");
-        assert_eq!(answer.location(), format!("{list}?search=jyrI&left-out=token"));
+        assert_eq!(answer.location(), format!("{list}?search=jyrI"));
         let next = browser.follow(&answer).await;
         assert_eq!(next.status, 200, "{list}");
         assert!(!answer.shows(token) && !next.shows(token), "{list}");
@@ -346,7 +346,7 @@ async fn script_in_a_name_stays_text() {
     for path in [
         PROJECTS.to_owned(),
         format!("{PROJECTS}?search=%3Cscript%3Ealert(1)"),
-        format!("{one}?notice=renamed"),
+        one.clone(),
         format!("{one}/archive"),
         format!("{one}/add-members?search=%22%3E%3Cscript%3Ealert(2)"),
     ] {

@@ -45,7 +45,7 @@ async fn the_link_makes_the_first_owner_and_signs_them_in() {
     let running = Running::new().await;
     let browser = running.visitor();
     let (path, token) = link(&running).await;
-    let page = browser.get(&path).await;
+    let page = browser.open(&path).await;
     assert_eq!((page.status, page.field("token")), (200, token.as_str()));
     let answer = complete(&browser, &token).await;
     let home = browser.follow(&answer).await;
@@ -100,7 +100,7 @@ async fn a_link_works_once() {
     let (path, token) = link(&running).await;
     complete(&running.visitor(), &token).await;
     let second = running.visitor();
-    for answer in [second.get(&path).await, complete(&second, &token).await] {
+    for answer in [second.open(&path).await, complete(&second, &token).await] {
         assert_eq!(answer.status, 410);
         assert!(answer.shows("Keyward is already set up") && answer.shows("href=\"/sign-in\""));
         assert_eq!(answer.header("set-cookie"), "");
@@ -123,7 +123,7 @@ async fn an_expired_replaced_unknown_or_damaged_link_says_how_to_get_another() {
         "/setup?token=abc",
         "/setup?token=",
     ] {
-        let answer = browser.get(path).await;
+        let answer = browser.open(path).await;
         assert_eq!(answer.status, 404, "{path}");
         assert!(
             answer.shows("This setup link is no longer valid")
@@ -192,4 +192,30 @@ async fn a_password_made_from_what_is_typed_beside_it_is_refused() {
         assert!(page.shows("Password is too easy to guess"), "{password}");
         assert!(!page.shows("id=\"username-error\""));
     }
+}
+
+#[tokio::test]
+async fn setup_links_secret_leaves_the_address_with_the_first_request() {
+    let running = Running::new().await;
+    let browser = running.visitor();
+    let (path, token) = link(&running).await;
+    let answer = browser.get(&path).await;
+    assert_eq!((answer.status, answer.location()), (303, "/setup"));
+    assert_eq!(answer.header("referrer-policy"), "strict-origin");
+    assert_eq!(
+        answer.header("set-cookie"),
+        format!("setup={token}; Path=/setup; HttpOnly; SameSite=Lax; Max-Age=3600")
+    );
+    assert_eq!(browser.follow(&answer).await.field("token"), token);
+    let completed = complete(&browser, &token).await;
+    let cookies: Vec<&str> = completed
+        .headers
+        .get_all("set-cookie")
+        .iter()
+        .map(|c| c.to_str().unwrap())
+        .collect();
+    assert!(
+        cookies.iter().any(|cookie| cookie.starts_with("setup=;")),
+        "{cookies:?}"
+    );
 }

@@ -110,17 +110,6 @@ async fn a_refused_attempt_keeps_the_wanted_page() {
 }
 
 #[tokio::test]
-async fn the_notice_is_one_of_ours_whatever_a_link_says() {
-    let (running, _) = Running::with_ada().await;
-    let page = running
-        .visitor()
-        .get("/sign-in?notice=Your+account+is+locked")
-        .await;
-    assert_eq!(page.status, 200);
-    assert!(!page.shows("locked"));
-}
-
-#[tokio::test]
 async fn who_forgot_their_password_learns_what_an_administrator_types() {
     let (running, _) = Running::with_ada().await;
     let page = running.visitor().get("/sign-in").await;

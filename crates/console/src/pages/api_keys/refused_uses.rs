@@ -1,43 +1,26 @@
-//! Uses of the holder's keys that no longer work.
+//! Uses of the viewer's keys that no longer work.
 
-use keyward_domain::audit::Subject;
-use keyward_domain::holder::Holder;
+use keyward_domain::administration::AuditPage;
+use keyward_domain::audit::AuditEvent;
 
-use crate::Console;
-use crate::forms::Fields;
-use crate::pages::moment::Moment;
+use crate::pages::list::List;
+use crate::reader::Member;
 use crate::refusal::Refusal;
 
-/// Somebody used a key that no longer works.
-pub(super) struct RefusedUse {
-    pub(super) key: String,
-    pub(super) at: Moment,
-    pub(super) address: Option<String>,
+/// The latest ones, the latest first; only on the first page of an unsearched list.
+pub(super) async fn refused_uses<Id: Sync>(
+    member: &Member,
+    list: &List<Id>,
+) -> Result<Option<AuditPage>, Refusal> {
+    if !list.search.is_empty() || list.after.is_some() {
+        return Ok(None);
+    }
+    let found = member.console.audit_trail.refused_uses(&member.holder()).await?;
+    Ok(Some(found).filter(|found| !found.events.items.is_empty()))
 }
 
-/// The latest ones, the latest first; only on the first page of an unsearched list.
-pub(super) async fn refused_uses(
-    console: &Console,
-    holder: &Holder,
-    query: &Fields,
-) -> Result<Vec<RefusedUse>, Refusal> {
-    if ["search", "after"]
-        .into_iter()
-        .any(|name| query.optional(name).is_some())
-    {
-        return Ok(Vec::new());
-    }
-    let found = console.audit_trail.refused_uses(holder).await?;
-    let uses = found.events.items.iter().filter_map(|event| {
-        let Subject::ApiKey(id) = event.subject else {
-            return None;
-        };
-        let name = found.names.get(&event.subject);
-        Some(RefusedUse {
-            key: name.cloned().unwrap_or_else(|| id.to_string()),
-            at: Moment(event.at),
-            address: event.source.address.map(|address| address.to_string()),
-        })
-    });
-    Ok(uses.collect())
+/// What the key is called that somebody used.
+pub(super) fn key_in(event: &AuditEvent, found: &AuditPage) -> String {
+    let name = found.names.get(&event.subject).cloned();
+    name.unwrap_or_else(|| event.subject.id().map(|id| id.to_string()).unwrap_or_default())
 }

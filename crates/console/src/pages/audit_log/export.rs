@@ -11,40 +11,34 @@ use keyward_domain::failure_sentence::sentence;
 use keyward_domain::organization::Slug;
 use keyward_domain::sign_in::session::SessionToken;
 use poem::http::header;
-use poem::web::Data;
 use poem::{Body, Request, Response, handler};
 
 use super::search::Search;
 use crate::Console;
 use crate::forms::{Fields, Query};
-use crate::pages::tokenless_address::TokenlessAddress;
+use crate::reader::Owner;
 use crate::refusal::Refusal;
 use crate::request_source::Source;
 use crate::session_cookie::SessionCookie;
-use crate::viewer::Owner;
 
 #[handler]
 pub(crate) async fn as_csv(
-    TokenlessAddress: TokenlessAddress,
-    Data(console): Data<&Arc<Console>>,
     owner: Owner,
     Query(query): Query,
     Source(source): Source,
     request: &Request,
 ) -> Result<Response, Refusal> {
-    download(console, &owner, &query, source, request, Format::Csv).await
+    download(&owner, &query, source, request, Format::Csv).await
 }
 
 #[handler]
 pub(crate) async fn as_json_lines(
-    TokenlessAddress: TokenlessAddress,
-    Data(console): Data<&Arc<Console>>,
     owner: Owner,
     Query(query): Query,
     Source(source): Source,
     request: &Request,
 ) -> Result<Response, Refusal> {
-    download(console, &owner, &query, source, request, Format::JsonLines).await
+    download(&owner, &query, source, request, Format::JsonLines).await
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -54,19 +48,19 @@ enum Format {
 }
 
 async fn download(
-    console: &Arc<Console>,
     owner: &Owner,
     query: &Fields,
     source: RequestSource,
     request: &Request,
     format: Format,
 ) -> Result<Response, Refusal> {
-    let search = Search::read(console, owner, query).await?;
+    let console = &owner.console;
+    let search = Search::read(owner, query).await?;
     // A file is kept and handed on: it holds what was asked for, or there is none.
     if search.has_errors() {
         return Err(Refusal::BadAddress);
     }
-    let slug = owner.insider.member.organization.slug.clone();
+    let slug = owner.slug().clone();
     let mut download = Download {
         console: Arc::clone(console),
         token: SessionCookie::of(&console.public_url)

@@ -1,7 +1,5 @@
 //! Whom or what somebody means by what they type into the search form.
 
-use chrono::{DateTime, Utc};
-use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{
     HeldKey, MemberFilter, MemberOverview, OrganizationKeyFilter, ProjectFilter, ProjectOverview,
     ProjectStatus,
@@ -13,7 +11,7 @@ use keyward_domain::ports::StatusFilter;
 use keyward_domain::text::folded;
 use keyward_domain::user::Username;
 
-use crate::Console;
+use crate::reader::Owner;
 use crate::refusal::Refusal;
 
 /// What a text may mean.
@@ -51,17 +49,17 @@ pub(super) struct Candidate<T> {
 const OFFERED: usize = 8;
 
 /// A member or a key.
-pub(super) async fn actor(
-    console: &Console,
-    authority: &Authority,
-    typed: &str,
-    now: DateTime<Utc>,
-) -> Result<Meant<Actor>, Refusal> {
-    if let Some(actor) = console.audit_trail.find_actor(authority, typed).await? {
+pub(super) async fn actor(owner: &Owner, typed: &str) -> Result<Meant<Actor>, Refusal> {
+    if let Some(actor) = owner
+        .console
+        .audit_trail
+        .find_actor(&owner.authority, typed)
+        .await?
+    {
         return Ok(Meant::One(actor));
     }
-    let people = members(console, authority, typed, now).await?;
-    let keys = keys(console, authority, typed, now).await?;
+    let people = members(owner, typed).await?;
+    let keys = keys(owner, typed).await?;
     let are_all = people.next.is_none() && keys.next.is_none();
     let term = folded(typed);
     let people = people.items.iter();
@@ -72,27 +70,28 @@ pub(super) async fn actor(
 }
 
 /// A member, a key or a project.
-pub(super) async fn subject(
-    console: &Console,
-    authority: &Authority,
-    typed: &str,
-    now: DateTime<Utc>,
-) -> Result<Meant<Subject>, Refusal> {
-    if let Some(subject) = console.audit_trail.find_subject(authority, typed).await? {
+pub(super) async fn subject(owner: &Owner, typed: &str) -> Result<Meant<Subject>, Refusal> {
+    if let Some(subject) = owner
+        .console
+        .audit_trail
+        .find_subject(&owner.authority, typed)
+        .await?
+    {
         return Ok(Meant::One(subject));
     }
     // A username is somebody's alone.
     if let Ok(username) = Username::parse(typed)
-        && let Some(member) = console
+        && let Some(member) = owner
+            .console
             .members
-            .find_by_username(authority, &username, now)
+            .find_by_username(&owner.authority, &username, owner.now)
             .await?
     {
         return Ok(Meant::One(Subject::Membership(member.membership.id)));
     }
-    let people = members(console, authority, typed, now).await?;
-    let keys = keys(console, authority, typed, now).await?;
-    let projects = projects(console, authority, typed, now).await?;
+    let people = members(owner, typed).await?;
+    let keys = keys(owner, typed).await?;
+    let projects = projects(owner, typed).await?;
     let are_all = people.next.is_none() && keys.next.is_none() && projects.next.is_none();
     let term = folded(typed);
     let people = people.items.iter();
@@ -129,37 +128,31 @@ const fn first<Id>() -> PageRequest<Id> {
     }
 }
 
-async fn members(
-    console: &Console,
-    authority: &Authority,
-    typed: &str,
-    now: DateTime<Utc>,
-) -> Result<Page<MemberOverview, MembershipId>, Refusal> {
+async fn members(owner: &Owner, typed: &str) -> Result<Page<MemberOverview, MembershipId>, Refusal> {
     let filter = MemberFilter::new(Some(typed));
-    Ok(console.members.list(authority, filter, first(), now).await?)
-}
-
-async fn keys(
-    console: &Console,
-    authority: &Authority,
-    typed: &str,
-    now: DateTime<Utc>,
-) -> Result<Page<HeldKey, ApiKeyId>, Refusal> {
-    let filter = OrganizationKeyFilter::new(StatusFilter::All, Some(typed));
-    Ok(console
-        .organization_keys
-        .list(authority, filter, first(), now)
+    Ok(owner
+        .console
+        .members
+        .list(&owner.authority, filter, first(), owner.now)
         .await?)
 }
 
-async fn projects(
-    console: &Console,
-    authority: &Authority,
-    typed: &str,
-    now: DateTime<Utc>,
-) -> Result<Page<ProjectOverview, ProjectId>, Refusal> {
+async fn keys(owner: &Owner, typed: &str) -> Result<Page<HeldKey, ApiKeyId>, Refusal> {
+    let filter = OrganizationKeyFilter::new(StatusFilter::All, Some(typed));
+    Ok(owner
+        .console
+        .organization_keys
+        .list(&owner.authority, filter, first(), owner.now)
+        .await?)
+}
+
+async fn projects(owner: &Owner, typed: &str) -> Result<Page<ProjectOverview, ProjectId>, Refusal> {
     let filter = ProjectFilter::new(ProjectStatus::All, Some(typed));
-    Ok(console.projects.list(authority, filter, first(), now).await?)
+    Ok(owner
+        .console
+        .projects
+        .list(&owner.authority, filter, first(), owner.now)
+        .await?)
 }
 
 fn of_member<T>(member: &MemberOverview, means: T, term: &str) -> Candidate<T> {

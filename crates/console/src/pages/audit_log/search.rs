@@ -10,12 +10,11 @@ use super::sentence::{Party, choice};
 use super::words_in_addresses::{
     actor_from, actor_to_text, position_from, position_to_text, subject_from, subject_to_text,
 };
-use crate::Console;
 use crate::forms::Fields;
-use crate::links;
 use crate::pages::field::Field;
+use crate::paths::with_query;
+use crate::reader::Owner;
 use crate::refusal::Refusal;
-use crate::viewer::Owner;
 
 /// What was asked for.
 #[derive(Clone)]
@@ -89,12 +88,7 @@ pub(super) struct ActionChoice {
 impl Search {
     /// Reads what was asked for. What people type and may get wrong is kept with what is wrong with it; what only our
     /// own links send is refused.
-    pub(super) async fn read(
-        console: &Console,
-        Owner { insider, authority }: &Owner,
-        query: &Fields,
-    ) -> Result<Self, Refusal> {
-        let now = insider.now;
+    pub(super) async fn read(owner: &Owner, query: &Fields) -> Result<Self, Refusal> {
         let given = |name| {
             query
                 .optional(name)
@@ -104,12 +98,12 @@ impl Search {
         let who = match given("who") {
             None => Chosen::Any,
             Some(typed) if let Some(actor) = actor_from(typed) => Chosen::One(actor),
-            Some(typed) => Chosen::new(typed, meant::actor(console, authority, typed, now).await?),
+            Some(typed) => Chosen::new(typed, meant::actor(owner, typed).await?),
         };
         let what = match given("what") {
             None => Chosen::Any,
             Some(typed) if let Some(subject) = subject_from(typed) => Chosen::One(subject),
-            Some(typed) => Chosen::new(typed, meant::subject(console, authority, typed, now).await?),
+            Some(typed) => Chosen::new(typed, meant::subject(owner, typed).await?),
         };
         let action = match given("action") {
             None => None,
@@ -199,7 +193,7 @@ impl Search {
         let what = self.what.to_field(subject_to_text);
         let (from, until) = (self.from.to_field(), self.until.to_field());
         let after = after.map(position_to_text);
-        links::with_query(
+        with_query(
             path,
             [
                 ("who", who.as_deref()),

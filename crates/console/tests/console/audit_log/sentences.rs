@@ -256,7 +256,7 @@ async fn of_whoever_came_back_an_old_membership_says_only_that_it_has_ended() {
     let owner = running.signed_in("ada").await;
     let link = invitation(&owner, "Grace", "member").await;
     let grace = running.signed_in("grace").await;
-    let token = grace.get(&link).await.field("token").to_owned();
+    let token = grace.open(&link).await.field("token").to_owned();
     let fields = [("token", token.as_str()), ("as", "user"), ("username", "grace")];
     assert_eq!(grace.post("/join", &fields).await.status, 303);
 

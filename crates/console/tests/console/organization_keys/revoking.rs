@@ -67,8 +67,9 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
         assert!(page.text().contains("in the years 1 to 9999"), "{never}");
     }
     let nothing_ticked = scene.owner.get(&format!("{REVOKE}?")).await;
-    let list = format!("{ALL}?notice=nothing-selected");
-    assert_eq!((nothing_ticked.status, nothing_ticked.location()), (303, &*list));
+    assert_eq!((nothing_ticked.status, nothing_ticked.location()), (303, ALL));
+    let list = scene.owner.follow(&nothing_ticked).await;
+    assert!(list.shows("id=\"selection-error\""));
 }
 
 #[tokio::test]

@@ -114,7 +114,7 @@ async fn a_page_whose_storage_is_down_says_so_instead_of_showing_half_of_it() {
                 } else {
                     format!("{SETTINGS}/{path}")
                 };
-                let answer = browser.get(&path).await;
+                let answer = browser.open(&path).await;
                 assert_says_so(&answer, 503, "Wait a few seconds, then try again.", &path);
                 assert_eq!(answer.header("content-disposition"), "", "{path}: no file");
             }

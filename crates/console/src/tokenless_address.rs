@@ -2,40 +2,32 @@
 //! addresses.
 
 use keyward_domain::token::{LENGTH, PREFIX};
-use poem::{FromRequest, Request, RequestBody};
+use poem::Request;
+use poem::http::Method;
 
-use crate::forms::Query;
-use crate::links;
-use crate::refusal::Refusal;
+use crate::forms::Fields;
+use crate::paths;
 
-/// A list's address, in which no token is searched for. One that has a token leads to the search for its last four
-/// characters, by which the list finds a key.
-pub(super) struct TokenlessAddress;
+/// What people type into.
+const TYPED: [&str; 3] = ["search", "who", "what"];
+/// What they choose, which stays as it is.
+const CHOSEN: [&str; 6] = ["status", "unused", "holder", "action", "from", "until"];
 
-impl TokenlessAddress {
-    /// The part of the query that says that a token was left out.
-    pub(super) const NOTICE: &str = "left-out";
-    /// What people type into.
-    const TYPED: [&str; 3] = ["search", "who", "what"];
-    /// What they choose, which stays as it is.
-    const CHOSEN: [&str; 6] = ["status", "unused", "holder", "action", "from", "until"];
-}
-
-impl<'a> FromRequest<'a> for TokenlessAddress {
-    async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
-        let Query(query) = Query::from_request(request, body).await?;
-        let typed = Self::TYPED.map(|part| (part, query.optional(part)));
-        let without_tokens =
-            typed.map(|(part, text)| (part, text.map(|text| end_of_token(text).unwrap_or(text))));
-        if typed == without_tokens {
-            return Ok(Self);
-        }
-        let chosen = Self::CHOSEN.map(|part| (part, query.optional(part)));
-        let notice = [(Self::NOTICE, Some("token"))];
-        let parts = chosen.into_iter().chain(without_tokens).chain(notice);
-        let instead = links::with_query(request.uri().path(), parts);
-        Err(Refusal::TokenInAddress { instead }.into())
+/// The same search for the last four characters of a token, by which lists find a key, if a whole token is searched for.
+/// It is said before it is known who asks: who is not signed in takes the address along to the sign-in page.
+pub(crate) fn without_token(request: &Request) -> Option<String> {
+    if *request.method() != Method::GET && *request.method() != Method::HEAD {
+        return None;
     }
+    let query = Fields::in_query(request).ok()?;
+    let typed = TYPED.map(|part| (part, query.optional(part)));
+    let without_tokens =
+        typed.map(|(part, text)| (part, text.map(|text| end_of_token(text).unwrap_or(text))));
+    let chosen = CHOSEN.map(|part| (part, query.optional(part)));
+    (typed != without_tokens).then(|| {
+        let parts = chosen.into_iter().chain(without_tokens);
+        paths::with_query(request.uri().path(), parts)
+    })
 }
 
 /// The last four characters of the first token in a text. What may be one is enough: mistyped, cut off, or with words

@@ -1,0 +1,140 @@
+//! Who appears beside the viewer's own keys: the keys that created or revoked them, and the owners who did.
+
+use std::collections::{HashMap, HashSet};
+
+use chrono::{DateTime, Utc};
+use keyward_domain::api_key::{ApiKey, Origin, Revocation, RevocationReason};
+use keyward_domain::audit::{Actor, Subject};
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::token::TokenHint;
+use keyward_domain::user::Username;
+
+use crate::reader::Member;
+use crate::refusal::Refusal;
+
+/// What the others are called.
+pub(super) struct Others {
+    keys: HashMap<ApiKeyId, NamedKey>,
+    owners: HashMap<Subject, Person>,
+}
+
+/// A key as another row names it.
+pub(super) struct NamedKey {
+    pub(super) name: String,
+    pub(super) hint: TokenHint,
+}
+
+/// What an owner is called.
+pub(super) struct Person {
+    /// The name that people know them by.
+    pub(super) name: String,
+    /// The one that is theirs alone, if it is another.
+    pub(super) username: Option<Username>,
+}
+
+/// Who created a key.
+pub(super) enum Creator<'a> {
+    /// In the console.
+    Holder,
+    Key(&'a NamedKey),
+    /// A key that is not kept any more.
+    ForgottenKey,
+}
+
+/// Who revoked a key, or why it was done.
+pub(super) enum Revoker<'a> {
+    Described(&'static str),
+    /// An owner of the organization.
+    Owner(&'a Person),
+    /// Another key of the same holder, through the API.
+    Key(&'a NamedKey),
+}
+
+impl Others {
+    /// The same few queries for the whole page, and none for what is on it.
+    pub(super) async fn beside(keys: &[ApiKey], member: &Member) -> Result<Self, Refusal> {
+        let mut known: HashMap<ApiKeyId, NamedKey> = keys.iter().map(named).collect();
+        let parents = keys.iter().filter_map(ApiKey::parent);
+        let revokers = keys
+            .iter()
+            .filter_map(|key| revoking_key(key.revoked(member.now)?));
+        let named_keys: HashSet<ApiKeyId> = parents.chain(revokers).collect();
+        let elsewhere = named_keys.into_iter().filter(|id| !known.contains_key(id));
+        let elsewhere: Vec<ApiKeyId> = elsewhere.collect();
+        if !elsewhere.is_empty() {
+            let found = member
+                .console
+                .keys
+                .read_many(&member.holder(), &elsewhere)
+                .await?;
+            known.extend(found.iter().map(named));
+        }
+        Ok(Self {
+            keys: known,
+            owners: revoking_owners(keys, member).await?,
+        })
+    }
+
+    pub(super) fn creator(&self, key: &ApiKey) -> Creator<'_> {
+        match key.origin {
+            Origin::Console(_) => Creator::Holder,
+            Origin::Key(parent) => self.keys.get(&parent).map_or(Creator::ForgottenKey, Creator::Key),
+        }
+    }
+
+    pub(super) fn revoker(&self, key: &ApiKey, revocation: &Revocation) -> Revoker<'_> {
+        match (revocation.reason, revoking_key(revocation)) {
+            (RevocationReason::Holder, Some(by)) if by == key.id => Revoker::Described("by itself"),
+            (RevocationReason::Holder, Some(by)) => {
+                let by = self.keys.get(&by);
+                by.map_or(Revoker::Described("by one of your keys"), Revoker::Key)
+            }
+            (RevocationReason::Holder, None) => Revoker::Described("by you"),
+            (RevocationReason::Owner, _) => {
+                let owner = revocation.by.as_subject().and_then(|by| self.owners.get(&by));
+                owner.map_or(Revoker::Described("by an owner"), Revoker::Owner)
+            }
+            (RevocationReason::Leak, _) => Revoker::Described("because its token leaked"),
+            (RevocationReason::Administrator, _) => Revoker::Described("by an administrator"),
+        }
+    }
+}
+
+async fn revoking_owners(keys: &[ApiKey], member: &Member) -> Result<HashMap<Subject, Person>, Refusal> {
+    let owners = keys.iter().filter_map(|key| revoking_owner(key, member.now));
+    let owners: HashSet<Subject> = owners.collect();
+    if owners.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let owners: Vec<Subject> = owners.into_iter().collect();
+    let (all_names, organization) = (&member.console.names, member.member.organization.id);
+    let names = all_names.find(organization, &owners).await?;
+    let mut usernames = all_names.usernames(organization, &owners).await?;
+    let people = names.into_iter().map(|(owner, name)| {
+        let username = usernames.remove(&owner);
+        let username = username.filter(|username| username.as_str() != name);
+        (owner, Person { name, username })
+    });
+    Ok(people.collect())
+}
+
+fn revoking_owner(key: &ApiKey, now: DateTime<Utc>) -> Option<Subject> {
+    let revocation = key.revoked(now)?;
+    match revocation.reason {
+        RevocationReason::Owner => revocation.by.as_subject(),
+        RevocationReason::Holder | RevocationReason::Leak | RevocationReason::Administrator => None,
+    }
+}
+
+/// The key through which the holder revoked another.
+const fn revoking_key(revocation: &Revocation) -> Option<ApiKeyId> {
+    match revocation.by {
+        Actor::ApiKey(by) => Some(by),
+        Actor::User(_) | Actor::Administrator | Actor::Retention | Actor::Anonymous => None,
+    }
+}
+
+fn named(key: &ApiKey) -> (ApiKeyId, NamedKey) {
+    let (name, hint) = (key.name.to_string(), key.hint.clone());
+    (key.id, NamedKey { name, hint })
+}

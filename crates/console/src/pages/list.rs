@@ -1,0 +1,162 @@
+//! Which part of a long list a page shows: what was searched for, what else the address says, and where the page begins.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use keyward_domain::page::{Page, PageRequest, PageSize};
+
+use crate::forms::Fields;
+use crate::pages::settings::SectionLink;
+use crate::paths::with_query;
+use crate::refusal::Refusal;
+
+/// A search in a list, and the page of what it finds.
+#[derive(Debug, Clone)]
+pub(super) struct List<Id> {
+    /// Its path, without the query.
+    pub(super) path: String,
+    pub(super) search: String,
+    /// The last item of the page before.
+    pub(super) after: Option<Id>,
+    /// What else the address says, which the search keeps.
+    pub(super) kept: Vec<(&'static str, String)>,
+}
+
+/// The states of a list's items, as the page offers them. The default stands in no address.
+pub(super) trait ListedStatus: Copy + Default + Eq + 'static {
+    /// Each with the word of its tab.
+    const TABS: &'static [(Self, &'static str)];
+
+    fn from_word(word: &str) -> Option<Self>;
+    fn as_str(self) -> &'static str;
+
+    /// The one that the address says.
+    fn read(query: &Fields) -> Result<Self, Refusal> {
+        match query.optional("status") {
+            None => Ok(Self::default()),
+            Some(word) => Self::from_word(word).ok_or(Refusal::BadAddress),
+        }
+    }
+}
+
+/// What the items of a list are called.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Items {
+    pub(super) one: &'static str,
+    pub(super) several: &'static str,
+    /// The word for those on the pages after the first.
+    pub(super) later: &'static str,
+}
+
+impl<Id: Copy + Display + FromStr> List<Id> {
+    pub(super) fn read(path: impl Display, query: &Fields) -> Result<Self, Refusal> {
+        let after = query.optional("after").map(str::parse).transpose();
+        Ok(Self {
+            path: path.to_string(),
+            search: query.optional("search").unwrap_or_default().trim().to_owned(),
+            after: after.map_err(|_| Refusal::BadAddress)?,
+            kept: Vec::new(),
+        })
+    }
+
+    /// Likewise, for a list whose items have states.
+    pub(super) fn with_status<S: ListedStatus>(
+        path: impl Display,
+        query: &Fields,
+    ) -> Result<(S, Self), Refusal> {
+        let status = S::read(query)?;
+        Ok((status, Self::read(path, query)?.among(&status)))
+    }
+
+    /// The same search among the items of a status, from the first.
+    pub(super) fn among<S: ListedStatus>(&self, status: &S) -> Self {
+        let word = (*status != S::default()).then(|| status.as_str());
+        self.keeping("status", word)
+    }
+
+    /// The same search with this in its address.
+    pub(super) fn keeping(&self, name: &'static str, value: Option<impl Display>) -> Self {
+        let others = self.kept.iter().filter(|(other, _)| *other != name).cloned();
+        let value = value.map(|value| (name, value.to_string()));
+        Self {
+            kept: others.chain(value).collect(),
+            ..self.clone()
+        }
+    }
+
+    pub(super) const fn request(&self) -> PageRequest<Id> {
+        PageRequest {
+            size: PageSize::DEFAULT,
+            after: self.after,
+        }
+    }
+
+    /// Where the search among items with tabs leads.
+    pub(super) fn tabs<S: ListedStatus>(&self, current: &S) -> Vec<SectionLink> {
+        let tabs = S::TABS.iter().map(|&(status, label)| SectionLink {
+            label,
+            address: self.among(&status).first(),
+            is_current: status == *current,
+        });
+        tabs.collect()
+    }
+
+    /// The address of this very page.
+    pub(super) fn here(&self) -> String {
+        self.at(&self.path, self.after)
+    }
+
+    /// The address of something that is done to an item, and leads back here.
+    pub(super) fn leading_back(&self, path: impl Display) -> String {
+        self.at(path, self.after)
+    }
+
+    /// The address of the first page.
+    pub(super) fn first(&self) -> String {
+        self.at(&self.path, None)
+    }
+
+    /// Likewise, if this is another.
+    pub(super) fn newest(&self) -> Option<String> {
+        self.after.map(|_| self.first())
+    }
+
+    /// The address of the next page, if there is one.
+    pub(super) fn older<T>(&self, page: &Page<T, Id>) -> Option<String> {
+        page.next.map(|next| self.at(&self.path, Some(next)))
+    }
+
+    /// The address of all that the search looks through.
+    pub(super) fn unsearched(&self) -> String {
+        let kept = self
+            .kept
+            .iter()
+            .map(|(name, value)| (*name, Some(value.as_str())));
+        with_query(&self.path, kept)
+    }
+
+    fn at(&self, path: impl Display, after: Option<Id>) -> String {
+        let after = after.map(|id| id.to_string());
+        let search = (!self.search.is_empty()).then_some(self.search.as_str());
+        let kept = self
+            .kept
+            .iter()
+            .map(|(name, value)| (*name, Some(value.as_str())));
+        with_query(
+            path,
+            kept.chain([("search", search), ("after", after.as_deref())]),
+        )
+    }
+
+    /// What the table holds: "3 valid keys". The words of a search follow.
+    pub(super) fn caption<T>(&self, page: &Page<T, Id>, items: &Items) -> String {
+        let Items { one, several, later } = *items;
+        let count = page.items.len();
+        let items = if count == 1 { one } else { several };
+        match (self.after, &page.next) {
+            (None, None) => format!("{count} {items}"),
+            (None, Some(_)) => format!("The {count} newest {items}"),
+            (Some(_), _) => format!("{count} {later} {items}"),
+        }
+    }
+}

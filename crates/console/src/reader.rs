@@ -1,0 +1,230 @@
+//! Who asks for a page, decided anew at every request, and what every page is made with: the console, one moment and the
+//! message that a form left.
+
+use std::fmt::Display;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use askama::Template;
+use chrono::{DateTime, Utc};
+use keyward_domain::administration::Authority;
+use keyward_domain::holder::Holder;
+use keyward_domain::membership;
+use keyward_domain::organization::{Organization, Slug};
+use keyward_domain::sign_in::session::SignedIn;
+use poem::error::GetDataError;
+use poem::http::{Method, StatusCode, header};
+use poem::{FromRequest, Request, RequestBody, Response};
+
+use crate::Console;
+use crate::answer::{html, redirect};
+use crate::flash::{Flash, FlashCookie, Message};
+use crate::local_path::LocalPath;
+use crate::paths::SLUG;
+use crate::refusal::Refusal;
+use crate::session_cookie::SessionCookie;
+use crate::viewer::signed_in;
+
+/// What every page is made with.
+pub(crate) struct Visit {
+    pub(crate) console: Arc<Console>,
+    /// The moment of the request. All that a page tells is so at this moment.
+    pub(crate) now: DateTime<Utc>,
+    /// What the form said that led here. Only pages take it, no forms.
+    pub(crate) flash: Option<Flash>,
+}
+
+impl Visit {
+    fn of(request: &Request) -> poem::Result<Self> {
+        let console: &Arc<Console> = request
+            .data()
+            .ok_or(GetDataError(std::any::type_name::<Arc<Console>>()))?;
+        let is_page = *request.method() == Method::GET;
+        let flash = FlashCookie::of(&console.public_url);
+        Ok(Self {
+            console: Arc::clone(console),
+            now: console.now(),
+            flash: is_page.then(|| flash.read(request.headers())).flatten(),
+        })
+    }
+
+    /// A page that says the message which waits, if there is one. It is not said again.
+    pub(crate) fn page(&self, template: &impl Template) -> Result<Response, Refusal> {
+        Ok(self.told(html(StatusCode::OK, template)?))
+    }
+
+    /// Likewise, for a page with another status.
+    pub(crate) fn told(&self, mut page: Response) -> Response {
+        if self.flash.is_some() {
+            let cookie = FlashCookie::of(&self.console.public_url).remove();
+            page.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+        page
+    }
+
+    /// Whether this message waits.
+    pub(crate) fn is_told(&self, message: Message) -> bool {
+        self.flash.is_some_and(|flash| flash.message == message)
+    }
+
+    /// Leads on to a page that says this.
+    pub(crate) fn lead_on(&self, to: impl Display, saying: impl Into<Flash>) -> Response {
+        let mut response = redirect(to);
+        let cookie = FlashCookie::of(&self.console.public_url).set(saying.into());
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+        response
+    }
+}
+
+/// Whoever asks for a page or sends a form, if they may.
+pub(crate) trait Reader: Sized + Send {
+    fn of(request: &Request) -> impl Future<Output = poem::Result<Self>> + Send;
+}
+
+macro_rules! extracted {
+    ($($reader:ident)+) => {$(
+        impl<'a> FromRequest<'a> for $reader {
+            async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+                Self::of(request).await
+            }
+        }
+    )+};
+}
+
+extracted! { Visitor User Member Owner }
+
+/// Somebody, signed in or not.
+pub(crate) struct Visitor {
+    visit: Visit,
+    pub(crate) signed_in: Option<SignedIn>,
+}
+
+impl Deref for Visitor {
+    type Target = Visit;
+
+    fn deref(&self) -> &Visit {
+        &self.visit
+    }
+}
+
+impl Reader for Visitor {
+    async fn of(request: &Request) -> poem::Result<Self> {
+        let visit = Visit::of(request)?;
+        let signed_in = signed_in(request, &visit.console).await?;
+        Ok(Self { visit, signed_in })
+    }
+}
+
+/// Somebody who is signed in. Others are led to the sign-in page and from there back here; if they sent a form, they
+/// are told that it was not read.
+pub(crate) struct User {
+    visit: Visit,
+    pub(crate) signed_in: SignedIn,
+}
+
+impl Deref for User {
+    type Target = Visit;
+
+    fn deref(&self) -> &Visit {
+        &self.visit
+    }
+}
+
+impl Reader for User {
+    async fn of(request: &Request) -> poem::Result<Self> {
+        let Visitor { visit, signed_in } = Visitor::of(request).await?;
+        match signed_in {
+            Some(signed_in) => Ok(Self { visit, signed_in }),
+            None => Err(signed_out(request, &visit).into()),
+        }
+    }
+}
+
+fn signed_out(request: &Request, visit: &Visit) -> Refusal {
+    let path = request.uri().path_and_query();
+    let next = path.and_then(|path| LocalPath::parse(path.as_str()));
+    let to = crate::paths::sign_in(next.as_ref());
+    let session = SessionCookie::of(&visit.console.public_url).read(request.headers());
+    let response = if *request.method() == Method::POST {
+        visit.lead_on(to, Message::FormNotSent)
+    } else if session.is_some() {
+        visit.lead_on(to, Message::SessionOver)
+    } else {
+        redirect(to)
+    };
+    Refusal::Instead(Box::new(response))
+}
+
+/// Somebody who is signed in and belongs to the organization in the path. To all others it does not exist.
+pub(crate) struct Member {
+    visit: Visit,
+    /// Who they are in this organization.
+    pub(crate) member: membership::Member,
+    /// All organizations they belong to.
+    pub(crate) organizations: Vec<Organization>,
+}
+
+impl Deref for Member {
+    type Target = Visit;
+
+    fn deref(&self) -> &Visit {
+        &self.visit
+    }
+}
+
+impl Member {
+    /// The organization's part of the path.
+    pub(crate) const fn slug(&self) -> &Slug {
+        &self.member.organization.slug
+    }
+
+    /// The member with their own keys.
+    pub(crate) fn holder(&self) -> Holder {
+        self.member.as_holder()
+    }
+
+    /// What lets an owner run the organization.
+    pub(crate) fn authority(&self) -> Option<Authority> {
+        self.member.as_authority(self.now)
+    }
+}
+
+impl Reader for Member {
+    async fn of(request: &Request) -> poem::Result<Self> {
+        let User { visit, signed_in } = User::of(request).await?;
+        let slug = request.raw_path_param(SLUG);
+        let slug = slug.and_then(|slug| Slug::parse(slug).ok());
+        let slug = slug.ok_or(Refusal::NotFound)?;
+        // All at once, for the menu needs the others, too.
+        let members = visit.console.memberships.list_live(signed_in.user.id, visit.now);
+        let members = members.await.map_err(Refusal::from)?;
+        let member = members.iter().find(|member| member.organization.slug == slug);
+        Ok(Self {
+            member: member.ok_or(Refusal::NotFound)?.clone(),
+            organizations: members.into_iter().map(|member| member.organization).collect(),
+            visit,
+        })
+    }
+}
+
+/// A member who runs the organization. To plain members, an owner's pages do not exist.
+pub(crate) struct Owner {
+    member: Member,
+    pub(crate) authority: Authority,
+}
+
+impl Deref for Owner {
+    type Target = Member;
+
+    fn deref(&self) -> &Member {
+        &self.member
+    }
+}
+
+impl Reader for Owner {
+    async fn of(request: &Request) -> poem::Result<Self> {
+        let member = Member::of(request).await?;
+        let authority = member.authority().ok_or(Refusal::NotFound)?;
+        Ok(Self { member, authority })
+    }
+}

@@ -1,0 +1,65 @@
+//! What each use case refuses with, as the answer that people get. What a page answers itself, with a page of its own, is
+//! a defect if it gets here.
+
+use std::error::Error;
+
+use keyward_domain::administration::ports::{
+    AddInvitationError, AddProjectError, ChangeOrganizationError, ChangeProjectError,
+    ChangeProjectMembersError, ChangeRoleError, EndMembershipError, RevokeInvitationError, RevokeKeysError,
+};
+use keyward_domain::keys::{AddKeyError, ReadKeyError, RevokeKeyError};
+use keyward_domain::ports::{EditKeyError, StorageError};
+use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, EndSessionError};
+use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
+use keyward_domain::sign_in::setup::CompleteSetupError;
+use keyward_domain::sign_in::signing_in::SignInError;
+
+use super::Refusal;
+
+impl Refusal {
+    fn unanswered(error: impl Error + Send + Sync + 'static) -> Self {
+        StorageError::Defect(Box::new(error)).into()
+    }
+}
+
+/// `Error { nothing is there } { what its page answers } { what failed }`
+macro_rules! refused {
+    ($(
+        $error:ident
+        { $($nothing:ident)* } { $($answered:ident $(($any:tt))?),* } { $($failed:ident)+ }
+    )+) => {$(
+        impl From<$error> for Refusal {
+            fn from(error: $error) -> Self {
+                match error {
+                    $($error::$failed(error) => error.into(),)+
+                    $($error::$nothing => Self::NotFound,)*
+                    $(error @ $error::$answered $(($any))? => Self::unanswered(error),)*
+                }
+            }
+        }
+    )+};
+}
+
+refused! {
+    ReadKeyError { NotFound } {} { Storage }
+    // The first ones end only what a key creates: a person may always manage their keys, and begins each tree of keys.
+    AddKeyError
+        { MayNotManageKeys TreeTooDeep HolderGone } { AlreadyCreated(_), LimitReached(_), Throttled(_) } { Storage }
+    EditKeyError { HolderGone NotFound } { Throttled(_), Revoked, PreconditionFailed } { Storage }
+    RevokeKeyError { HolderGone NotFound } { PreconditionFailed } { Storage }
+    RevokeKeysError { NotAllowed } {} { Storage }
+    ChangeOrganizationError { NotAllowed } {} { Storage }
+    ChangeRoleError { NotAllowed NotFound } { LastOwner } { Storage }
+    EndMembershipError { NotAllowed NotFound } { LastOwner } { Storage }
+    AddInvitationError { NotAllowed } { AlreadyCreated(_) } { Storage }
+    RevokeInvitationError { NotAllowed NotFound } { Accepted } { Storage }
+    AddProjectError { NotAllowed } {} { Storage }
+    ChangeProjectError { NotAllowed NotFound } {} { Storage }
+    ChangeProjectMembersError { NotAllowed ProjectNotFound MemberNotFound } {} { Storage }
+    EndSessionError { NotFound } {} { Storage }
+    ChangeOwnPasswordError {} { WrongPassword, Throttled(_) } { Hashing Storage }
+    SignInError {} { WrongCredentials, Throttled(_) } { Hashing Storage }
+    CompleteSetupError {} { LinkInvalid, AlreadySetUp } { Hashing Storage }
+    AcceptAsNewcomerError {} { NotOpen, UsernameTaken, Throttled(_) } { Hashing Storage }
+    AcceptAsUserError {} { NotOpen, AlreadyMember } { Storage }
+}

@@ -1,0 +1,137 @@
+//! What a form did is said once, by the page that it led to; and nothing else can make a page say it.
+
+use keyward_domain::membership::Role;
+use keyward_domain::testing::TestInstallation;
+
+use crate::projects::{PROJECTS, project};
+use crate::running::{LIST, Running};
+
+const SETTINGS: &str = "/organizations/acme/settings";
+
+#[tokio::test]
+async fn message_is_said_by_the_next_page_and_never_again() {
+    let running = Running::behind_https().await;
+    let browser = running.signed_in("ada").await;
+    let answer = browser.post("/account/sessions/end-others", &[]).await;
+    assert_eq!(
+        answer.header("set-cookie"),
+        "__Host-flash=other-sessions-ended; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=60"
+    );
+    let page = browser.follow(&answer).await;
+    assert!(page.shows("data-notice"), "{}", page.text());
+    assert_eq!(
+        page.header("set-cookie"),
+        "__Host-flash=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0"
+    );
+    let again = browser.get("/account").await;
+    assert!(!again.shows("data-notice"));
+    assert_eq!(again.header("set-cookie"), "");
+}
+
+#[tokio::test]
+async fn message_waits_while_another_form_is_answered() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    browser.post("/account/sessions/end-others", &[]).await;
+    browser
+        .post(
+            "/account/password",
+            &[("current_password", ""), ("new_password", "")],
+        )
+        .await;
+    assert!(browser.get("/account").await.shows("data-notice"));
+}
+
+#[tokio::test]
+async fn no_link_can_claim_what_did_not_happen() {
+    let (running, ada) = Running::with_ada().await;
+    let robots = project(&running, &ada, "Robots").await;
+    let key = running
+        .installation
+        .issue(&ada.as_holder(), "Deploy")
+        .await
+        .key
+        .id;
+    let (member, robots) = (ada.membership.id, format!("{PROJECTS}/{}", robots.id));
+    let browser = running.signed_in("ada").await;
+    for path in [
+        "/account?notice=password-changed",
+        "/account?notice=session-ended",
+        "/account?flash=password-changed",
+        &format!("{SETTINGS}/general?role=changed&new-keys=chosen"),
+        &format!("{SETTINGS}/members?removed={member}"),
+        &format!("{SETTINGS}/members/{member}?role=changed"),
+        &format!("{SETTINGS}/members/invitations?notice=used"),
+        &format!("{robots}?notice=renamed"),
+        &format!("{robots}?notice=created&added={member}"),
+        &format!("{robots}/add-members?added={member}"),
+        &format!("{LIST}?joined=yes"),
+        &format!("{LIST}?edited={key}"),
+        &format!("{LIST}?revoked={key}&others=3"),
+        &format!("{LIST}?already-created={key}"),
+        &format!("{LIST}?search=x&left-out=token"),
+        &format!("{LIST}/all?notice=nothing-selected"),
+        &format!("{LIST}/all?revoked={key}"),
+    ] {
+        let page = browser.get(path).await;
+        assert_eq!(page.status, 200, "{path}");
+        assert!(!page.shows("data-notice"), "{path}");
+    }
+    assert_eq!(browser.get("/?left=elsewhere").await.location(), LIST);
+    for notice in ["signed-out", "joined", "set-up", "form-not-sent"] {
+        let page = running.visitor().get(&format!("/sign-in?notice={notice}")).await;
+        assert!(!page.shows("role=\"status\""), "{notice}");
+    }
+}
+
+/// On a local installation, other programs on the same host can set cookies.
+#[tokio::test]
+async fn cookie_of_somebody_else_brings_no_words_and_no_names() {
+    let (running, ada) = Running::with_ada().await;
+    let grace = running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let key = running
+        .installation
+        .issue(&ada.as_holder(), "Secret plan")
+        .await
+        .key
+        .id;
+    let browser = running.signed_in("grace").await;
+    let session = browser.cookie().unwrap();
+    for flash in [
+        "Your+password+expired".to_owned(),
+        "key-revoked.x.0".to_owned(),
+        format!("key-revoked.{}.0", key.as_uuid().simple()),
+        format!("keys-revoked.{}.0", key.as_uuid().simple()),
+        format!("member-removed.{}.0", grace.membership.id.as_uuid().simple()),
+        "password-changed".to_owned(),
+    ] {
+        browser.set_cookie(Some(format!("{session}; flash={flash}")));
+        let page = browser.get(LIST).await;
+        assert!(
+            !page.shows("data-notice") && !page.shows("Secret plan"),
+            "{flash}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn each_tab_says_what_its_own_form_did() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let sent = browser.post("/account/sessions/end-others", &[]).await;
+    assert!(browser.follow(&sent).await.shows("data-notice"));
+    let fields = [
+        ("current_password", TestInstallation::PASSWORD),
+        ("new_password", "seven lamps burn low"),
+    ];
+    let changed = browser.post("/account/password", &fields).await;
+    assert!(
+        browser
+            .follow(&changed)
+            .await
+            .text()
+            .contains("Your password was changed")
+    );
+}
