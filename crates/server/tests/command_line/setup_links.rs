@@ -140,5 +140,5 @@ fn command_on_setup_page_prints_working_link() {
     assert!(!answer.errors.contains("new database"), "{}", answer.errors);
     let link = answer.success();
     let (_, path) = link.trim_end().split_once(&server.address).unwrap();
-    assert_eq!(server.get(path).status, 200);
+    assert_eq!(open(&server, path).status, 200);
 }
