@@ -274,6 +274,9 @@ impl Opened {
 
     async fn look_patiently(&self, patience: Option<Duration>) -> Result<SchemaState, OpenError> {
         match self {
+            Self::Postgres { store, .. } if patience.is_none() => {
+                once_it_answers(patience, async || look_unless_all_refuse(store).await).await
+            }
             Self::Postgres { store, .. } => once_it_answers(patience, async || store.look().await).await,
             Self::Sqlite { store, .. } => Ok(store.look().await?),
         }
@@ -379,6 +382,17 @@ async fn warn_of_excessive_rights(store: &PostgresStore) {
             cause = sentence(&error),
             "cannot tell whether the role that serves may change audit events"
         ),
+    }
+}
+
+/// For those who wait without end: of several servers one may refuse while the one that would let in is away.
+async fn look_unless_all_refuse(store: &PostgresStore) -> Result<SchemaState, postgres::MigrateError> {
+    match store.look().await {
+        Err(postgres::MigrateError::Refused(refusal)) => Err(match store.refusal().await {
+            Some(refusal) => refusal.into(),
+            None => postgres::MigrateError::Unavailable(Box::new(refusal)),
+        }),
+        looked => looked,
     }
 }
 

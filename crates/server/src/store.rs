@@ -11,7 +11,7 @@ use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
     AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
 };
-use keyward_persistence::postgres::PostgresStore;
+use keyward_persistence::postgres::{ConnectionRefused, PostgresStore};
 use keyward_persistence::sqlite::SqliteStore;
 use keyward_persistence::transfer::Transfer;
 use keyward_persistence::{SchemaState, TrialFailure};
@@ -40,6 +40,7 @@ pub(crate) trait Store:
     + Names
     + StorageProbe
     + SchemaProbe
+    + RefusalProbe
     + Transfer
 {
 }
@@ -62,6 +63,14 @@ pub(crate) trait StorageProbe: Send + Sync {
 pub(crate) trait SchemaProbe: Send + Sync {
     /// How the tables stand to this version.
     async fn schema_state(&self) -> Result<SchemaState, StorageError>;
+}
+
+/// What can say whether a storage that does not answer is only away.
+#[async_trait]
+pub(crate) trait RefusalProbe: Send + Sync {
+    /// Why the storage lets this process in no more, so that waiting does not help; nothing if it answers, or is away. Of
+    /// several servers each must refuse.
+    async fn refusal(&self) -> Option<ConnectionRefused>;
 }
 
 #[async_trait]
@@ -97,5 +106,20 @@ impl SchemaProbe for PostgresStore {
 impl SchemaProbe for SqliteStore {
     async fn schema_state(&self) -> Result<SchemaState, StorageError> {
         Self::schema_state(self).await
+    }
+}
+
+#[async_trait]
+impl RefusalProbe for PostgresStore {
+    async fn refusal(&self) -> Option<ConnectionRefused> {
+        Self::refusal(self).await
+    }
+}
+
+#[async_trait]
+impl RefusalProbe for SqliteStore {
+    /// Whoever has opened a file may read it from then on.
+    async fn refusal(&self) -> Option<ConnectionRefused> {
+        None
     }
 }

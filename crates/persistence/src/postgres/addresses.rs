@@ -57,6 +57,20 @@ fn says(error: &Error) -> Says {
     }
 }
 
+/// Why each host of the URL refuses; nothing if one of them may let somebody in later. Of several servers one may refuse,
+/// such as a standby, while the one that would let in is away. The addresses of one name are one host.
+pub(super) async fn refusal_of_every_host<T>(config: &Config, tls: T) -> Option<ConnectionRefused>
+where
+    T: MakeTlsConnect<Socket> + Clone,
+{
+    let mut refusal = None;
+    for host in hosts(config) {
+        let error = connect(&host, tls.clone()).await.err()?;
+        refusal = Some(ConnectionRefused::from_error(&error)?);
+    }
+    refusal
+}
+
 /// One configuration per address, in the order in which to try them.
 async fn addresses(config: &Config) -> Vec<Config> {
     // `tokio-postgres` implements the random order.
@@ -64,39 +78,48 @@ async fn addresses(config: &Config) -> Vec<Config> {
         return vec![config.clone()];
     }
     let mut addresses = Vec::new();
-    for (index, host) in config.get_hosts().iter().enumerate() {
-        let ports = config.get_ports();
-        let port = *ports.get(index).or_else(|| ports.first()).unwrap_or(&5432);
-        let mut one = without_hosts(config);
-        one.port(port);
-        let name = match host {
-            Host::Tcp(name) => name,
-            #[cfg(unix)]
-            Host::Unix(folder) => {
-                one.host_path(folder);
-                addresses.push(one);
-                continue;
-            }
-        };
-        one.host(name);
-        if let Some(address) = config.get_hostaddrs().get(index) {
-            addresses.push(one.hostaddr(*address).clone());
-            continue;
-        }
-        let found = lookup_host((name.as_str(), port)).await;
-        let before = addresses.len();
-        addresses.extend(
-            found
-                .into_iter()
-                .flatten()
-                .map(|address| one.clone().hostaddr(address.ip()).clone()),
-        );
-        // `tokio-postgres` reports why the name does not resolve.
-        if addresses.len() == before {
-            addresses.push(one);
-        }
+    for host in hosts(config) {
+        addresses.extend(addresses_of(host).await);
     }
     addresses
+}
+
+/// One configuration for each host that the URL names.
+fn hosts(config: &Config) -> Vec<Config> {
+    let ports = config.get_ports();
+    let hosts = config.get_hosts().iter().enumerate().map(|(index, host)| {
+        let mut one = without_hosts(config);
+        one.port(*ports.get(index).or_else(|| ports.first()).unwrap_or(&5432));
+        match host {
+            Host::Tcp(name) => one.host(name),
+            #[cfg(unix)]
+            Host::Unix(folder) => one.host_path(folder),
+        };
+        if let Some(address) = config.get_hostaddrs().get(index) {
+            one.hostaddr(*address);
+        }
+        one
+    });
+    hosts.collect()
+}
+
+/// One configuration for each address of the one host.
+async fn addresses_of(host: Config) -> Vec<Config> {
+    let ([Host::Tcp(name)], [port], []) = (host.get_hosts(), host.get_ports(), host.get_hostaddrs()) else {
+        return vec![host];
+    };
+    let found = lookup_host((name.as_str(), *port)).await;
+    let addresses: Vec<Config> = found
+        .into_iter()
+        .flatten()
+        .map(|address| host.clone().hostaddr(address.ip()).clone())
+        .collect();
+    // `tokio-postgres` reports why the name does not resolve.
+    if addresses.is_empty() {
+        vec![host]
+    } else {
+        addresses
+    }
 }
 
 /// The configuration without hosts and ports.

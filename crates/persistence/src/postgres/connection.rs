@@ -134,6 +134,14 @@ impl Server {
         Ok(connection)
     }
 
+    /// Why every host of the URL lets nobody in; nothing if one does, or may later.
+    pub(super) async fn refusal_of_every_host(&self) -> Option<ConnectionRefused> {
+        match &self.tls {
+            Some(tls) => addresses::refusal_of_every_host(&self.config, tls.clone()).await,
+            None => addresses::refusal_of_every_host(&self.config, NoTls).await,
+        }
+    }
+
     fn cannot_connect(&self, error: &tokio_postgres::Error) -> EstablishError {
         match ConnectionRefused::from_error(error) {
             Some(refusal) => EstablishError::Refused(refusal),

@@ -97,6 +97,18 @@ impl PostgresStore {
         Ok(self.first_look().await?.1)
     }
 
+    /// Why the server permanently refuses this process; `None` if it answers or is unreachable. If the database URL names
+    /// several hosts, each of them must refuse.
+    pub async fn refusal(&self) -> Option<ConnectionRefused> {
+        match self.look().await {
+            Err(MigrateError::Refused(ConnectionRefused::PooledByTransaction)) => {
+                Some(ConnectionRefused::PooledByTransaction)
+            }
+            Err(MigrateError::Refused(_)) => self.server.refusal_of_every_host().await,
+            Ok(_) | Err(_) => None,
+        }
+    }
+
     /// On its own connection, without a statement timeout: a migration may take long, but connecting may not.
     async fn first_look(&self) -> Result<(AsyncPgConnection, SchemaState), MigrateError> {
         let limits = SessionLimits {

@@ -43,8 +43,8 @@ pub(crate) async fn run(options: AuditLogOptions) -> Result<(), Failure> {
         None => FollowedLog::INSTALLATION,
     };
     if follow {
-        return follow::follow(async |outage| {
-            let store = storage::open_to_follow(&storage.database).await?;
+        let store = storage::open_to_follow(&storage.database);
+        return follow::follow(store, async |store, outage| {
             let composition = Composition::new(sources_of_this_machine(), store);
             let authority = match &organization {
                 Some(slug) => Some(outage.wait_for_authority(&composition, slug).await?),

@@ -23,7 +23,8 @@ pub(crate) struct AuditLogOptions {
     /// Print events in the order of their commits, each once, and go on with new ones as they are committed
     ///
     /// Begins with the oldest event, or after the position that --after gives. Ends on SIGTERM or Ctrl-C, or when the reader
-    /// of its output is gone. Waits for a database server that is away, when it starts too.
+    /// of its output is gone. Waits for a database server that is away, when it starts too, and ends with the reason when
+    /// the server refuses.
     #[arg(long, conflicts_with = "until")]
     pub(crate) follow: bool,
     /// Print events in the order of their commits, each once, that come after this position

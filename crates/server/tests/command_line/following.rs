@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use crate::browser::{cookie, create_key, sign_in};
 use crate::keyward::Keyward;
 use crate::place::{Place, pipe};
 use crate::server::PATIENCE;
-use crate::setup::PASSWORD;
+use crate::setup::{PASSWORD, bootstrap};
+use crate::two_roles::run;
 
 /// A `keyward admin audit-log --follow` that runs, and what it prints.
 struct Following {
@@ -25,15 +26,22 @@ struct Following {
 
 impl Following {
     fn start(place: &Place, options: &[&str]) -> Self {
-        let (mut following, output) = Self::start_unread(place, options);
+        Self::of(place.keyward(&[&["admin", "audit-log", "--follow"], options].concat()))
+    }
+
+    fn of(keyward: Keyward) -> Self {
+        let (mut following, output) = Self::of_unread(keyward);
         following.lines = lines_of(output);
         following
     }
 
     /// Likewise, and nobody reads what it prints.
     fn start_unread(place: &Place, options: &[&str]) -> (Self, ChildStdout) {
-        let mut process = place
-            .keyward(&[&["admin", "audit-log", "--follow"], options].concat())
+        Self::of_unread(place.keyward(&[&["admin", "audit-log", "--follow"], options].concat()))
+    }
+
+    fn of_unread(keyward: Keyward) -> (Self, ChildStdout) {
+        let mut process = keyward
             .into_command()
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -70,6 +78,18 @@ impl Following {
 
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.process), signal).unwrap();
+    }
+
+    /// How it ended without being asked to, and what it said last.
+    fn ended_by_itself(mut self) -> (Option<i32>, String) {
+        let mut last = String::new();
+        loop {
+            match self.complaints.recv_timeout(PATIENCE) {
+                Ok(complaint) => last = complaint,
+                Err(RecvTimeoutError::Disconnected) => return (self.process.wait().unwrap().code(), last),
+                Err(RecvTimeoutError::Timeout) => panic!("it waits on: {last}"),
+            }
+        }
     }
 
     /// How it ended, and what it complained of.
@@ -284,6 +304,103 @@ async fn follower_that_may_not_connect_ends_with_the_reason() {
         .run();
     let reason = "the database is not there (create it, or check the name at the end of the database URL): ";
     assert!(refused.refusal().starts_with(reason), "{refused:?}");
+}
+
+#[tokio::test]
+async fn follower_ends_with_the_reason_when_its_database_is_dropped() {
+    let place = Place::server().await;
+    place.bootstrap();
+    let Place::Server(database) = &place else {
+        panic!("a server")
+    };
+    let following = Following::start(&place, &["--all"]);
+    following.until("audit_log.export");
+    let other = TestDatabase::empty().await.unwrap();
+    let drop = format!("DROP DATABASE {} WITH (FORCE)", database.name());
+    run(other.url(), &drop).await.unwrap();
+    let (code, complaint) = following.ended_by_itself();
+    let reason = "the database is not there (create it, or check the name at the end of the database URL): ";
+    assert_eq!(code, Some(1), "{complaint}");
+    assert!(complaint.contains(reason), "{complaint}");
+}
+
+/// A database that belongs to a role which may be locked out.
+struct OwnRole {
+    database: TestDatabase,
+    name: String,
+}
+
+impl OwnRole {
+    async fn new() -> Self {
+        let database = TestDatabase::empty().await.unwrap();
+        let name = format!("{}_follows", database.name());
+        let role = Self { database, name };
+        let OwnRole { database, name } = &role;
+        role.run(&format!("CREATE ROLE {name} LOGIN PASSWORD 's3cret'"))
+            .await;
+        role.run(&format!("ALTER DATABASE {} OWNER TO {name}", database.name()))
+            .await;
+        role
+    }
+
+    async fn run(&self, statements: &str) {
+        run(self.database.url(), statements).await.unwrap();
+    }
+
+    /// By way of these servers besides the database's own.
+    fn url(&self, others: &str) -> String {
+        let (_, server_and_name) = self.database.url().rsplit_once('@').unwrap();
+        format!("postgres://{}:s3cret@{others}{server_and_name}", self.name)
+    }
+
+    fn follow(&self, others: &str) -> Following {
+        let follow = Keyward::new(&["admin", "audit-log", "--follow", "--all"]);
+        let following = Following::of(follow.database(&self.url(others)));
+        following.until("audit_log.export");
+        following
+    }
+
+    async fn lock_out(&self) {
+        self.run(&format!("ALTER ROLE {} NOLOGIN", self.name)).await;
+        self.database.terminate_connections().await.unwrap();
+    }
+
+    async fn remove(self) {
+        let name = &self.name;
+        self.run(&format!(
+            "REASSIGN OWNED BY {name} TO CURRENT_USER; DROP OWNED BY {name}; DROP ROLE {name}"
+        ))
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn follower_ends_with_the_reason_when_its_role_may_not_sign_in_any_more() {
+    let role = OwnRole::new().await;
+    bootstrap(&role.url("")).success();
+    let following = role.follow("");
+    role.lock_out().await;
+    let (code, complaint) = following.ended_by_itself();
+    let reason = "the database server refuses the user or password (check both in the database URL): ";
+    assert_eq!(code, Some(1), "{complaint}");
+    assert!(complaint.contains(reason), "{complaint}");
+    role.remove().await;
+}
+
+#[tokio::test]
+async fn follower_waits_while_one_of_its_servers_refuses_and_another_is_away() {
+    let role = OwnRole::new().await;
+    bootstrap(&role.url("")).success();
+    let following = role.follow("127.0.0.1:1,");
+    role.lock_out().await;
+    let complaint = following.complaints.recv_timeout(PATIENCE).unwrap();
+    assert!(complaint.contains("waiting for the database"), "{complaint}");
+    role.run(&format!("ALTER ROLE {} LOGIN", role.name)).await;
+    let complaint = following.complaints.recv_timeout(PATIENCE).unwrap();
+    assert!(complaint.contains("the database answers again"), "{complaint}");
+    following.signal(Signal::TERM);
+    assert_eq!(following.ended(), (Some(0), Vec::new()));
+    role.remove().await;
 }
 
 #[tokio::test]

@@ -90,7 +90,7 @@ impl TwoRoles {
     }
 }
 
-async fn run(url: &str, statements: &str) -> Result<(), tokio_postgres::Error> {
+pub(crate) async fn run(url: &str, statements: &str) -> Result<(), tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     let connection = tokio::spawn(connection);
     let outcome = client.batch_execute(statements).await;

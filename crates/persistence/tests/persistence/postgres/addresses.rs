@@ -9,13 +9,18 @@ use crate::postgres::fixture::{patient, store};
 const DEAD: &str = "127.0.0.1:1";
 
 /// `database` beside a dead address, which comes first or last.
-fn with_dead_address(database: &TestDatabase, change: impl Fn(&str, &str) -> String) -> [String; 2] {
-    let url = database.url();
+fn with_dead_address(database: &TestDatabase, url: impl Fn(&str, &str) -> String) -> [String; 2] {
+    let (user, server, name) = parts(database);
+    [format!("{DEAD},{server}"), format!("{server},{DEAD}")]
+        .map(|servers| url(user, &format!("{servers}/{name}")))
+}
+
+/// User and password, host and port, and name.
+fn parts(database: &TestDatabase) -> (&str, &str, &str) {
+    let url = database.url().trim_start_matches("postgres://");
     let (user, server_and_name) = url.rsplit_once('@').expect("a user");
     let (server, name) = server_and_name.split_once('/').expect("a name");
-    let user = user.trim_start_matches("postgres://");
-    [format!("{DEAD},{server}"), format!("{server},{DEAD}")]
-        .map(|servers| change(user, &format!("{servers}/{name}")))
+    (user, server, name)
 }
 
 async fn refusal(config: PostgresConfig) -> ConnectionRefused {
@@ -34,6 +39,38 @@ async fn a_refused_user_is_told_whatever_another_address_says() {
         let refused = refusal(patient(&url)).await;
         assert!(matches!(refused, ConnectionRefused::User(_)), "{url}: {refused}");
     }
+}
+
+#[tokio::test]
+async fn wrong_password_is_reported_whatever_a_dead_address_answers() {
+    let database = TestDatabase::empty().await.expect("a database");
+    for url in with_dead_address(&database, |user, rest| {
+        let (name, _) = user.split_once(':').unwrap_or((user, ""));
+        format!("postgres://{name}:wrong@{rest}")
+    }) {
+        let refused = refusal(patient(&url)).await;
+        assert!(matches!(refused, ConnectionRefused::User(_)), "{url}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn refusal_is_final_only_when_every_host_refuses() {
+    let database = TestDatabase::empty().await.expect("a database");
+    let gone = |user: &str, rest: &str| format!("postgres://{user}@{rest}_gone");
+    for url in with_dead_address(&database, gone) {
+        let refusal = store(patient(&url)).refusal().await;
+        assert_eq!(refusal, None, "{url}");
+    }
+    let (user, server, name) = parts(&database);
+    for rest in [format!("{server}/{name}"), format!("{server},{server}/{name}")] {
+        let url = gone(user, &rest);
+        let refusal = store(patient(&url)).refusal().await;
+        assert!(
+            matches!(refusal, Some(ConnectionRefused::NoSuchDatabase(_))),
+            "{url}: {refusal:?}"
+        );
+    }
+    assert_eq!(store(patient(database.url())).refusal().await, None);
 }
 
 #[tokio::test]

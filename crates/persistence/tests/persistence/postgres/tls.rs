@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use keyward_domain::ports::StorageError;
-use keyward_persistence::postgres::{ConnectError, PostgresConfig, PostgresStore};
+use keyward_persistence::postgres::{
+    ConnectError, ConnectionRefused, MigrateError, PostgresConfig, PostgresStore,
+};
 use keyward_test_database::TestDatabase;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tokio_rustls::rustls::ServerConfig;
@@ -111,6 +113,24 @@ async fn verify_full_trusts_the_right_authority_and_the_right_name_only() {
         .await
         .expect_err("another authority");
     assert!(refusal.contains("invalid peer certificate"), "{refusal}");
+}
+
+#[tokio::test]
+async fn refused_certificate_is_reported_whatever_a_dead_address_answers() {
+    let scene = Scene::new().await;
+    let wrong = scene.trusting("verify-full", &scene.stranger);
+    let url = scene.proxy.url("localhost");
+    let (user, server_and_name) = url.rsplit_once('@').expect("a user");
+    let (server, name) = server_and_name.split_once('/').expect("a name");
+    for servers in [format!("127.0.0.1:1,{server}"), format!("{server},127.0.0.1:1")] {
+        let url = format!("{user}@{servers}/{name}?{wrong}");
+        match store(patient(&url)).migrate().await {
+            Err(MigrateError::Refused(ConnectionRefused::Tls(words))) => {
+                assert!(words.contains("invalid peer certificate"), "{words}");
+            }
+            other => panic!("{servers}: {other:?}"),
+        }
+    }
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::future::pending;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_audit_export::json_lines;
@@ -9,6 +10,7 @@ use keyward_domain::administration::{AuditFollower, Authority, FollowedEvents};
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::{ReadFeedError, StorageError};
+use keyward_persistence::postgres::MigrateError;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_blocking;
@@ -20,18 +22,26 @@ use crate::commands::organization::authority_over;
 use crate::composition::Composition;
 use crate::output::{self, OutputError};
 use crate::shutdown::ShutdownSignals;
+use crate::storage::OpenError;
+use crate::store::Store;
 
 /// How long after the last event the log is asked again, and after an attempt the database.
 const BETWEEN_READS: Duration = Duration::from_secs(1);
 
-/// Prints events until the process is asked to end or nobody reads any more. A database that is away is waited for.
+/// Prints events until the process is asked to end or nobody reads any more. A database that is away is waited
+/// for, and one that refuses is not.
 pub(super) async fn follow(
-    open: impl AsyncFnOnce(&mut Outage) -> Result<AuditFollower, Failure>,
+    store: impl Future<Output = Result<Arc<dyn Store>, OpenError>>,
+    follower: impl AsyncFnOnce(Arc<dyn Store>, &mut Outage) -> Result<AuditFollower, Failure>,
 ) -> Result<(), Failure> {
     let mut signals = ShutdownSignals::listen().map_err(Failure::Process)?;
-    let mut outage = Outage { is_on: false };
     let print = async {
-        let events = open(&mut outage).await?;
+        let store = store.await?;
+        let mut outage = Outage {
+            store: Arc::clone(&store),
+            is_on: false,
+        };
+        let events = follower(store, &mut outage).await?;
         print_for_ever(events, outage).await
     };
     tokio::select! {
@@ -44,16 +54,20 @@ pub(super) async fn follow(
 
 /// While the database does not answer. One line when it begins, and one when it is over.
 pub(super) struct Outage {
+    store: Arc<dyn Store>,
     is_on: bool,
 }
 
 impl Outage {
     /// Waits before the next attempt, if another one may succeed: a database that was cut off may also have done what it was
-    /// asked.
-    async fn wait(&mut self, error: StorageError) -> Result<(), StorageError> {
+    /// asked. A server that refuses this process refuses the next attempt, too.
+    async fn wait(&mut self, error: StorageError) -> Result<(), Failure> {
         match error {
             StorageError::Unavailable(_) | StorageError::OutcomeUnknown(_) => {}
-            StorageError::Defect(_) | StorageError::Corrupt { .. } => return Err(error),
+            StorageError::Defect(_) | StorageError::Corrupt { .. } => return Err(error.into()),
+        }
+        if let Some(refusal) = self.store.refusal().await {
+            return Err(OpenError::Migrate(MigrateError::Refused(refusal)).into());
         }
         if !self.is_on {
             warn!(cause = sentence(&error), "waiting for the database");
