@@ -230,36 +230,22 @@ async fn projects(
     consumer: ConsumerId,
     now: DateTime<Utc>,
 ) -> Result<LeftProjects, StorageError> {
-    let mut projects = LeftProjects::default();
-    let page = |request| console.reachable_projects.list(consumer, request, now);
-    all_pages(page, |some| {
-        projects.count += some.len();
-        let room = AT_A_GLANCE.saturating_sub(projects.first.len());
-        let names = some.iter().map(|project| project.name.to_string());
-        projects.first.extend(names.take(room));
+    let projects = &console.reachable_projects;
+    let page = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let Page { items, next } = projects.list(consumer, page, now).await?;
+    let count = match next {
+        Some(_) => projects.count(consumer, now).await?,
+        None => items.len() as u64,
+    };
+    let first = items.iter().take(AT_A_GLANCE);
+    let first = first.map(|project| project.name.to_string());
+    Ok(LeftProjects {
+        first: first.collect(),
+        count: usize::try_from(count).unwrap_or(usize::MAX),
     })
-    .await?;
-    Ok(projects)
-}
-
-/// Reads a list to its end.
-async fn all_pages<T, Id, E, Answer>(
-    mut page: impl FnMut(PageRequest<Id>) -> Answer,
-    mut take: impl FnMut(Vec<T>),
-) -> Result<(), E>
-where
-    Answer: Future<Output = Result<Page<T, Id>, E>>,
-{
-    let mut after = None;
-    loop {
-        let size = PageSize::EXPORT;
-        let Page { items, next } = page(PageRequest { size, after }).await?;
-        take(items);
-        if next.is_none() {
-            return Ok(());
-        }
-        after = next;
-    }
 }
 
 impl SeenKey {

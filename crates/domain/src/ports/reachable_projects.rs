@@ -28,4 +28,7 @@ pub trait ReachableProjects: Send + Sync {
         id: ProjectId,
         now: DateTime<Utc>,
     ) -> Result<Option<Project>, StorageError>;
+
+    /// How many projects the consumer reaches.
+    async fn count(&self, consumer: ConsumerId, now: DateTime<Utc>) -> Result<u64, StorageError>;
 }

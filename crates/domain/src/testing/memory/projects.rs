@@ -190,6 +190,12 @@ impl ReachableProjects for MemoryStore {
         let mut reached = state.projects_reached_by(consumer, now);
         Ok(reached.find(|project| project.id == id).cloned())
     }
+
+    async fn count(&self, consumer: ConsumerId, now: DateTime<Utc>) -> Result<u64, StorageError> {
+        let state = self.state()?;
+        let count = state.projects_reached_by(consumer, now).count();
+        Ok(u64::try_from(count).unwrap_or(u64::MAX))
+    }
 }
 
 impl State {

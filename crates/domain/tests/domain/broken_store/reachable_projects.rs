@@ -38,4 +38,9 @@ impl ReachableProjects for BrokenStore {
         }
         Ok(found.map(|project| self.project_as_read(project)))
     }
+
+    async fn count(&self, consumer: ConsumerId, now: DateTime<Utc>) -> Result<u64, StorageError> {
+        let now = self.asked_about(List::ReachableProjects, now);
+        self.sound.count(consumer, now).await
+    }
 }

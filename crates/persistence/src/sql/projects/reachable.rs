@@ -18,6 +18,20 @@ use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit::one_more;
 
+/// The projects that a consumer reaches at a moment. The rows of whoever has left are gone; their membership is asked for
+/// all the same.
+macro_rules! reached {
+    ($consumer:expr, $now:expr) => {
+        project_members::table
+            .inner_join(projects::table)
+            .inner_join(memberships::table)
+            .filter(project_members::membership_id.eq(StoredId($consumer.as_uuid())))
+            .filter(membership_is_live($now.into()))
+            .filter(in_organization_of_membership!())
+            .filter(projects::archived_at.is_null())
+    };
+}
+
 #[async_trait]
 impl ReachableProjects for Store {
     async fn list(
@@ -40,9 +54,22 @@ impl ReachableProjects for Store {
         let mut projects = read!(self, reached(consumer, Some(id), None, 1, now))?;
         Ok(projects.pop())
     }
+
+    async fn count(&self, consumer: ConsumerId, now: DateTime<Utc>) -> Result<u64, StorageError> {
+        read!(self, count(consumer, now))
+    }
 }
 
-/// By falling identifier. The rows of whoever has left are gone; their membership is asked for all the same.
+async fn count(
+    connection: &mut Connection,
+    consumer: ConsumerId,
+    now: DateTime<Utc>,
+) -> Result<u64, Abort<Infallible>> {
+    let count: i64 = reached!(consumer, now).count().get_result(connection).await?;
+    Ok(count.unsigned_abs())
+}
+
+/// By falling identifier.
 async fn reached(
     connection: &mut Connection,
     consumer: ConsumerId,
@@ -51,13 +78,7 @@ async fn reached(
     limit: i64,
     now: DateTime<Utc>,
 ) -> Result<Vec<Project>, Abort<Infallible>> {
-    let mut query = project_members::table
-        .inner_join(projects::table)
-        .inner_join(memberships::table)
-        .filter(project_members::membership_id.eq(StoredId(consumer.as_uuid())))
-        .filter(membership_is_live(now.into()))
-        .filter(in_organization_of_membership!())
-        .filter(projects::archived_at.is_null())
+    let mut query = reached!(consumer, now)
         .order(project_members::project_id.desc())
         .limit(limit)
         .select(ProjectRow::as_select())

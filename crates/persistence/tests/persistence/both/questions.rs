@@ -250,6 +250,16 @@ async fn questions_about_people_and_projects_are_answered_by_an_index(database: 
             &["USING PRIMARY KEY"],
         )
         .await;
+    ReachableProjects::count(store, scene.bob.membership.id, now())
+        .await
+        .expect("a count");
+    listening
+        .expect(
+            "how many projects a key reaches",
+            &["project_members_pkey"],
+            &["USING PRIMARY KEY"],
+        )
+        .await;
     ProjectStore::members(store, organization, scene.project.id, page(None), now())
         .await
         .expect("a page");

@@ -181,13 +181,14 @@ impl AdministrationScene {
             .await
     }
 
-    /// The projects that a member's keys reach, over all pages of that size.
+    /// The projects that a member's keys reach, over all pages of that size. They are as many as are counted.
     pub(super) async fn reached(&self, member: &Member, size: u16) -> Vec<Project> {
         let reachable = &self.stores.reachable_projects;
-        all_pages(size_of(size), |page| {
-            reachable.list(member.membership.id, page, self.now())
-        })
-        .await
+        let (consumer, now) = (member.membership.id, self.now());
+        let reached = all_pages(size_of(size), |page| reachable.list(consumer, page, now)).await;
+        let count = reachable.count(consumer, now).await.expect("a count");
+        assert_eq!(count, reached.len() as u64);
+        reached
     }
 
     /// An invitation that no store knows yet.
