@@ -89,7 +89,12 @@ impl Composition {
 
     /// Accounts, as the command line manages them.
     pub(crate) fn accounts(&self) -> Accounts {
-        Accounts::new(self.store.clone(), Arc::clone(&self.hasher), self.sources.clone())
+        Accounts::new(
+            self.store.clone(),
+            self.store.clone(),
+            Arc::clone(&self.hasher),
+            self.sources.clone(),
+        )
     }
 
     /// The HTTP API, reached by clients at `base_url`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::membership::{Membership, Role};
 use crate::organization::{Organization, OrganizationName, Slug};
-use crate::ports::StorageError;
+use crate::ports::{Memberships, StorageError};
 use crate::sign_in::newcomer::{Names, Newcomer};
 use crate::sign_in::password::{Password, PasswordHasher};
 use crate::sign_in::ports::{AccountStore, NewAccount, NewOrganization};
@@ -45,6 +45,7 @@ pub enum CreateOrganizationError {
 #[derive(Clone)]
 pub struct Accounts {
     accounts: Arc<dyn AccountStore>,
+    memberships: Arc<dyn Memberships>,
     hasher: Arc<dyn PasswordHasher>,
     sources: Sources,
 }
@@ -52,9 +53,15 @@ pub struct Accounts {
 impl Accounts {
     /// The use cases over these ports.
     #[must_use]
-    pub fn new(accounts: Arc<dyn AccountStore>, hasher: Arc<dyn PasswordHasher>, sources: Sources) -> Self {
+    pub fn new(
+        accounts: Arc<dyn AccountStore>,
+        memberships: Arc<dyn Memberships>,
+        hasher: Arc<dyn PasswordHasher>,
+        sources: Sources,
+    ) -> Self {
         Self {
             accounts,
+            memberships,
             hasher,
             sources,
         }
@@ -83,6 +90,15 @@ impl Accounts {
     pub async fn find_user(&self, username: &Username) -> Result<Option<User>, StorageError> {
         let account = self.accounts.find(username).await?;
         Ok(account.map(|account| account.user))
+    }
+
+    /// The organizations that a user belongs to now.
+    ///
+    /// # Errors
+    /// Only if the store fails.
+    pub async fn organizations_of(&self, user: &User) -> Result<Vec<Organization>, StorageError> {
+        let members = self.memberships.list_live(user.id, self.sources.now()).await?;
+        Ok(members.into_iter().map(|member| member.organization).collect())
     }
 
     /// Creates a further organization, whose first owner is a user that exists. Its slug is made from its name, with a

@@ -174,7 +174,8 @@ impl TestInstallation {
     #[must_use]
     pub fn accounts(&self) -> Accounts {
         let store = Arc::new(self.store.clone());
-        Accounts::new(store, Arc::new(PlainHasher), self.builder.sources.clone())
+        let hasher = Arc::new(PlainHasher);
+        Accounts::new(store.clone(), store, hasher, self.builder.sources.clone())
     }
 
     /// Members.

@@ -116,6 +116,7 @@ async fn nobody_joins_an_organization_that_does_not_exist() {
     let make = &installation.builder;
     let accounts = Accounts::new(
         Arc::new(installation.store.clone()),
+        Arc::new(installation.store.clone()),
         Arc::new(hasher),
         make.sources.clone(),
     );

@@ -17,7 +17,7 @@ pub(crate) async fn run(options: ResetPasswordOptions) -> Result<(), Failure> {
     let accounts = Composition::new(sources.clone(), store).accounts();
     let user = accounts.find_user(&username).await?;
     let user = user.ok_or_else(|| Failure::UserUnknown(username.clone()))?;
-    let organizations = accounts.organizations().await?;
+    let organizations = accounts.organizations_of(&user).await?;
     let names: Vec<&str> = organizations
         .iter()
         .map(|organization| organization.name.as_str())

@@ -1,7 +1,8 @@
 //! The organization that an administrator names.
 
 use keyward_domain::administration::Authority;
-use keyward_domain::organization::Slug;
+use keyward_domain::organization::{Organization, Slug};
+use keyward_domain::sign_in::Accounts;
 
 use super::Failure;
 use crate::composition::Composition;
@@ -9,18 +10,97 @@ use crate::storage::OpenError;
 
 /// Whoever runs the command line may run the organization with this slug, if there is one.
 pub(super) async fn authority_over(composition: &Composition, slug: &Slug) -> Result<Authority, Failure> {
-    let accounts = composition.accounts();
-    if let Some(organization) = accounts.find_organization(slug).await? {
-        return Ok(Authority::of_administrator(organization.id));
+    let organization = named(&composition.accounts(), slug).await?;
+    Ok(Authority::of_administrator(organization.id))
+}
+
+/// The organization that was asked for, or the only one.
+pub(super) async fn chosen(accounts: &Accounts, asked: Option<&Slug>) -> Result<Organization, Failure> {
+    match asked {
+        Some(slug) => named(accounts, slug).await,
+        None => the_only(accounts.organizations().await?),
     }
-    let organizations = accounts.organizations().await?.into_iter();
-    let existing: Vec<_> = organizations.map(|organization| organization.slug).collect();
-    Err(if existing.is_empty() {
-        OpenError::NotSetUp.into()
-    } else {
-        Failure::OrganizationUnknown {
-            asked: slug.clone(),
-            existing,
+}
+
+async fn named(accounts: &Accounts, slug: &Slug) -> Result<Organization, Failure> {
+    match accounts.find_organization(slug).await? {
+        Some(organization) => Ok(organization),
+        None => Err(unknown(slug, accounts.organizations().await?)),
+    }
+}
+
+fn unknown(asked: &Slug, organizations: Vec<Organization>) -> Failure {
+    if organizations.is_empty() {
+        return OpenError::NotSetUp.into();
+    }
+    Failure::OrganizationUnknown {
+        asked: asked.clone(),
+        existing: slugs_of(organizations),
+    }
+}
+
+fn the_only(mut organizations: Vec<Organization>) -> Result<Organization, Failure> {
+    match organizations.pop() {
+        None => Err(OpenError::NotSetUp.into()),
+        Some(only) if organizations.is_empty() => Ok(only),
+        Some(last) => {
+            organizations.push(last);
+            Err(Failure::OrganizationAmbiguous {
+                existing: slugs_of(organizations),
+            })
         }
-    })
+    }
+}
+
+fn slugs_of(organizations: Vec<Organization>) -> Vec<Slug> {
+    let slugs = organizations.into_iter().map(|organization| organization.slug);
+    slugs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use keyward_domain::organization::OrganizationName;
+
+    use super::*;
+    use crate::composition::sources_of_this_machine;
+
+    fn organizations(slugs: &[&str]) -> Vec<Organization> {
+        let organization = |slug: &&str| Organization {
+            id: sources_of_this_machine().next_id(),
+            slug: Slug::parse(slug).unwrap(),
+            name: OrganizationName::parse("Acme").unwrap(),
+            created_at: DateTime::UNIX_EPOCH,
+            new_keys_manage_keys: true,
+        };
+        slugs.iter().map(organization).collect()
+    }
+
+    #[test]
+    fn the_only_organization_need_not_be_named() {
+        assert_eq!(the_only(organizations(&["acme"])).unwrap().slug.as_str(), "acme");
+    }
+
+    #[test]
+    fn one_of_several_must_be_named() {
+        assert_eq!(
+            the_only(organizations(&["acme", "beta"]))
+                .unwrap_err()
+                .to_string(),
+            "there are several organizations: say which with --organization, one of acme, beta"
+        );
+        let other = Slug::parse("other").unwrap();
+        assert_eq!(
+            unknown(&other, organizations(&["acme", "beta"])).to_string(),
+            "there is no organization other: --organization can be acme, beta"
+        );
+    }
+
+    #[test]
+    fn there_is_none_before_the_first_run() {
+        let acme = Slug::parse("acme").unwrap();
+        for failure in [the_only(Vec::new()).unwrap_err(), unknown(&acme, Vec::new())] {
+            assert!(failure.to_string().starts_with("Keyward is not set up yet"));
+        }
+    }
 }

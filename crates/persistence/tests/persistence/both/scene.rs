@@ -103,7 +103,7 @@ impl UseCases {
             hasher: hasher(),
         };
         Self {
-            accounts: Accounts::new(store(), hasher(), sources()),
+            accounts: Accounts::new(store(), store(), hasher(), sources()),
             sign_in: SignIn::new(sign_in, sources()),
             refusals,
             refusal_writer: RefusalWriter::new(store(), store()),
