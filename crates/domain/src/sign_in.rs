@@ -11,6 +11,7 @@ pub mod password;
 pub mod ports;
 pub mod refusals;
 pub mod remembered_browser;
+pub mod seen_sessions;
 pub mod session;
 pub mod setup;
 mod setup_link;

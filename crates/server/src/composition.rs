@@ -20,6 +20,7 @@ use keyward_domain::sign_in::joining::JoiningPorts;
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::PasswordHasher;
 use keyward_domain::sign_in::refusals::RefusalWriter;
+use keyward_domain::sign_in::seen_sessions::SeenSessions;
 use keyward_domain::sign_in::signing_in::SignInPorts;
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use keyward_domain::sources::Sources;
@@ -32,12 +33,15 @@ use crate::password_hasher::Argon2idHasher;
 use crate::random::OsRandom;
 use crate::refusal_log::{RefusalLog, RefusalQueue};
 use crate::refused_use_writer::RefusedUseWriter;
+use crate::seen_session_writer::SeenSessionWriter;
 use crate::store::Store;
 
 /// Of how many keys the last use is kept in memory until it is written: some 10 MiB if so many are used in a minute.
 const RECENTLY_USED_KEYS: usize = 100_000;
 /// Of how many keys that no longer work a use waits in memory until it is reported: some 10 MiB likewise.
 const REFUSED_KEYS: usize = 50_000;
+/// Of how many sessions it is kept in memory when they were last seen until that is written: some 5 MiB.
+const SEEN_SESSIONS: usize = 100_000;
 
 /// The real time and randomness.
 pub(crate) fn sources_of_this_machine() -> Sources {
@@ -59,6 +63,7 @@ pub(crate) struct Composition {
     recent_uses: Arc<RecentUses>,
     refused_uses: Arc<RefusedUses>,
     refusals: Arc<RefusalQueue>,
+    seen_sessions: Arc<SeenSessions>,
 }
 
 impl Composition {
@@ -76,6 +81,7 @@ impl Composition {
             recent_uses: Arc::new(RecentUses::new(RECENTLY_USED_KEYS)),
             refused_uses: Arc::new(RefusedUses::new(REFUSED_KEYS)),
             refusals: Arc::default(),
+            seen_sessions: Arc::new(SeenSessions::new(SEEN_SESSIONS)),
             sources,
             hasher,
             store,
@@ -178,6 +184,11 @@ impl Composition {
         RefusalLog::new(Arc::clone(&self.refusals), writer)
     }
 
+    /// What writes down when sessions were last seen.
+    pub(crate) fn seen_session_writer(&self) -> SeenSessionWriter {
+        SeenSessionWriter::new(Arc::clone(&self.seen_sessions), self.store.clone())
+    }
+
     /// What removes what is kept no longer.
     pub(crate) fn retention(&self, periods: RetentionPeriods) -> Retention {
         Retention::new(self.store.clone(), self.sources.clone(), periods)
@@ -256,6 +267,7 @@ impl Composition {
             refusals: self.refusals.clone(),
             memberships: self.store.clone(),
             hasher: Arc::clone(&self.hasher),
+            seen: Arc::clone(&self.seen_sessions),
         };
         SignIn::new(ports, self.sources.clone())
     }

@@ -10,7 +10,7 @@
 //! | what is wired to what | [`composition`], [`store`], [`routes`], [`wanted_format`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
-//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`retention_job`], [`removal`], [`schema_watch`] |
+//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`removal`], [`schema_watch`] |
 //! | made-up data for a look around | [`demo`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`], [`exposure`] |
 
@@ -39,6 +39,7 @@ mod retention_job;
 mod routes;
 mod schema_watch;
 mod secret;
+mod seen_session_writer;
 mod setup_command;
 mod shutdown;
 mod standard_input;

@@ -156,6 +156,13 @@ async fn page(user: &User, password: PasswordForm) -> Result<AccountPage, Refusa
     let members = console.memberships.list_live(signed_in.user.id, user.now).await?;
     let mut sessions = console.own_account.sessions(signed_in).await?;
     sessions.sort_by_key(|session| session.id != signed_in.session.id);
+    // What is stored of it is behind by a minute.
+    if let Some(own) = sessions
+        .iter_mut()
+        .find(|session| session.id == signed_in.session.id)
+    {
+        own.last_seen_at = user.now;
+    }
     Ok(AccountPage {
         menu: UserMenu::new(&signed_in.user, members.iter().map(|member| &member.organization)),
         notice: Notice::at(Place::Account, user),

@@ -1,4 +1,4 @@
-use chrono::TimeDelta;
+use chrono::{SecondsFormat, TimeDelta};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
@@ -129,6 +129,30 @@ async fn it_shows_where_the_user_is_signed_in_and_which_browser_this_is() {
         2,
         "this one has no button, and others' sessions are not there"
     );
+}
+
+#[tokio::test]
+async fn own_session_is_shown_as_seen_now() {
+    let (running, _) = Running::with_ada().await;
+    let here = running.signed_in("ada").await;
+    running.signed_in("ada").await;
+    let clock = &running.installation.builder.clock;
+    let before = clock.now().to_rfc3339_opts(SecondsFormat::Millis, true);
+    clock.advance(TimeDelta::seconds(30));
+    let now = clock.now().to_rfc3339_opts(SecondsFormat::Millis, true);
+    let page = here.get(ACCOUNT).await;
+    let last_seen = page.body.split("data-label=\"Last seen\"").skip(1);
+    let of = |moment: &str| {
+        let moment = format!("datetime=\"{moment}\"");
+        last_seen
+            .clone()
+            .filter(|cell| {
+                cell.split_once("</td>")
+                    .is_some_and(|(cell, _)| cell.contains(&moment))
+            })
+            .count()
+    };
+    assert_eq!((of(&now), of(&before)), (1, 1));
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ use crate::sign_in::ports::{
 };
 use crate::sign_in::refusals::{Refusal, RefusalNotes, organizations_of};
 use crate::sign_in::remembered_browser::BrowserToken;
+use crate::sign_in::seen_sessions::SeenSessions;
 use crate::sign_in::session::{Session, SessionToken, SignedIn};
 use crate::sign_in::throttle::{CountedAccount, EventLimit, ThrottleBucket};
 use crate::sources::Sources;
@@ -57,6 +58,7 @@ pub struct SignIn {
     refusals: Arc<dyn RefusalNotes>,
     memberships: Arc<dyn Memberships>,
     hasher: Arc<dyn PasswordHasher>,
+    seen: Arc<SeenSessions>,
     sources: Sources,
 }
 
@@ -76,6 +78,8 @@ pub struct SignInPorts {
     pub memberships: Arc<dyn Memberships>,
     /// Checks passwords, a bounded number at a time.
     pub hasher: Arc<dyn PasswordHasher>,
+    /// Where it is left when sessions were last seen, to be written.
+    pub seen: Arc<SeenSessions>,
 }
 
 /// An attempt that may be checked.
@@ -97,6 +101,7 @@ impl SignIn {
             refusals,
             memberships,
             hasher,
+            seen,
         } = ports;
         Self {
             accounts,
@@ -106,6 +111,7 @@ impl SignIn {
             refusals,
             memberships,
             hasher,
+            seen,
             sources,
         }
     }
@@ -266,16 +272,12 @@ impl SignIn {
         Ok(found.filter(|found| found.session.is_live(now)))
     }
 
-    /// Notes that a user was seen, if that is [due](Session::SEEN_EVERY). Nothing they want depends on it.
-    ///
-    /// # Errors
-    /// Only if the store fails.
-    pub async fn note_seen(&self, signed_in: &SignedIn) -> Result<(), StorageError> {
+    /// Notes that a user was seen, if that is [due](Session::SEEN_EVERY). It is written beside the request.
+    pub fn note_seen(&self, signed_in: &SignedIn) {
         let now = self.sources.now();
         if signed_in.session.is_due_to_be_seen(now) {
-            self.sessions.seen(signed_in.session.id, now).await?;
+            self.seen.note(signed_in.session.id, now);
         }
-        Ok(())
     }
 
     /// Ends a session. One that has ended already stays so.

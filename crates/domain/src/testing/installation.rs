@@ -19,6 +19,8 @@ use crate::ports::KeyLimits;
 use crate::sign_in::joining::JoiningPorts;
 use crate::sign_in::own_account::OwnAccountPorts;
 use crate::sign_in::password::Password;
+use crate::sign_in::ports::SessionStore;
+use crate::sign_in::seen_sessions::SeenSessions;
 use crate::sign_in::signing_in::SignInPorts;
 use crate::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use crate::testing::{Builder, MemoryStore, PlainHasher};
@@ -32,6 +34,8 @@ pub struct TestInstallation {
     pub builder: Builder,
     /// What bounds a consumer's keys.
     pub limits: KeyLimits,
+    /// When its sessions were last seen, until [`TestInstallation::write_seen_sessions`].
+    pub seen_sessions: Arc<SeenSessions>,
 }
 
 impl TestInstallation {
@@ -45,6 +49,7 @@ impl TestInstallation {
             store: MemoryStore::new(),
             builder: Builder::new(1),
             limits: KeyLimits::default(),
+            seen_sessions: Arc::new(SeenSessions::new(1_000)),
         }
     }
 
@@ -136,8 +141,17 @@ impl TestInstallation {
             refusals: Arc::new(self.store.clone()),
             memberships: Arc::new(self.store.clone()),
             hasher: Arc::new(PlainHasher),
+            seen: Arc::clone(&self.seen_sessions),
         };
         SignIn::new(ports, self.builder.sources.clone())
+    }
+
+    /// Does once what a server does every few seconds.
+    pub async fn write_seen_sessions(&self) {
+        while let Some((session, at)) = self.seen_sessions.next() {
+            self.store.seen(session, at).await.expect("the store answers");
+            self.seen_sessions.forget(session, at);
+        }
     }
 
     /// The first run.

@@ -88,6 +88,7 @@ pub(crate) fn ports(installation: &TestInstallation) -> SignInPorts {
         refusals: store.clone(),
         memberships: store,
         hasher: Arc::new(PlainHasher),
+        seen: Arc::clone(&installation.seen_sessions),
     }
 }
 
@@ -191,7 +192,8 @@ pub(crate) async fn is_signed_in(installation: &TestInstallation, token: &Sessio
     let sign_in = installation.sign_in();
     let signed_in = sign_in.signed_in(token).await.expect("the store answers");
     if let Some(signed_in) = &signed_in {
-        sign_in.note_seen(signed_in).await.expect("the store answers");
+        sign_in.note_seen(signed_in);
+        installation.write_seen_sessions().await;
     }
     signed_in.is_some()
 }

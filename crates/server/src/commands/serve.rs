@@ -35,6 +35,7 @@ use crate::refused_use_writer::RefusedUseWriter;
 use crate::retention_job::RetentionJob;
 use crate::routes::{HEALTH_PATHS, Routes, refusal_response};
 use crate::schema_watch::SchemaWatch;
+use crate::seen_session_writer::SeenSessionWriter;
 use crate::setup_command::setup_command;
 use crate::shutdown::ShutdownSignals;
 use crate::storage;
@@ -69,6 +70,7 @@ struct Server {
     last_use_writer: LastUseWriter,
     refused_use_writer: RefusedUseWriter,
     refusal_log: RefusalLog,
+    seen_session_writer: SeenSessionWriter,
     retention_job: Option<RetentionJob>,
     schema_probe: Arc<dyn SchemaProbe>,
     trial_changes: TrialChanges,
@@ -165,6 +167,7 @@ impl Server {
             last_use_writer: composition.last_use_writer(),
             refused_use_writer: composition.refused_use_writer(),
             refusal_log: composition.refusal_log(),
+            seen_session_writer: composition.seen_session_writer(),
             retention_job: periods.map(|periods| RetentionJob::new(composition.retention(periods))),
             schema_probe,
             trial_changes,
@@ -183,6 +186,7 @@ impl Server {
         let last_uses = background_writer::start(self.last_use_writer);
         let refused_uses = background_writer::start(self.refused_use_writer);
         let refusals = background_writer::start(self.refusal_log);
+        let seen_sessions = background_writer::start(self.seen_session_writer);
         let retention = self.retention_job.map(RetentionJob::start);
         let _trial_changes = self.trial_changes.start();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
@@ -195,6 +199,7 @@ impl Server {
             last_uses.finish(),
             refused_uses.finish(),
             refusals.finish(),
+            seen_sessions.finish(),
             end_of_retention
         );
         info!(cut_off = drained.cut_off, "ended");

@@ -1,4 +1,4 @@
-//! When keys were last used, as the server writes it down.
+//! When keys were last used and sessions last seen, as the server writes it down.
 
 use std::time::Instant;
 
@@ -35,6 +35,31 @@ async fn the_last_use_before_sigterm_is_kept() {
         .await
         .unwrap();
     assert_eq!(row.get::<_, Option<&str>>(0), Some("127.0.0.1"));
+}
+
+#[tokio::test]
+async fn session_seen_just_before_sigterm_is_written() {
+    let database = TestDatabase::empty().await.unwrap();
+    bootstrap(database.url()).success();
+    let mut server = Server::start(database.url(), &[]);
+    let signed_in = sign_in(&server, "ada", PASSWORD);
+    let (client, connection) = tokio_postgres::connect(database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let an_hour_ago = "UPDATE sessions SET started_at = started_at - interval '1 hour', \
+                       last_seen_at = last_seen_at - interval '1 hour'";
+    client.execute(an_hour_ago, &[]).await.unwrap();
+    let page = server.ask(
+        "GET",
+        "/account",
+        &[&format!("Cookie: {}", cookie(&signed_in))],
+        "",
+    );
+    assert_eq!(page.status, 200, "{page:?}");
+    server.signal(Signal::TERM);
+    let (status, log) = server.ended();
+    assert_eq!(status.code(), Some(0), "{log}");
+    let seen = "SELECT FROM sessions WHERE last_seen_at >= started_at + interval '1 hour'";
+    assert!(client.query_opt(seen, &[]).await.unwrap().is_some(), "{log}");
 }
 
 #[tokio::test]

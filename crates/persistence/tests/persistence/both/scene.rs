@@ -23,6 +23,7 @@ use keyward_domain::sign_in::joining::JoiningPorts;
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::refusals::{Refusal, RefusalNotes, RefusalWriter};
+use keyward_domain::sign_in::seen_sessions::SeenSessions;
 use keyward_domain::sign_in::session::{SessionToken, SignedIn};
 use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInPorts};
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, SignIn};
@@ -86,6 +87,7 @@ impl UseCases {
             refusals: Arc::clone(&refusals) as _,
             memberships: store(),
             hasher: hasher(),
+            seen: Arc::new(SeenSessions::new(100)),
         };
         let own_account = OwnAccountPorts {
             accounts: store(),
