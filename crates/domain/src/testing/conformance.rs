@@ -39,6 +39,7 @@
 
 mod administration;
 mod cases;
+mod ended_right;
 mod keys;
 mod pages;
 mod parallel;
