@@ -1,36 +1,42 @@
 //! Rate limiting of a consumer's changes.
 
 use chrono::{DateTime, Utc};
-use diesel::QueryResult;
-use diesel::sql_types::{BigInt, Binary};
+use diesel::prelude::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult};
+use diesel::result::Error as QueryError;
 use keyward_domain::id::ConsumerId;
-use keyward_domain::rate::{Rate, Room};
+use keyward_domain::rate::Rate;
 
 use super::dialect::{Pipelined, RunQueryDsl};
-use super::validity::not_over;
-use crate::columns::StoredId;
+use super::schema::memberships;
+use super::validity::membership_is_live;
+use crate::columns::{StoredId, StoredMoment};
 
-/// Counts a change of a live consumer, if the rate limit allows it. Returns whether the change was counted.
+/// Counts a change of a live consumer, if the rate limit allows it. Returns whether the change was counted. The file has one
+/// writer, so nothing is counted between the statements.
 pub(super) async fn count_change(
-    connection: Pipelined<'_>,
+    mut connection: Pipelined<'_>,
     consumer: ConsumerId,
     changes: Rate,
     at: DateTime<Utc>,
 ) -> QueryResult<bool> {
-    let Room { latest, beyond } = changes.room(at);
-    let live = not_over("memberships", "ended_at", "?1");
-    // The same rule as `Rate::take`.
-    let counted = diesel::sql_query(format!(
-        "UPDATE memberships SET changes_empty_at = min(max(coalesce(changes_empty_at, ?1), ?1), ?2) + ?3
-         WHERE id = ?4 AND {live}
-             AND (changes_empty_at IS NULL OR changes_empty_at <= ?2 OR changes_empty_at > ?5)"
-    ))
-    .bind::<BigInt, _>(at.timestamp_millis())
-    .bind::<BigInt, _>(latest.timestamp_millis())
-    .bind::<BigInt, _>(changes.interval().num_milliseconds())
-    .bind::<Binary, _>(StoredId(consumer.as_uuid()))
-    .bind::<BigInt, _>(beyond.timestamp_millis())
-    .execute(connection)
-    .await?;
-    Ok(counted == 1)
+    let membership = || memberships::table.filter(memberships::id.eq(StoredId(consumer.as_uuid())));
+    let found: Option<Option<StoredMoment>> = membership()
+        .filter(membership_is_live(at.into()))
+        .select(memberships::changes_empty_at)
+        .get_result(&mut connection)
+        .await
+        .optional()?;
+    let Some(empty_at) = found else {
+        return Ok(false);
+    };
+    let empty_at = empty_at.map(|moment| moment.0).transpose();
+    let empty_at = empty_at.map_err(|error| QueryError::DeserializationError(error.into()))?;
+    let Ok(empty_at) = changes.take(empty_at, at) else {
+        return Ok(false);
+    };
+    diesel::update(membership())
+        .set(memberships::changes_empty_at.eq(StoredMoment::from(empty_at)))
+        .execute(&mut connection)
+        .await?;
+    Ok(true)
 }

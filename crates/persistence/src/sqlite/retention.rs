@@ -1,6 +1,7 @@
 //! Purging on SQLite: the triggers that protect audit events. A change holds the write lock, so nothing else is locked.
 
 use chrono::{DateTime, Utc};
+use diesel::connection::DefaultLoadingMode;
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult};
@@ -10,7 +11,6 @@ use uuid::Uuid;
 use super::dialect::{Connection, RunQueryDsl};
 use super::schema::{api_keys, audit_events_removal};
 use crate::columns::{StoredId, StoredMoment};
-use crate::limit;
 use crate::retention::{Below, KeyOf, Turn};
 
 pub(super) async fn take(_: &mut Connection, _: Turn) -> QueryResult<bool> {
@@ -53,6 +53,7 @@ pub(super) async fn keep_events(connection: &mut Connection) -> QueryResult<()> 
 
 /// Up to `at_most` never-revoked keys of these consumers, grouped by consumer. One query per consumer, until there are
 /// enough: in a single statement, SQLite would sort the keys of all of them.
+/// A bound LIMIT would make SQLite compile the statement again for each consumer, so surplus rows are left unread instead.
 pub(super) async fn never_revoked_keys(
     connection: &mut Connection,
     consumers: &[Uuid],
@@ -68,17 +69,19 @@ pub(super) async fn never_revoked_keys(
             .filter(api_keys::consumer_id.eq(StoredId(*consumer)))
             .filter(api_keys::end_came_at.is_null())
             .order(api_keys::id.desc())
-            .limit(limit::at_most(missing))
             .select((
                 api_keys::id,
                 api_keys::adopted_by_key_id,
                 api_keys::created_by_key_id,
             ));
-        let keys: Vec<(StoredId, Option<StoredId>, Option<StoredId>)> = keys.load(connection).await?;
-        found.extend(keys.into_iter().map(|(id, adopted_by, created_by)| KeyOf {
-            consumer: *consumer,
-            below: (id.0, adopted_by.or(created_by).map(|above| above.0)),
-        }));
+        let keys = diesel::RunQueryDsl::load_iter::<_, DefaultLoadingMode>(keys, connection)?;
+        for key in keys.take(missing) {
+            let (id, adopted_by, created_by): (StoredId, Option<StoredId>, Option<StoredId>) = key?;
+            found.push(KeyOf {
+                consumer: *consumer,
+                below: (id.0, adopted_by.or(created_by).map(|above| above.0)),
+            });
+        }
     }
     Ok(found)
 }

@@ -362,6 +362,9 @@ async fn only_as_many_former_members_are_asked_for_keys_as_are_noted() {
         .collect();
     let asked: Vec<&&String> = first.iter().filter(|text| text.starts_with("SELECT")).collect();
     assert!(asked.len() > ALL as usize, "{}", asked.len());
+    // SQLite compiles a statement again whose LIMIT is bound: the revoked keys, and the former members.
+    let limited = asked.iter().filter(|text| text.contains(" LIMIT ")).count();
+    assert_eq!(limited, 2);
     let steps: i32 = asked
         .into_iter()
         .map(|query| steps::of_query(&before, query))
