@@ -200,7 +200,7 @@ impl Default for KeyDescription {
 /// What a holder says about the key they want.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyDraft {
-    /// Its name.
+    /// As its holder calls it; names need not be unique.
     pub name: KeyName,
     /// What it is for.
     pub description: KeyDescription,
@@ -249,7 +249,7 @@ pub enum KeyState {
         at: DateTime<Utc>,
         /// Who did that.
         by: Actor,
-        /// Why.
+        /// The cause, of which there are a few; free words are in the note.
         reason: RevocationReason,
     },
 }
@@ -257,7 +257,7 @@ pub enum KeyState {
 /// A request that a key was accepted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastUse {
-    /// When.
+    /// When the request was accepted, in UTC.
     pub at: DateTime<Utc>,
     /// The client's address, if it has one.
     pub from: Option<IpAddr>,
@@ -266,7 +266,7 @@ pub struct LastUse {
 /// The last use of one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyUse {
-    /// The key.
+    /// The key whose token was accepted.
     pub key: ApiKeyId,
     /// Its last use.
     pub last: LastUse,
@@ -279,7 +279,7 @@ pub struct Revocation {
     pub end: End,
     /// Who did it.
     pub by: Actor,
-    /// Why.
+    /// The cause, of which there are a few; free words are in the note.
     pub reason: RevocationReason,
     /// What whoever did it said to the holder.
     pub note: Option<RevocationNote>,

@@ -20,28 +20,28 @@ pub use crate::words::NewerWord;
 /// One thing that happened. It is written in the transaction of the change it tells of, and never changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEvent {
-    /// Its identifier.
+    /// Rises with the time of the act (UUID version 7).
     pub id: AuditEventId,
-    /// When.
+    /// When the act began, in UTC, to the millisecond: some seconds before its commit at most.
     pub at: DateTime<Utc>,
     /// In which organization; none for what concerns the installation or an account.
     pub organization_id: Option<OrganizationId>,
-    /// Who.
+    /// Who did it, or tried to.
     pub actor: Actor,
-    /// What.
+    /// What was done or tried.
     pub action: Action,
-    /// To what.
+    /// What it was done to.
     pub subject: Subject,
     /// What else was involved: the project that a member was added to, the membership that an invitation became, the user
     /// in whose session somebody else signed in.
     pub object: Option<Subject>,
     /// Whether it came to pass.
     pub outcome: Outcome,
-    /// From where.
+    /// The request that caused it; empty for the command line.
     pub source: RequestSource,
 }
 
-/// Who acts.
+/// Who causes an event: a person, a key, or the installation itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Actor {
     /// A person, signed in to the console.
@@ -61,17 +61,17 @@ pub enum Actor {
 pub enum Subject {
     /// The installation as a whole.
     Installation,
-    /// An organization.
+    /// An organization as a whole, such as its settings.
     Organization(OrganizationId),
     /// A user's account.
     User(UserId),
-    /// A membership.
+    /// One user's stay in one organization.
     Membership(MembershipId),
-    /// An invitation.
+    /// An invitation, open or ended.
     Invitation(InvitationId),
-    /// A project.
+    /// A project, active or archived.
     Project(ProjectId),
-    /// A key.
+    /// An API key, valid, revoked or removed.
     ApiKey(ApiKeyId),
     /// A console session.
     Session(SessionId),
@@ -266,13 +266,13 @@ pub struct RequestSource {
 /// Somebody acts, at one moment, from one place: what the events of one act have in common.
 #[derive(Clone)]
 pub struct Act {
-    /// When.
+    /// When it began, in UTC, to the millisecond.
     pub at: DateTime<Utc>,
-    /// Who.
+    /// Who causes its events.
     pub actor: Actor,
     /// In which organization, if in one.
     pub organization_id: Option<OrganizationId>,
-    /// From where.
+    /// The request that caused it; empty for the command line.
     pub source: RequestSource,
     pub(crate) ids: Arc<IdGenerator>,
 }

@@ -22,7 +22,7 @@ impl Authority {
         }
     }
 
-    /// Which organization.
+    /// The one organization that it covers.
     #[must_use]
     pub const fn organization_id(&self) -> OrganizationId {
         self.organization_id

@@ -11,7 +11,7 @@ use crate::user::Username;
 pub struct Consumer {
     /// The membership's identifier.
     pub id: ConsumerId,
-    /// The member.
+    /// The account behind the membership.
     pub user_id: UserId,
     /// The member's username.
     pub username: Username,

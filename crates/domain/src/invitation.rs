@@ -22,17 +22,17 @@ secret_type! {
 /// Whoever opens its link first gets it, before it expires and unless an owner takes it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitation {
-    /// Its identifier.
+    /// Rises with the time of creation (UUID version 7).
     pub id: InvitationId,
-    /// Where.
+    /// The organization that it leads into.
     pub organization_id: OrganizationId,
     /// For whom, in the owner's words.
     pub invitee: Invitee,
-    /// As what.
+    /// The role of the membership that it begins.
     pub role: Role,
-    /// Who invites.
+    /// An owner, or the command line.
     pub invited_by: Actor,
-    /// When.
+    /// From then on it can be accepted, until it expires.
     pub created_at: DateTime<Utc>,
     /// From when on the link does not work any more.
     pub expires_at: DateTime<Utc>,
@@ -45,14 +45,14 @@ pub struct Invitation {
 pub enum InvitationEnd {
     /// Somebody joined with it.
     Accepted {
-        /// When.
+        /// When that was, in UTC.
         at: DateTime<Utc>,
         /// As which member.
         membership_id: MembershipId,
     },
     /// An owner took it back.
     Revoked {
-        /// When.
+        /// When that was, in UTC.
         at: DateTime<Utc>,
     },
 }
@@ -111,7 +111,7 @@ text_type! {
 /// An invitation to be stored.
 #[derive(Debug, Clone)]
 pub struct NewInvitation {
-    /// The invitation.
+    /// As it is to be stored, without its token.
     pub invitation: Invitation,
     /// Its secret's digest.
     pub digest: InvitationDigest,
@@ -122,8 +122,8 @@ pub struct NewInvitation {
 /// An invitation that has not ended, and where it leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenInvitation {
-    /// The invitation.
+    /// As it is stored, without its token.
     pub invitation: Invitation,
-    /// The organization.
+    /// The organization that it leads into.
     pub organization: Organization,
 }

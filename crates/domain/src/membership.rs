@@ -20,9 +20,9 @@ use crate::words::words;
 pub struct Membership {
     /// Its identifier, which is also the `consumerId` of its keys.
     pub id: MembershipId,
-    /// Where.
+    /// The organization, which never changes.
     pub organization_id: OrganizationId,
-    /// Who.
+    /// The user, who never changes.
     pub user_id: UserId,
     /// With what rights in the console.
     pub role: Role,
@@ -64,7 +64,7 @@ words! {
     Role {
         /// Runs the organization.
         Owner = "owner",
-        /// Uses it.
+        /// Creates and revokes their own keys, and sees their own projects.
         Member = "member",
     }
 }
@@ -72,9 +72,9 @@ words! {
 /// A signed-in person in one organization: whom the console's pages of that organization are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Who.
+    /// The account, which may belong to other organizations, too.
     pub user: User,
-    /// Where.
+    /// The organization of the membership.
     pub organization: Organization,
     /// The live membership that joins them.
     pub membership: Membership,

@@ -11,7 +11,7 @@ use crate::text::text_type;
 /// A tenant of the installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Organization {
-    /// Its identifier.
+    /// Rises with the time of creation (UUID version 7).
     pub id: OrganizationId,
     /// Its place in console addresses; stays when the name changes.
     pub slug: Slug,

@@ -11,7 +11,7 @@ use crate::text::{folded, text_type};
 /// A key reaches the projects of its consumer that are not archived, as of the moment of the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
-    /// Its identifier.
+    /// Rises with the time of creation (UUID version 7).
     pub id: ProjectId,
     /// Whose project it is.
     pub organization_id: OrganizationId,

@@ -33,7 +33,7 @@ words! {
         ExpiredSessions = "expired sessions",
         /// Throttle buckets that are empty again.
         EmptyThrottleBuckets = "empty throttle buckets",
-        /// Audit events.
+        /// Audit events, if a period is configured for them.
         AuditEvents = "audit events",
     }
 }

@@ -123,7 +123,7 @@ macro_rules! text_type {
                 $crate::text::Form::$form.stored(text.into(), Self::MAX).map(Self)
             }
 
-            /// The text.
+            /// The text as it was checked: trimmed and in NFC.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0

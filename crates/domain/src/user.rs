@@ -10,7 +10,7 @@ use crate::text::{folded, text_type};
 /// A person with an account on this installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// Its identifier.
+    /// Rises with the time of creation (UUID version 7).
     pub id: UserId,
     /// The name to sign in with; unique in the installation, never changes.
     pub username: Username,

@@ -13,19 +13,19 @@ use crate::validity::is_over;
 /// A key, as far as owners may see it, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldKey {
-    /// Its identifier.
+    /// Rises with the time of creation (UUID version 7).
     pub id: ApiKeyId,
     /// What people recognize its token by.
     pub hint: TokenHint,
-    /// Its name.
+    /// As its holder calls it; names need not be unique.
     pub name: KeyName,
     /// What it is for, in the holder's words.
     pub description: KeyDescription,
     /// How it came to be.
     pub origin: Origin,
-    /// See [`ApiKey::next_above`].
+    /// The nearest key above it that is stored: see [`ApiKey::next_above`].
     pub next_above: Option<ApiKeyId>,
-    /// See [`ApiKey::can_manage_keys`].
+    /// Whether it may create, edit and revoke keys: see [`ApiKey::can_manage_keys`].
     pub can_manage_keys: bool,
     /// When it was created.
     pub created_at: DateTime<Utc>,
@@ -40,7 +40,7 @@ pub struct HeldKey {
 /// The last use of a key, as far as owners may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldKeyUse {
-    /// When.
+    /// In UTC; the use of a key is written at most once a minute.
     pub at: DateTime<Utc>,
     /// Roughly from where.
     pub from: Option<ShortenedAddress>,
@@ -49,7 +49,7 @@ pub struct HeldKeyUse {
 /// Whose key it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyHolder {
-    /// The user.
+    /// Who holds it, also after they left the organization.
     pub user: User,
     /// The membership, which may have ended.
     pub membership: Membership,

@@ -20,16 +20,16 @@ use crate::sources::Sources;
 /// What an owner says about the place they offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvitationDraft {
-    /// For whom.
+    /// For whom it is, in the words of who invites; not an account.
     pub invitee: Invitee,
-    /// As what.
+    /// The role of the membership that it begins.
     pub role: Role,
 }
 
 /// A new invitation and, this once, the secret of its link.
 #[derive(Debug)]
 pub struct IssuedInvitation {
-    /// The invitation.
+    /// As it is stored, without its token.
     pub invitation: Invitation,
     /// The secret, which nobody can show again.
     pub token: InvitationToken,

@@ -8,9 +8,9 @@ use crate::id::{ApiKeyId, ConsumerId};
 /// Which keys to revoke.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySelection {
-    /// These.
+    /// Keys by their identifiers.
     Keys {
-        /// Which.
+        /// Those of other organizations' keys select nothing.
         ids: Vec<ApiKeyId>,
         /// And what came from them, or not.
         descendants: DescendantKeys,

@@ -17,9 +17,9 @@ pub enum WhichMember {
 /// A live member, as a list of members shows them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberOverview {
-    /// Who.
+    /// The account, which may belong to other organizations, too.
     pub user: User,
-    /// Their membership.
+    /// Live at the moment that was asked about.
     pub membership: Membership,
     /// How many valid keys they have.
     pub valid_keys: u32,

@@ -25,7 +25,7 @@ pub struct OrganizationKeyFilter {
 /// Whose keys a list shows. Those of former members give no access, whatever their state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HolderFilter {
-    /// Everybody's.
+    /// Keys of members and of former members.
     #[default]
     Anybody,
     /// Those of live members.

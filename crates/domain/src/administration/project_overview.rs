@@ -9,7 +9,7 @@ use crate::words::words;
 /// A project, as a list of projects shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectOverview {
-    /// The project.
+    /// Active or archived.
     pub project: Project,
     /// How many live members are in it.
     pub members: u32,
@@ -18,7 +18,7 @@ pub struct ProjectOverview {
 /// A live member who is in a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectMember {
-    /// Who.
+    /// The account behind the membership.
     pub user: User,
     /// Their membership of the organization.
     pub membership: Membership,
@@ -31,9 +31,9 @@ words! {
         /// Those that are not archived.
         #[default]
         Active = "active",
-        /// Archived ones.
+        /// Only projects that no key reaches, being archived.
         Archived = "archived",
-        /// Both.
+        /// Active and archived projects.
         All = "all",
     }
 }
@@ -53,7 +53,7 @@ impl ProjectFilter {
         Self { status, term }
     }
 
-    /// The status.
+    /// Which projects pass by their status.
     #[must_use]
     pub const fn status(&self) -> ProjectStatus {
         self.status

@@ -25,7 +25,7 @@ impl KeyFilter {
         }
     }
 
-    /// The status.
+    /// Which keys pass by their status.
     #[must_use]
     pub const fn status(&self) -> StatusFilter {
         self.status
@@ -63,7 +63,7 @@ words! {
         Valid = "valid",
         /// Only revoked ones.
         Revoked = "revoked",
-        /// Both.
+        /// Valid and revoked keys.
         All = "all",
     }
 }

@@ -7,7 +7,7 @@ use crate::token::TokenDigest;
 /// A key to be stored, with what is kept of its token.
 #[derive(Debug, Clone)]
 pub struct NewApiKey {
-    /// The key.
+    /// As it is to be stored, without its token.
     pub key: ApiKey,
     /// Whether [`ApiKey::can_manage_keys`] is what the organization has chosen for new keys, whatever the key says:
     /// nobody asked for either.

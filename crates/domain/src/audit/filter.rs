@@ -10,7 +10,7 @@ use crate::id::AuditEventId;
 pub struct AuditPosition {
     /// The event's moment.
     pub at: DateTime<Utc>,
-    /// Its identifier.
+    /// Tells apart events of the same millisecond.
     pub id: AuditEventId,
 }
 

@@ -11,7 +11,7 @@ use crate::token::Token;
 /// A new key and, this once, its token.
 #[derive(Debug)]
 pub struct IssuedKey {
-    /// The key.
+    /// As it is stored, without its token.
     pub key: ApiKey,
     /// The token, which nobody can show again.
     pub token: Token,

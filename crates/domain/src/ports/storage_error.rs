@@ -16,9 +16,9 @@ pub enum StorageError {
     /// A row breaks a rule of the domain.
     #[error("corrupt row in storage: {table}.{column} of {id}: {problem}")]
     Corrupt {
-        /// The table.
+        /// The table, by its name in the database.
         table: &'static str,
-        /// The column.
+        /// The column that the domain cannot read.
         column: &'static str,
         /// The row's identifier.
         id: String,

@@ -18,7 +18,7 @@ pub struct Account {
 /// A user to be stored.
 #[derive(Debug, Clone)]
 pub struct NewAccount {
-    /// The account.
+    /// The user with the hash of their first password.
     pub account: Account,
     /// The membership they begin with, in an organization that exists.
     pub membership: Membership,
@@ -36,9 +36,9 @@ pub struct NewOrganization {
 /// The first organization and its owner.
 #[derive(Debug, Clone)]
 pub struct FirstOwner {
-    /// The organization.
+    /// The first organization of the installation.
     pub organization: Organization,
-    /// The owner.
+    /// The first user, who owns it.
     pub user: User,
     /// What makes them owner.
     pub membership: Membership,
@@ -49,7 +49,7 @@ pub struct FirstOwner {
 /// A user's new password.
 #[derive(Debug, Clone)]
 pub struct PasswordChange {
-    /// Its hash.
+    /// The hash of the new password.
     pub password_hash: PasswordHash,
     /// The hash that the current password was verified against.
     pub verified_against: PasswordHash,

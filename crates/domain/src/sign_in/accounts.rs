@@ -20,9 +20,9 @@ pub use crate::sign_in::ports::{CreateAccountError, ResetPasswordError};
 pub struct AccountDraft {
     /// The organization they join.
     pub organization: Slug,
-    /// As what.
+    /// The role of their first membership.
     pub role: Role,
-    /// Their username.
+    /// Unique in the installation; never changes.
     pub username: Username,
     /// Their name for people.
     pub display_name: DisplayName,

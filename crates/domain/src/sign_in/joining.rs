@@ -22,11 +22,11 @@ use crate::user::{DisplayName, User, Username};
 /// What somebody new chooses.
 #[derive(Debug)]
 pub struct NewcomerChoices {
-    /// Their username.
+    /// Unique in the installation; never changes.
     pub username: Username,
     /// Their name for people.
     pub display_name: DisplayName,
-    /// Their password.
+    /// The password that they chose.
     pub password: Password,
 }
 
@@ -40,13 +40,13 @@ pub struct Joining {
 /// What [`Joining`] works with.
 #[derive(Clone)]
 pub struct JoiningPorts {
-    /// Invitations.
+    /// Where the invitation is found and accepted.
     pub invitations: Arc<dyn OpenInvitations>,
-    /// Accounts.
+    /// Where the password of a user who exists is found.
     pub accounts: Arc<dyn AccountStore>,
     /// Counts attempts at passwords.
     pub throttle: Arc<dyn SignInThrottle>,
-    /// Hashes passwords.
+    /// Hashes passwords, a bounded number at a time.
     pub hasher: Arc<dyn PasswordHasher>,
 }
 

@@ -31,9 +31,9 @@ pub struct OwnAccount {
 /// What [`OwnAccount`] works with.
 #[derive(Clone)]
 pub struct OwnAccountPorts {
-    /// Accounts.
+    /// Where the current password is found, and the new one stored.
     pub accounts: Arc<dyn AccountStore>,
-    /// Sessions.
+    /// The user's sessions, to list and to end.
     pub sessions: Arc<dyn SessionStore>,
     /// The key of remembered browsers.
     pub installation: Arc<dyn InstallationStore>,
@@ -43,7 +43,7 @@ pub struct OwnAccountPorts {
     pub audit_log: Arc<dyn AuditLog>,
     /// Where refusals are left, to be told.
     pub refusals: Arc<dyn RefusalNotes>,
-    /// Hashes passwords.
+    /// Hashes passwords, a bounded number at a time.
     pub hasher: Arc<dyn PasswordHasher>,
 }
 

@@ -21,7 +21,7 @@ secret_type! {
 /// One browser in which a user is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Its identifier.
+    /// Not its token: it may be shown.
     pub id: SessionId,
     /// Who is signed in.
     pub user_id: UserId,
@@ -61,16 +61,16 @@ impl Session {
 /// A live session and its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedIn {
-    /// The session.
+    /// The session whose token was sent.
     pub session: Session,
-    /// The user.
+    /// Who signed in.
     pub user: User,
 }
 
 /// A session to be stored.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// The session.
+    /// As it is to be stored, without its token.
     pub session: Session,
     /// Its token's digest.
     pub digest: SessionDigest,

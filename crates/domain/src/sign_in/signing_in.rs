@@ -35,7 +35,7 @@ pub struct SignInAttempt<'a> {
     pub previous: Option<SessionToken>,
     /// Who signed in in the same browser before.
     pub browser: Option<BrowserToken>,
-    /// From where.
+    /// The request; its address is what attempts are counted by.
     pub source: RequestSource,
 }
 
