@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use keyward_domain::audit::{Action, Actor, RequestSource};
+use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
 use keyward_domain::organization::{Organization, OrganizationName};
