@@ -8,7 +8,7 @@ use crate::failure::{Failure, Outcome};
 use crate::generated::Mode;
 use crate::test::{TestRun, take_road};
 use crate::workspace::Workspace;
-use crate::{example_project, faults, layers, openapi, schema, tools, without_ipv6};
+use crate::{advisories, example_project, faults, layers, openapi, schema, tools, without_ipv6};
 
 /// Stops at the first step that fails. The cheap steps come first; the tests come last, so that their totals are the
 /// last lines.
@@ -24,7 +24,6 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     steps.take("formatting", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
     steps.take("layers", || layers::layers(workspace))?;
     steps.take("dependency policy", || {
-        // Without the advisories: their database would have to be fetched.
         run(&mut cargo(&[
             "deny",
             "--offline",
@@ -34,6 +33,7 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
             "sources",
         ]))
     })?;
+    steps.take("advisories", || advisories::check_where_possible(workspace))?;
     steps.take("clippy", || {
         run(&mut cargo(&[
             "clippy",

@@ -6,6 +6,7 @@
     reason = "a command speaks on its standard streams"
 )]
 
+mod advisories;
 mod arguments;
 mod binaries;
 mod ci;
@@ -56,7 +57,7 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       Checks which crate imports which, that the domain stays free of input and output, and that no modules of a crate
       depend on each other in a circle.
   ci [--road ROAD]
-      What continuous integration runs: formatting, layers, dependency policy, clippy, documentation, generated
+      What continuous integration runs: formatting, layers, dependency policy, advisories, clippy, documentation, generated
       files, the project in examples/own-store, every test, the attacks.
   dev [ARGUMENTS]
       Runs `keyward serve ARGUMENTS` on a private PostgreSQL whose data stays in target/dev-postgres.
