@@ -62,19 +62,11 @@ fn copy_of(built: &Binaries, folder: &Path) -> Outcome<PathBuf> {
     Ok(copy)
 }
 
-/// Builds every test and, with the features that the tests have, the programs of `test-database`.
+/// Builds every test and, with the features that the tests have, the program `test-database`.
 pub(crate) fn tests(workspace: &Workspace) -> Outcome<Binaries> {
     build(
         workspace,
-        &[
-            "build",
-            "--workspace",
-            "--tests",
-            "--bin",
-            "test-database",
-            "--bin",
-            "print-schema",
-        ],
+        &["build", "--workspace", "--tests", "--bin", "test-database"],
     )
 }
 
@@ -84,7 +76,7 @@ pub(crate) fn attacks(workspace: &Workspace) -> Outcome<Binaries> {
     build(workspace, &[&["build", "--workspace"], &programs[..]].concat())
 }
 
-/// Builds the programs of `test-database` by themselves: quick, because without the road through containers.
+/// Builds the program `test-database` by itself: quick, because without the road through containers.
 pub(crate) fn test_database_tools(workspace: &Workspace) -> Outcome<Binaries> {
     build(
         workspace,

@@ -50,9 +50,8 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       below a second. Four minutes; N seconds for each attack instead of 8.
   openapi [--check]
       Writes openapi/v1.json from `keyward openapi`; with --check only compares.
-  schema [--check]
-      Writes crates/persistence/src/postgres/schema.rs from the database that `keyward migrate` makes; with --check
-      only compares.
+  schema --check
+      Compares each schema.rs of crates/persistence, kept by hand, with the tables that the migrations make.
   layers
       Checks which crate imports which, that the domain stays free of input and output, and that no modules of a crate
       depend on each other in a circle.
@@ -93,7 +92,7 @@ fn perform(task: &str, arguments: &[String]) -> Outcome {
         "faults" => faults::faults(&Workspace::find()?, arguments),
         "without-ipv6" => without_ipv6::without_ipv6(&Workspace::find()?, arguments),
         "openapi" => openapi::openapi(&Workspace::find()?, Mode::parse(arguments)?),
-        "schema" => schema::schema(&Workspace::find()?, Mode::parse(arguments)?),
+        "schema" => schema::schema(&Workspace::find()?, arguments),
         "layers" => {
             refuse_arguments(arguments)?;
             layers::layers(&Workspace::find()?)

@@ -1,9 +1,9 @@
 //! Every test, with everything that they need.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
-use crate::binaries::{self, Binaries};
+use crate::binaries;
 use crate::command::{cargo, run};
 use crate::database_server::{DatabaseServer, URL_VARIABLE};
 use crate::example_project;
@@ -39,7 +39,6 @@ pub(crate) fn take_road(arguments: &[String]) -> Outcome<(String, &[String])> {
 pub(crate) struct TestRun<'workspace> {
     workspace: &'workspace Workspace,
     keyward: PathBuf,
-    binaries: Binaries,
     packages: PathBuf,
     server: DatabaseServer,
 }
@@ -54,28 +53,16 @@ impl<'workspace> TestRun<'workspace> {
         Ok(Self {
             workspace,
             keyward,
-            binaries,
             packages,
             server,
         })
-    }
-
-    pub(crate) fn keyward(&self) -> &Path {
-        &self.keyward
-    }
-
-    /// The program that prints the schema, told where the server is.
-    pub(crate) fn print_schema(&self) -> Outcome<Command> {
-        let mut command = Command::new(self.binaries.path("print-schema")?);
-        command.env(URL_VARIABLE, self.server.url());
-        Ok(command)
     }
 
     pub(crate) fn documentation_tests(&self) -> Outcome {
         run(cargo(self.workspace, &["test", "--doc", "--workspace"]).env(URL_VARIABLE, self.server.url()))
     }
 
-    pub(crate) fn tests(&self, arguments: &[String]) -> Outcome {
+    pub(crate) fn tests(&self, arguments: &[impl AsRef<OsStr>]) -> Outcome {
         let mut command = cargo(self.workspace, &["nextest", "run", "--workspace"]);
         command
             .args(arguments)

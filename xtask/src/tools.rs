@@ -86,7 +86,7 @@ const PYTHON: Tool = Tool {
     source: Source::Debian(&["python3", "python3-venv"]),
 };
 
-const NEXTEST: Tool = Tool {
+pub(crate) const NEXTEST: Tool = Tool {
     what: "cargo-nextest, which runs the tests",
     programs: &["cargo-nextest"],
     folders: &[],

@@ -1,5 +1,4 @@
-//! The tables as diesel sees them. Generated from the migrated database by `cargo xtask schema`: change a migration
-//! and run it again.
+//! The tables as diesel sees them. Kept by hand; `cargo xtask schema --check` compares them with the migrated database.
 
 diesel::table! {
     api_key_search (key_id) {

@@ -12,5 +12,6 @@ mod asked;
 mod both;
 mod exports;
 mod postgres;
+mod schema_file;
 mod sqlite;
 mod transfer;

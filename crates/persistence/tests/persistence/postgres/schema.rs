@@ -1,6 +1,9 @@
-//! What the database itself refuses.
+//! What the database itself refuses, and that `schema.rs` describes its tables.
 
-use crate::postgres::fixture::{Fixture, count};
+use tokio_postgres::Row;
+
+use crate::postgres::fixture::{Fixture, connect, count, migrated_database};
+use crate::schema_file::{Column, assert_describes};
 
 /// The SQLSTATE and the constraint or message with which a statement is refused.
 async fn refusal(fixture: &Fixture, statement: &str) -> (String, String) {
@@ -127,4 +130,59 @@ async fn rows_that_contradict_themselves_are_refused() {
     ] {
         assert_eq!(refusal(&fixture, statement).await.1, constraint, "{statement}");
     }
+}
+
+const SCHEMA: &str = include_str!("../../../src/postgres/schema.rs");
+
+#[tokio::test]
+async fn schema_rs_describes_the_migrated_tables() {
+    let database = migrated_database().await;
+    let rows = connect(database.url())
+        .await
+        .query(
+            "SELECT relname::text,
+                    (SELECT string_agg(attname, ', ' ORDER BY array_position(indkey::smallint[], attnum))
+                     FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
+                     WHERE indisprimary AND indrelid = pg_class.oid),
+                    attname::text,
+                    replace(CASE WHEN attnotnull THEN '?' ELSE 'Nullable<?>' END, '?', CASE typname
+                        WHEN 'bool' THEN 'Bool' WHEN 'bytea' THEN 'Binary' WHEN 'int4' THEN 'Int4' WHEN 'int8' THEN 'Int8'
+                        WHEN 'text' THEN 'Text' WHEN 'timestamptz' THEN 'Timestamptz' WHEN 'uuid' THEN 'Uuid'
+                        ELSE typname END)
+             FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid JOIN pg_type ON pg_type.oid = atttypid
+             WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+               AND NOT starts_with(relname, '__diesel')
+             ORDER BY relname COLLATE \"C\", attnum",
+            &[],
+        )
+        .await
+        .expect("the catalogue");
+    let column = |row: &Row| Column {
+        table: row.get(0),
+        primary_key: row.get::<_, Option<String>>(1).unwrap_or_default(),
+        name: row.get(2),
+        sql_type: row.get(3),
+    };
+    assert_describes(SCHEMA, &rows.iter().map(column).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn schema_rs_joins_tables_by_foreign_keys_only() {
+    let database = migrated_database().await;
+    let keys = connect(database.url())
+        .await
+        .query(
+            "SELECT format('diesel::joinable!(%s -> %s (%s));', conrelid::regclass, confrelid::regclass, attname)
+             FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = ALL (conkey) WHERE contype = 'f'",
+            &[],
+        )
+        .await
+        .expect("the catalogue");
+    let keys: Vec<String> = keys.iter().map(|row| row.get(0)).collect();
+    let joins = SCHEMA
+        .lines()
+        .filter(|line| line.starts_with("diesel::joinable!"));
+    let (made, wrong): (Vec<_>, Vec<_>) = joins.partition(|join| keys.iter().any(|key| key == join));
+    assert_eq!(wrong, Vec::<&str>::new());
+    assert_ne!(made, Vec::<&str>::new());
 }
