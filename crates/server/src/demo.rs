@@ -2,22 +2,17 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | who and what is in it | [`organization`], [`keys`], [`last_uses`], [`museum`]: tables, in the words of [`happening`] |
-//! | how it gets in | [`fill`] and [`telling`], through the use cases, with [`past_clock`] |
+//! | who and what is in it | `scenario/*.json`, in the words of [`scenario`] |
+//! | how it gets in | [`fill`] and [`scenario_runner`], through the use cases, with [`past_clock`] |
 //! | what is printed | [`welcome`] |
 //! | where it is, for how long | [`temporary_directory`] |
 
 mod fill;
-mod fill_error;
-mod happening;
-mod keys;
-mod last_uses;
-mod museum;
 mod one_hash;
-mod organization;
 mod past;
 mod past_clock;
-mod telling;
+mod scenario;
+mod scenario_runner;
 mod temporary_directory;
 mod welcome;
 
@@ -35,7 +30,6 @@ use crate::output::{self, OutputError};
 use crate::random::OsRandom;
 use crate::storage::Database;
 use crate::store::Store;
-use fill_error::FillError;
 use keyward_domain::sources::Sources;
 use temporary_directory::TemporaryDirectory;
 
@@ -59,7 +53,7 @@ pub(crate) enum DemoError {
     #[error("there is no room for a demo in {} (TMPDIR names another place)", std::env::temp_dir().display())]
     TemporaryDirectory(#[source] io::Error),
     #[error("the made-up data cannot be written")]
-    Fill(#[from] FillError),
+    Fill(#[source] past::StepError),
     #[error(transparent)]
     Output(#[from] OutputError),
 }
@@ -107,7 +101,7 @@ impl Demo {
         store: Arc<dyn Store>,
         public_url: &PublicUrl,
     ) -> Result<(), DemoError> {
-        let access = fill::fill(sources, store).await?;
+        let access = fill::fill(sources, store).await.map_err(DemoError::Fill)?;
         output::answer(&welcome::text(public_url, &access))?;
         Ok(())
     }

@@ -1,5 +1,4 @@
-//! How the made-up data gets into the database: by the use cases, one organization after the other, each happening at its
-//! moment.
+//! How the made-up data gets into the database: by the use cases, one organization after the other.
 
 use std::sync::Arc;
 
@@ -7,19 +6,20 @@ use keyward_domain::sign_in::password::Password;
 use keyward_domain::sources::Sources;
 use keyward_domain::token::Token;
 
-use super::fill_error::FillError;
-use super::happening::{By, Moment};
-use super::keys::{self, TERMINAL};
-use super::last_uses::last_uses;
 use super::one_hash::OneHash;
-use super::past::Past;
-use super::telling::Telling;
-use super::{museum, organization};
+use super::past::{Past, StepError};
+use super::scenario::Scenario;
+use super::scenario_runner::ScenarioRunner;
 use crate::password_hasher::Argon2idHasher;
 use crate::store::Store;
 
+/// The name of the owner's key for the command line that is printed; made at the start.
+pub(super) const TERMINAL: &str = "Terminal";
+
 /// How to get in.
 pub(super) struct Access {
+    /// The first organization's owner.
+    pub(super) username: String,
     /// Everybody's.
     pub(super) password: Password,
     /// Of a key of the owner.
@@ -27,28 +27,38 @@ pub(super) struct Access {
 }
 
 /// Fills an empty database with made-up data, which ends now.
-pub(super) async fn fill(sources: &Sources, store: Arc<dyn Store>) -> Result<Access, FillError> {
+pub(super) async fn fill(sources: &Sources, store: Arc<dyn Store>) -> Result<Access, StepError> {
     let now = sources.now();
     let hasher = Arc::new(OneHash::new(Argon2idHasher::new(Arc::new(sources.clone()))));
     let password = Password::generate(sources);
-    let past = |founded: Moment| Past::new(founded, now, sources, &hasher, &store);
+    let past = |scenario: &Scenario| Past::new(scenario, now, sources, &hasher, &store);
 
-    let acme = past(organization::FOUNDED);
-    let slug = acme.set_up(&password).await?;
-    let mut telling = Telling::new(&acme, slug, organization::OWNER.username, &password);
-    let mut history: Vec<_> = keys::HISTORY.iter().chain(organization::HISTORY).collect();
-    history.sort_by_key(|(moment, _)| moment.before(now));
-    telling.tell(history).await?;
-    telling.note_uses(last_uses()).await?;
-    acme.clock.move_to(now);
-    let owner = By::Person(organization::OWNER.username);
-    let token = telling.issue(owner, &TERMINAL).await?.token;
+    let first = Scenario::first_organization()?;
+    let first_past = past(&first);
+    let slug = first_past.set_up(&first, &password).await?;
+    let mut runner = ScenarioRunner::new(&first_past, &first, slug, &password);
+    runner.run().await?;
+    first_past.clock.move_to(now);
+    let username = first.owner.username.clone();
+    let key = runner.issue(
+        &username,
+        TERMINAL,
+        "For the curl line that the demo printed.",
+        true,
+    );
+    let token = key.await?.token;
 
-    let museum = past(museum::FOUNDED);
-    let slug = museum.found(museum::NAME, museum::OWNER).await?;
-    let mut telling = Telling::new(&museum, slug, museum::OWNER, &password);
-    telling.tell(museum::HISTORY).await?;
-    Ok(Access { password, token })
+    let second = Scenario::second_organization()?;
+    let second_past = past(&second);
+    let slug = second_past.create_organization(&second).await?;
+    ScenarioRunner::new(&second_past, &second, slug, &password)
+        .run()
+        .await?;
+    Ok(Access {
+        username,
+        password,
+        token,
+    })
 }
 
 #[cfg(test)]

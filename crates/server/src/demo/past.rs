@@ -1,5 +1,6 @@
 //! The use cases at a moment of the past.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -9,13 +10,14 @@ use keyward_domain::sign_in::setup::SetupChoices;
 use keyward_domain::sources::Sources;
 use keyward_domain::user::{DisplayName, Username};
 
-use super::fill_error::FillError;
-use super::happening::Moment;
 use super::one_hash::OneHash;
-use super::organization;
 use super::past_clock::PastClock;
+use super::scenario::Scenario;
 use crate::composition::Composition;
 use crate::store::Store;
+
+/// Any use case's: nobody tells them apart, and all but storage's would have failed a test of the scenarios before.
+pub(super) type StepError = Box<dyn Error + Send + Sync>;
 
 /// The use cases at a moment of the past.
 pub(super) struct Past {
@@ -29,13 +31,13 @@ pub(super) struct Past {
 
 impl Past {
     pub(super) fn new(
-        founded: Moment,
+        scenario: &Scenario,
         now: DateTime<Utc>,
         sources: &Sources,
         hasher: &Arc<OneHash>,
         store: &Arc<dyn Store>,
     ) -> Self {
-        let clock = Arc::new(PastClock::new(founded.before(now)));
+        let clock = Arc::new(PastClock::new(scenario.founded.before(now)));
         let sources = Sources::new(clock.clone(), Arc::new(sources.clone()));
         Self {
             now,
@@ -47,19 +49,20 @@ impl Past {
     }
 
     /// The first run.
-    pub(super) async fn set_up(&self, password: &Password) -> Result<Slug, FillError> {
+    pub(super) async fn set_up(&self, scenario: &Scenario, password: &Password) -> Result<Slug, StepError> {
         let choices = SetupChoices {
-            organization: OrganizationName::parse(organization::NAME)?,
-            username: Username::parse(organization::OWNER.username)?,
-            display_name: DisplayName::parse(organization::OWNER.display_name)?,
+            organization: OrganizationName::parse(&scenario.name)?,
+            username: Username::parse(&scenario.owner.username)?,
+            display_name: DisplayName::parse(&scenario.owner.display_name)?,
             password: Password::attempt(password.expose()),
         };
         Ok(self.use_cases.setup().bootstrap(choices).await?.slug)
     }
 
-    /// A further organization of somebody who has an account.
-    pub(super) async fn found(&self, name: &str, owner: &str) -> Result<Slug, FillError> {
-        let (name, owner) = (OrganizationName::parse(name)?, Username::parse(owner)?);
+    /// A further organization, whose owner has an account.
+    pub(super) async fn create_organization(&self, scenario: &Scenario) -> Result<Slug, StepError> {
+        let owner = Username::parse(&scenario.owner.username)?;
+        let name = OrganizationName::parse(&scenario.name)?;
         Ok(self
             .use_cases
             .accounts()
