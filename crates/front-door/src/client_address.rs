@@ -2,12 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use ipnet::IpNet;
 use poem::http::{HeaderMap, HeaderName, header};
 
-use crate::{
-    forwarded::{canonical, forwarded, x_forwarded_for},
-    ip_network::IpNetwork,
-};
+use crate::forwarded::{canonical, forwarded, x_forwarded_for};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -15,7 +13,7 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies {
     /// Where the proxies are. Default: nowhere.
-    pub networks: Vec<IpNetwork>,
+    pub networks: Vec<IpNet>,
     /// What the proxies write; the other header is the client's and never read.
     pub header: ForwardedHeader,
 }
@@ -85,11 +83,13 @@ impl TrustedProxies {
 
     /// Whether whoever is connected is a proxy whose word counts.
     pub(crate) fn trusts_peer(&self, peer: SocketAddr) -> bool {
-        self.trusts(peer.ip().to_canonical())
+        self.trusts(peer.ip())
     }
 
+    /// An IPv4 address in its IPv6-mapped form counts as the IPv4 address.
     fn trusts(&self, address: IpAddr) -> bool {
-        self.networks.iter().any(|network| network.contains(address))
+        let address = address.to_canonical();
+        self.networks.iter().any(|network| network.contains(&address))
     }
 }
 

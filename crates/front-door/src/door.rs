@@ -1,6 +1,6 @@
 //! Accepts, counts and drains.
 
-use std::{io, iter, net::SocketAddr, pin::pin, sync::Arc};
+use std::{iter, net::SocketAddr, pin::pin, sync::Arc};
 
 use futures_util::future::poll_immediate;
 use hyper::server::conn::http1;
@@ -19,18 +19,11 @@ use crate::{
     config::{ConfigError, FrontDoorConfig},
     connection,
     exchange::Exchanges,
-    ip_network::IpNetwork,
+    listen::BACKLOG,
     proxy_warnings::ProxyWarnings,
     serving_state::{self, Readiness, ServingState},
     unsent::UnsentAnswers,
 };
-
-/// How many clients may wait in the kernel's queue, as far as the system allows (Linux: `net.core.somaxconn`). Tokio asks
-/// for 128; who comes to a full queue gets no answer and tries again after 1 s, 3 s, 7 s, 15 s, ….
-const QUEUE: i32 = 4_096;
-
-/// The bytes of an answer that wait in the kernel for one client. Unlimited, it grows to 4 MiB for each that does not read.
-pub(crate) const SEND_BUFFER: usize = 64 * 1024;
 
 /// What every HTTP adapter stands behind.
 #[derive(Debug)]
@@ -81,18 +74,15 @@ impl FrontDoor {
             connections,
             serving,
         } = self;
-        if let Err(error) = rustix::net::listen(&listener, QUEUE) {
-            warn!(%error, "cannot lengthen the queue of waiting connections");
+        // Once all of an answer is in the kernel, only the kernel can tell that its client does not read. Accepted sockets
+        // inherit it.
+        let unread_for = config.deadlines.stalled_response.as_millis();
+        let unread_for = u32::try_from(unread_for).unwrap_or(u32::MAX);
+        if let Err(error) = sockopt::set_tcp_user_timeout(&listener, unread_for) {
+            warn!(%error, "cannot limit how long the kernel waits for clients that do not read");
         }
-        if let Err(error) = bound_unsent_bytes(&listener, &config) {
-            warn!(%error, "cannot bound what waits in the kernel for clients that do not read");
-        }
-        if config
-            .trusted_proxies
-            .networks
-            .iter()
-            .any(IpNetwork::is_everybody)
-        {
+        let networks = &config.trusted_proxies.networks;
+        if networks.iter().any(|network| network.prefix_len() == 0) {
             warn!(
                 "every address counts as a trusted proxy, so every client can choose its address: name your proxies' networks \
                  in --trusted-proxy"
@@ -196,15 +186,6 @@ impl<E: Endpoint + 'static> Reception<E> {
     }
 }
 
-/// Accepted sockets inherit both from the listener.
-fn bound_unsent_bytes(listener: &TcpListener, config: &FrontDoorConfig) -> io::Result<()> {
-    sockopt::set_socket_send_buffer_size(listener, SEND_BUFFER)?;
-    // Once all of an answer is in the kernel, only the kernel can tell that its client does not read.
-    let patience = config.deadlines.stalled_response.as_millis();
-    sockopt::set_tcp_user_timeout(listener, u32::try_from(patience).unwrap_or(u32::MAX))?;
-    Ok(())
-}
-
 /// The clients that are in the kernel's queue when it is closed.
 fn last_clients(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
     let Ok(listener) = listener.into_std() else {
@@ -212,7 +193,7 @@ fn last_clients(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
     };
     // It does not block, since tokio's listeners do not.
     iter::from_fn(|| listener.accept().ok())
-        .take(QUEUE.unsigned_abs() as usize)
+        .take(BACKLOG as usize)
         .filter_map(|(socket, peer)| {
             socket.set_nonblocking(true).ok()?;
             Some((TcpStream::from_std(socket).ok()?, peer))

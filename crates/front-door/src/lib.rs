@@ -7,7 +7,7 @@
 //!
 //! let front_door = FrontDoor::new(FrontDoorConfig::new(ids))?;
 //! let readiness = front_door.readiness(); // for the endpoint `/readyz`
-//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+//! let listener = keyward_front_door::listen(([127, 0, 0, 1], 8080).into())?;
 //! let drained = front_door.serve(listener, app, async { /* SIGTERM */ }).await;
 //! # Ok(()) }
 //! ```
@@ -41,6 +41,7 @@
 //! | `config` | every deadline and limit, its default and the reason for it |
 //! | `open_files`, `memory` | how many connections the process may hold |
 //! | `door` | [`FrontDoor`]: accepts, counts, drains |
+//! | `listen` | the listening socket |
 //! | `accept` | the next connection, with a pause after an error |
 //! | `serving_state` | [`Readiness`], and what all connections must know: crowded, full of unsent answers, draining |
 //! | `crowd` | clients that wait for a place, and how long others may keep theirs meanwhile |
@@ -71,6 +72,7 @@ mod door;
 mod exchange;
 mod forwarded;
 mod ip_network;
+mod listen;
 mod memory;
 mod open_files;
 mod patience;
@@ -88,7 +90,8 @@ mod watched_socket;
 pub use client_address::{ForwardedHeader, TrustedProxies};
 pub use config::{ConfigError, Deadlines, FrontDoorConfig, Limits, RequestIds};
 pub use door::{Drained, FrontDoor};
-pub use ip_network::{IpNetwork, IpNetworkError};
+pub use ip_network::{InvalidNetwork, parse_network};
+pub use listen::listen;
 pub use refusal::{ErrorPages, Refusal, Refused};
 pub use request_id::REQUEST_ID;
 pub use serving_state::Readiness;

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// What a connection pins at most: unread and unsent bytes in the kernel (the receive buffer's default of 128 KiB, and
-/// [`SEND_BUFFER`](crate::door::SEND_BUFFER), which the kernel doubles), the head and body of a request (96 KiB), and
+/// [`SEND_BUFFER`](crate::listen::SEND_BUFFER), which the kernel doubles), the head and body of a request (96 KiB), and
 /// hyper's own buffers (32 KiB).
 const PINNED_BY_CONNECTION: u64 = 384 * 1024;
 

@@ -6,12 +6,13 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use ipnet::IpNet;
 use poem::http::HeaderMap;
 use tracing::warn;
 
 use crate::{
     client_address::{TrustedProxies, is_forwarded},
-    ip_network::IpNetwork,
+    ip_network::network_of_machine,
 };
 
 /// Anybody can send a header, so that a peer is warned of once, and only so many are: a scanner cannot fill the log, and
@@ -27,7 +28,7 @@ pub(crate) struct ProxyWarnings {
 
 /// The peers that came first.
 #[derive(Debug, Default)]
-struct FirstPeers(Mutex<Vec<IpNetwork>>);
+struct FirstPeers(Mutex<Vec<IpNet>>);
 
 impl ProxyWarnings {
     /// Warns of what is wrong about a request from `peer`, if that is new.
@@ -57,7 +58,7 @@ impl ProxyWarnings {
 impl FirstPeers {
     /// Whether `peer` is new, and one of the first.
     fn are_joined_by(&self, peer: SocketAddr) -> bool {
-        let machine = IpNetwork::of_machine(peer.ip());
+        let machine = network_of_machine(peer.ip());
         let mut peers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = peers.len() < MOST_PEERS && !peers.contains(&machine);
         if is_new {

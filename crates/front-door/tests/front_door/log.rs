@@ -172,7 +172,7 @@ async fn health_checks_that_succeed_are_logged_at_debug() {
 async fn lines_of_a_request_have_its_id_once_and_its_key_and_trace() {
     let (log, _guard) = Log::start();
     let door = Running::with(|config| {
-        config.trusted_proxies.networks = vec!["127.0.0.1".parse().unwrap()];
+        config.trusted_proxies.networks = vec!["127.0.0.1/32".parse().unwrap()];
     })
     .await;
     let trace = "0af7651916cd43dd8448eb211c80319c";
@@ -211,7 +211,7 @@ async fn forwarded_header_of_an_unknown_proxy_is_warned_of_once() {
 async fn trusted_proxy_that_sends_the_other_header_only_is_warned_of_once() {
     let (log, _guard) = Log::start();
     let door = Running::with(|config| {
-        config.trusted_proxies.networks = vec!["127.0.0.1".parse().unwrap()];
+        config.trusted_proxies.networks = vec!["127.0.0.1/32".parse().unwrap()];
     })
     .await;
     let mut client = door.client().await;

@@ -19,7 +19,7 @@ async fn a_request_id_is_ours_whatever_the_client_sent() {
 #[tokio::test]
 async fn request_id_of_a_trusted_proxy_is_taken_if_it_is_one() {
     let door = Running::with(|config| {
-        config.trusted_proxies.networks = vec!["127.0.0.1".parse().unwrap()];
+        config.trusted_proxies.networks = vec!["127.0.0.1/32".parse().unwrap()];
     })
     .await;
     let mut client = door.client().await;

@@ -8,8 +8,8 @@ use std::{
     },
 };
 
-use keyward_front_door::{Drained, FrontDoor, FrontDoorConfig, Refused};
-use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+use keyward_front_door::{Drained, FrontDoor, FrontDoorConfig, Refused, listen};
+use tokio::{sync::oneshot, task::JoinHandle};
 use uuid::Uuid;
 
 use crate::{
@@ -55,7 +55,7 @@ impl Running {
         let mut config = config();
         change(&mut config);
         let front_door = FrontDoor::new(config).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = listen(([127, 0, 0, 1], 0).into()).unwrap();
         let address = listener.local_addr().unwrap();
         let stage = Stage::new();
         let app = App {

@@ -11,7 +11,7 @@ use keyward_domain::rate::Rate;
 use keyward_domain::retention::RetentionPeriods;
 use keyward_domain::sign_in::Setup;
 use keyward_domain::sign_in::ports::ReplaceSetupLinkError;
-use keyward_front_door::{Deadlines, FrontDoor, FrontDoorConfig, Limits, Refused, TrustedProxies};
+use keyward_front_door::{Deadlines, FrontDoor, FrontDoorConfig, Limits, Refused, TrustedProxies, listen};
 use keyward_http_api::BaseUrl;
 use tokio::net::TcpListener;
 use tracing::info;
@@ -94,7 +94,7 @@ impl Server {
         let given_url = given_url.map(public_url::given).transpose()?;
         let address = options.server.listen;
         let listening = |source| Failure::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(listening)?;
+        let listener = listen(address).map_err(listening)?;
         let listening_on = listener.local_addr().map_err(listening)?;
         // Only what somebody set: the listening address is not where clients behind a proxy or a forwarded port are.
         let base_url = given_url

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use keyward_front_door::{ForwardedHeader, IpNetwork};
+use ipnet::IpNet;
+use keyward_front_door::{ForwardedHeader, parse_network};
 
 use super::retention::RetentionOptions;
 use super::storage::{DatabaseOptions, LoggingOptions};
@@ -117,9 +118,10 @@ pub(crate) struct ProxyOptions {
         env = "KEYWARD_TRUSTED_PROXY",
         value_name = "NETWORK",
         value_delimiter = ',',
+        value_parser = parse_network,
         hide_env_values = true
     )]
-    pub(crate) trusted_proxies: Vec<IpNetwork>,
+    pub(crate) trusted_proxies: Vec<IpNet>,
     /// The header in which these proxies tell it; the other one is never read
     #[arg(
         long,
