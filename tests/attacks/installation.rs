@@ -146,7 +146,7 @@ impl Installation {
         assert!(written, "the export has rows after its keys");
         let count = end["end"]["rows"]["api_keys"].as_u64().expect("a count");
         end["end"]["rows"]["api_keys"] = json!(count + more.len() as u64);
-        end["end"]["sha256"] = json!(hex(&Sha256::digest(&text)));
+        end["end"]["sha256"] = json!(hex::encode(Sha256::digest(&text)));
         text.push_str(&format!("{end}\n"));
         let mut file = File::create(path).expect("a file for the export");
         file.write_all(text.as_bytes()).expect("the export is written");
@@ -198,7 +198,7 @@ impl Copies {
         row.insert("id".to_owned(), json!(id));
         row.insert(
             "digest".to_owned(),
-            json!(hex(&Sha256::digest(number.to_le_bytes()))),
+            json!(hex::encode(Sha256::digest(number.to_le_bytes()))),
         );
         row.insert("creation_nonce".to_owned(), Value::Null);
         self.rows.push(row);
@@ -219,8 +219,4 @@ async fn key_of_new(console: &PlainConsole, api: &Api, name: &str) -> (StolenKey
     let page = console.create_key(name).await;
     let token = crate::console::token_in(&page).expect("a token on the page");
     key_of(&api.with_token(&token)).await
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

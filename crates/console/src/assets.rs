@@ -1,7 +1,6 @@
 //! Style, script and icon, each under a name that changes with its content, so that browsers may keep it for ever.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::sync::LazyLock;
 
 use poem::http::{HeaderValue, StatusCode, header};
@@ -37,16 +36,7 @@ fn asset(file_name: Cow<'static, str>) -> Option<Asset> {
         "svg" => "image/svg+xml",
         _ => return None,
     };
-    let digest =
-        file.metadata
-            .sha256_hash()
-            .iter()
-            .take(DIGEST_BYTES)
-            .fold(String::new(), |mut digest, byte| {
-                // Writing to a String cannot fail.
-                let _ = write!(digest, "{byte:02x}");
-                digest
-            });
+    let digest = hex::encode(&file.metadata.sha256_hash()[..DIGEST_BYTES]);
     Some(Asset {
         address: paths::Asset(&format!("{stem}-{digest}.{extension}")).to_string(),
         etag: HeaderValue::from_str(&format!("\"{digest}\"")).ok()?,

@@ -14,15 +14,9 @@ macro_rules! secret_type {
             /// Makes a new secret.
             #[must_use]
             pub fn generate(random: &dyn $crate::random::Random) -> Self {
-                use std::fmt::Write;
                 let mut bytes = zeroize::Zeroizing::new([0_u8; Self::BYTES]);
                 random.fill(&mut *bytes);
-                let text = bytes.iter().fold(String::with_capacity(Self::BYTES * 2), |mut text, byte| {
-                    // Writing to a String cannot fail.
-                    let _ = write!(text, "{byte:02x}");
-                    text
-                });
-                Self(text)
+                Self(hex::encode(&*bytes))
             }
 
             /// Reads a secret that somebody sent; nothing if it cannot be one.

@@ -281,9 +281,8 @@ mod tests {
     #[test]
     fn the_digest_is_sha_256_of_the_whole_token() {
         let digest = Token::parse(VALID).unwrap().digest();
-        let hex: String = digest.as_bytes().iter().map(|b| format!("{b:02x}")).collect();
         assert_eq!(
-            hex,
+            hex::encode(digest.as_bytes()),
             "ef244c49c68170cf23c41e48cce6fb6b1c4530989f132c6a9f1abc4de56d9a9d"
         );
         assert_eq!(TokenDigest::from_bytes(*digest.as_bytes()), digest);

@@ -1,6 +1,5 @@
 //! Style and script of the pages, each under a name with a content digest, so that browsers may cache it for ever.
 
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use poem::error::NotFoundError;
@@ -30,11 +29,7 @@ static SCRIPT: LazyLock<Option<Asset>> = LazyLock::new(|| load("js", "text/javas
 fn load(extension: &str, content_type: &'static str) -> Option<Asset> {
     const DIGEST_BYTES: usize = 8;
     let file = Embedded::get(&format!("reference.{extension}"))?;
-    let mut digest = String::new();
-    for byte in file.metadata.sha256_hash().iter().take(DIGEST_BYTES) {
-        // Writing to a string cannot fail.
-        _ = write!(digest, "{byte:02x}");
-    }
+    let digest = hex::encode(&file.metadata.sha256_hash()[..DIGEST_BYTES]);
     Some(Asset {
         name: format!("reference-{digest}.{extension}"),
         opaque_tag: digest,

@@ -1,6 +1,5 @@
 //! `/openapi.json`: the document with this service's URL, rendered once, plain and gzipped.
 
-use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use bytes::Bytes;
@@ -31,11 +30,7 @@ struct Coded {
 impl ServedDocument {
     pub(crate) fn new(base_url: &BaseUrl) -> Self {
         let plain = document_at(base_url).into_bytes();
-        let mut digest = String::new();
-        for byte in Sha256::digest(&plain).iter().take(16) {
-            // Writing to a string cannot fail.
-            _ = write!(digest, "{byte:02x}");
-        }
+        let digest = hex::encode(&Sha256::digest(&plain)[..16]);
         Self {
             gzipped: gzip(&plain).ok().map(|body| Coded {
                 body: body.into(),

@@ -94,10 +94,11 @@ const LAYERS: [Layer; 10] = [
 ];
 
 /// All that the domain may be built from directly.
-const DOMAIN_MAY_USE: [&str; 11] = [
+const DOMAIN_MAY_USE: [&str; 12] = [
     "async-trait",
     "chrono",
     "crc32fast",
+    "hex",
     "hmac",
     "sha2",
     "subtle",

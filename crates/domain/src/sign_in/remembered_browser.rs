@@ -6,7 +6,6 @@
 //! it was chosen: whoever knew the old one may have collected many.
 
 use std::fmt;
-use std::fmt::Write;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use hmac::{Hmac, KeyInit, Mac};
@@ -189,20 +188,14 @@ impl BrowserToken {
         random.fill(&mut entry.nonce);
         let of_user = entry.mac_of_user(key, user)?.finalize().into_bytes();
         let of_password = entry.mac_of_password(key, password)?.finalize().into_bytes();
-        let signatures = of_user
-            .iter()
-            .take(SIGNATURE)
-            .chain(of_password.iter().take(SIGNATURE));
-        let mut text = String::with_capacity(Self::USERS * (ENTRY + 1));
-        for byte in entry
-            .nonce
-            .iter()
-            .chain(&entry.expires_at.to_be_bytes())
-            .chain(signatures)
-        {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-        }
+        let expires_at = entry.expires_at.to_be_bytes();
+        let parts = [
+            &entry.nonce[..],
+            &expires_at,
+            &of_user[..SIGNATURE],
+            &of_password[..SIGNATURE],
+        ];
+        let mut text = parts.map(hex::encode).concat();
         let is_of_another =
             |entry: &&str| SentEntry::parse(entry).is_some_and(|sent| !sent.is_of_user(key, user));
         let others = before.into_iter().flat_map(Self::entries).filter(is_of_another);
@@ -220,9 +213,7 @@ impl BrowserToken {
 
 fn from_hexadecimal<const BYTES: usize>(digits: &str) -> Option<[u8; BYTES]> {
     let mut bytes = [0; BYTES];
-    for (position, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(digits.get(2 * position..2 * position + 2)?, 16).ok()?;
-    }
+    hex::decode_to_slice(digits, &mut bytes).ok()?;
     Some(bytes)
 }
 

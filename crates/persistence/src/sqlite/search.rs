@@ -17,10 +17,7 @@ const MOST_GRAMS: usize = 32;
 /// too.
 pub(super) fn grams(organization: OrganizationId, term: &str) -> String {
     let prefix = organization.as_uuid().simple().to_string().split_off(26);
-    let gram = |bytes: &[u8]| {
-        let bytes: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("\"{prefix}{bytes}\"")
-    };
+    let gram = |bytes: &[u8]| format!("\"{prefix}{}\"", hex::encode(bytes));
     if term.len() < 3 {
         return format!("{}*", gram(term.as_bytes()));
     }

@@ -142,17 +142,15 @@ impl FromStr for Moment {
 
 impl Display for Bytes {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(&self.0))
     }
 }
 
 impl FromStr for Bytes {
-    type Err = &'static str;
+    type Err = hex::FromHexError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let pairs = text.as_bytes().chunks(2);
-        let byte = |pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
-        pairs.map(byte).collect::<Option<_>>().map(Self).ok_or("no bytes")
+        hex::decode(text).map(Self)
     }
 }
 

@@ -145,10 +145,7 @@ pub(crate) async fn export_of(rows: &[String]) -> String {
 
 /// With the last line that fits these lines.
 pub(crate) fn finished(mut export: String) -> String {
-    let digest: String = Sha256::digest(&export)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digest = hex::encode(Sha256::digest(&export));
     let count = |table: &str| export.matches(&format!("\n{{\"{table}\":")).count();
     let counts = [
         "organizations",
