@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 use crate::clock::Clock;
 use crate::random::Random;
@@ -161,10 +161,10 @@ impl Position {
 
     fn to_uuid(self) -> Uuid {
         const LOW_BITS: u32 = 62;
-        let high = (self.tail >> LOW_BITS) & 0xfff;
-        let low = self.tail & ((1 << LOW_BITS) - 1);
-        let milliseconds = u128::from(self.milliseconds) & 0xffff_ffff_ffff;
-        Uuid::from_u128(milliseconds << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low)
+        // The version stands above the first 12 bits of the tail, the variant above the rest.
+        let tail = (self.tail >> LOW_BITS) << 64 | self.tail & ((1 << LOW_BITS) - 1);
+        let [_, _, _, _, _, _, tail @ ..] = tail.to_be_bytes();
+        Builder::from_unix_timestamp_millis(self.milliseconds, &tail).into_uuid()
     }
 }
 
