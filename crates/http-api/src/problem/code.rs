@@ -90,8 +90,8 @@ impl Code {
                 status: StatusCode::BAD_REQUEST,
                 title: "Malformed request",
                 meaning: "The request cannot be read.",
-                advice: "Send one JSON object in UTF-8, without repeated members, nested at most 16 levels deep, \
-                         and nothing after it. Every request needs exactly one Host header.",
+                advice: "Send one JSON object in UTF-8, without repeated members, and nothing after it. \
+                         Every request needs exactly one Host header.",
             },
             Self::MalformedQuery => Facts {
                 word: "malformed_query",

@@ -5,9 +5,6 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// The most levels of arrays and objects.
-const MOST_LEVELS: u8 = 16;
-
 /// JSON must not begin with it (RFC 8259 §8.1). Some editors and shells write it without showing it.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -15,7 +12,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 ///
 /// # Errors
 /// The bytes are not UTF-8 or not JSON, an object repeats a member, a string has half of a surrogate pair, or values
-/// are nested over 16 levels deep.
+/// are nested deeper than serde_json reads (127 levels).
 pub(crate) fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
     if bytes.starts_with(BYTE_ORDER_MARK) {
         return Err(Error::custom(
@@ -23,28 +20,13 @@ pub(crate) fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
         ));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = StrictValue {
-        levels_left: MOST_LEVELS,
-    }
-    .deserialize(&mut deserializer)?;
+    let value = StrictValue.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
 }
 
 #[derive(Clone, Copy)]
-struct StrictValue {
-    levels_left: u8,
-}
-
-impl StrictValue {
-    fn one_level_down<E: Error>(self) -> Result<Self, E> {
-        let levels_left = self
-            .levels_left
-            .checked_sub(1)
-            .ok_or_else(|| E::custom(format_args!("nested over {MOST_LEVELS} levels deep")))?;
-        Ok(Self { levels_left })
-    }
-}
+struct StrictValue;
 
 impl<'de> DeserializeSeed<'de> for StrictValue {
     type Value = Value;
@@ -88,19 +70,17 @@ impl<'de> Visitor<'de> for StrictValue {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Value, A::Error> {
-        let inner = self.one_level_down()?;
         let mut values = Vec::new();
-        while let Some(value) = array.next_element_seed(inner)? {
+        while let Some(value) = array.next_element_seed(self)? {
             values.push(value);
         }
         Ok(Value::Array(values))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
-        let inner = self.one_level_down()?;
         let mut members = Map::new();
         while let Some(name) = object.next_key::<String>()? {
-            let value = object.next_value_seed(inner)?;
+            let value = object.next_value_seed(self)?;
             if members.insert(name, value).is_some() {
                 return Err(A::Error::custom("an object repeats a member"));
             }
@@ -150,11 +130,12 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_levels_are_enough() {
+    fn deep_nesting_is_refused_before_it_fills_the_stack() {
         let nested = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        assert!(parse(nested(16).as_bytes()).is_ok());
-        assert!(parse(nested(17).as_bytes()).is_err());
-        assert!(parse(nested(30_000).as_bytes()).is_err());
-        assert!(parse(format!("{}1{}", r#"{"a":"#.repeat(17), "}".repeat(17)).as_bytes()).is_err());
+        assert!(parse(nested(127).as_bytes()).is_ok());
+        for levels in [128, 30_000] {
+            assert!(parse(nested(levels).as_bytes()).is_err(), "{levels}");
+        }
+        assert!(parse(format!("{}1{}", r#"{"a":"#.repeat(128), "}".repeat(128)).as_bytes()).is_err());
     }
 }
