@@ -1,6 +1,5 @@
 //! How connections are made and set up.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use diesel::ConnectionError;
 use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::FutureExt;
+use keyward_domain::failure_sentence::sentence;
 use tokio_postgres::NoTls;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -191,16 +191,10 @@ impl SessionLimits {
     }
 }
 
-/// The reason is in the source chain of `tokio-postgres`' error. None of the sources contains the password.
+/// The server's own message, else the driver's with its causes. None of them contains the password.
 fn reason(error: &tokio_postgres::Error) -> String {
     if let Some(answer) = error.as_db_error() {
         return answer.message().to_owned();
     }
-    let mut words = error.to_string();
-    let mut source = error.source();
-    while let Some(reason) = source {
-        words = reason.to_string();
-        source = reason.source();
-    }
-    words
+    sentence(error)
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use keyward_persistence::transfer::ExportError;
 use tokio::task::spawn_blocking;
@@ -104,20 +105,9 @@ async fn a_text_that_is_not_utf_8_is_told_and_never_mended() {
     let ExportError::Storage(StorageError::Defect(row)) = error else {
         panic!("{error:?}");
     };
-    let mut reasons = vec![row.to_string()];
-    let mut source = row.source();
-    while let Some(reason) = source {
-        reasons.push(reason.to_string());
-        source = reason.source();
-    }
-    assert_eq!(reasons[0], "a row of users cannot be read");
-    assert!(
-        reasons.iter().any(|reason| reason.contains("'display_name'")),
-        "{reasons:?}"
-    );
-    assert_eq!(
-        reasons.last().map(String::as_str),
-        Some("a text that is not UTF-8")
-    );
+    let words = sentence(&*row);
+    assert!(words.starts_with("a row of users cannot be read: "), "{words}");
+    assert!(words.contains("'display_name'"), "{words}");
+    assert!(words.ends_with("a text that is not UTF-8"), "{words}");
     assert!(!String::from_utf8_lossy(&output.bytes()).contains("\"end\""));
 }
