@@ -53,8 +53,8 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
   schema --check
       Compares each schema.rs of crates/persistence, kept by hand, with the tables that the migrations make.
   layers
-      Checks which crate imports which, that the domain stays free of input and output, and that no modules of a crate
-      depend on each other in a circle.
+      Checks that the domain stays free of input and output, that what is for tests is imported by tests only, and that no
+      modules of a crate depend on each other in a circle. (Which crate imports which: `cargo deny check bans`.)
   ci [--road ROAD]
       What continuous integration runs: formatting, layers, dependency policy, advisories, clippy, documentation, generated
       files, the project in examples/own-store, every test, the attacks.

@@ -1,4 +1,4 @@
-//! The arrows of the architecture, and what the domain may be made of.
+//! What only tests may import, and what the domain may be made of: rules that cargo-deny has no words for.
 
 use std::collections::BTreeMap;
 
@@ -6,91 +6,10 @@ use super::graph::{Dependency, Graph, Package};
 
 const DOMAIN: &str = "keyward-domain";
 
-/// One crate of the workspace and the crates of the workspace that it may import.
-struct Layer {
-    name: &'static str,
-    imports: &'static [&'static str],
-    /// Only its tests may import these too.
-    tests_import: &'static [&'static str],
-    /// Crates from outside that belong to another layer.
-    never: &'static [&'static str],
-}
-
-const WEB: [&str; 3] = ["poem", "poem-openapi", "hyper"];
-const SQL: [&str; 4] = ["diesel", "diesel-async", "diesel_migrations", "tokio-postgres"];
-
-/// server → {http-api, console, persistence} → domain; server → front-door; {server, console} → audit-export → domain.
-const LAYERS: [Layer; 10] = [
-    Layer {
-        name: "keyward",
-        imports: &[
-            "keyward-audit-export",
-            "keyward-console",
-            DOMAIN,
-            "keyward-front-door",
-            "keyward-http-api",
-            "keyward-persistence",
-        ],
-        tests_import: &["keyward-test-database"],
-        never: &[],
-    },
-    Layer {
-        name: "keyward-http-api",
-        imports: &[DOMAIN],
-        tests_import: &["keyward-front-door"],
-        never: &SQL,
-    },
-    Layer {
-        name: "keyward-audit-export",
-        imports: &[DOMAIN],
-        tests_import: &[],
-        never: &WEB,
-    },
-    Layer {
-        name: "keyward-console",
-        imports: &["keyward-audit-export", DOMAIN],
-        tests_import: &["keyward-front-door"],
-        never: &SQL,
-    },
-    // Its own tests turn on its feature `testing`.
-    Layer {
-        name: "keyward-persistence",
-        imports: &[DOMAIN],
-        tests_import: &["keyward-persistence", "keyward-test-database"],
-        never: &WEB,
-    },
-    Layer {
-        name: "keyward-front-door",
-        imports: &[],
-        tests_import: &[],
-        never: &SQL,
-    },
-    // Its own tests turn on its feature `testing`.
-    Layer {
-        name: DOMAIN,
-        imports: &[],
-        tests_import: &[DOMAIN],
-        never: &[],
-    },
-    Layer {
-        name: "keyward-test-database",
-        imports: &[],
-        tests_import: &[],
-        never: &[],
-    },
-    // They see the product only from outside.
-    Layer {
-        name: "keyward-tests",
-        imports: &[],
-        tests_import: &["keyward-test-database"],
-        never: &[],
-    },
-    Layer {
-        name: "xtask",
-        imports: &[],
-        tests_import: &[],
-        never: &[],
-    },
+/// Crates that only tests may import, and who else may. Who may import what at all stands in `deny.toml`.
+const ONLY_FOR_TESTS: [(&str, &[&str]); 2] = [
+    ("keyward-front-door", &["keyward"]),
+    ("keyward-test-database", &[]),
 ];
 
 /// All that the domain may be built from directly.
@@ -152,23 +71,9 @@ const DOMAIN_NEVER_REACHES: [&str; 13] = [
 
 /// Everything that breaks a rule, each in a sentence that names both ends; empty when the layers hold.
 pub(crate) fn violations(graph: &Graph) -> Vec<String> {
-    let ours: Vec<&str> = graph
-        .packages
-        .iter()
-        .map(|package| package.name.as_str())
-        .collect();
-    let mut found = Vec::new();
-    for package in &graph.packages {
-        match LAYERS.iter().find(|layer| layer.name == package.name) {
-            Some(layer) => found.extend(wrong_arrows(layer, package, &ours)),
-            None => found.push(format!(
-                "{} is in no layer: say in xtask/src/layers/rules.rs which crates it may import",
-                package.name
-            )),
-        }
-    }
+    let mut found: Vec<String> = graph.packages.iter().flat_map(not_for_tests).collect();
     match graph.packages.iter().find(|package| package.name == DOMAIN) {
-        Some(domain) => found.extend(foreign_matter(domain, &ours)),
+        Some(domain) => found.extend(foreign_matter(domain)),
         None => found.push(format!("there is no {DOMAIN} to check")),
     }
     for name in DOMAIN_NEVER_REACHES {
@@ -181,34 +86,27 @@ pub(crate) fn violations(graph: &Graph) -> Vec<String> {
     found
 }
 
-fn wrong_arrows(layer: &Layer, package: &Package, ours: &[&str]) -> Vec<String> {
-    let mut found = Vec::new();
-    for dependency in &package.dependencies {
-        let name = dependency.name.as_str();
-        if layer.never.contains(&name) {
-            found.push(format!(
-                "{} may not depend on {name}: it belongs to another layer",
-                layer.name
-            ));
-        }
-        if !ours.contains(&name) || layer.imports.contains(&name) {
-            continue;
-        }
-        match (layer.tests_import.contains(&name), dependency.only_for_tests) {
-            (true, true) => {}
-            (true, false) => found.push(format!("only tests of {} may import {name}", layer.name)),
-            (false, _) => found.push(format!("{} may not import {name}", layer.name)),
-        }
-    }
-    found
+/// What the package's product imports although only its tests may.
+fn not_for_tests(package: &Package) -> Vec<String> {
+    let imports = |name: &str| {
+        let mut dependencies = package.dependencies.iter();
+        dependencies.any(|dependency| dependency.name == name && !dependency.only_for_tests)
+    };
+    ONLY_FOR_TESTS
+        .iter()
+        .filter(|(name, but)| imports(name) && !but.contains(&package.name.as_str()))
+        .map(|(name, _)| format!("only tests of {} may import {name}", package.name))
+        .collect()
 }
 
 /// What the domain's manifest asks for beyond what is allowed.
-fn foreign_matter(domain: &Package, ours: &[&str]) -> Vec<String> {
+fn foreign_matter(domain: &Package) -> Vec<String> {
     let mut found = Vec::new();
-    let outside =
-        |dependency: &&Dependency| !dependency.only_for_tests && !ours.contains(&dependency.name.as_str());
-    for dependency in domain.dependencies.iter().filter(outside) {
+    for dependency in domain
+        .dependencies
+        .iter()
+        .filter(|dependency| !dependency.only_for_tests)
+    {
         let name = dependency.name.as_str();
         if DOMAIN_MAY_USE_FOR_TESTING.contains(&name) {
             if !dependency.optional || !only_testing_turns_on(name, &domain.features) {

@@ -1,4 +1,4 @@
-//! Each kind of wrong arrow is found, and the right ones are not.
+//! Each kind of wrong dependency is found, and the right ones are not.
 
 use super::*;
 
@@ -128,62 +128,6 @@ fn the_graph_as_it_is_breaks_no_rule() {
 }
 
 #[test]
-fn the_domain_imports_no_other_crate_of_the_workspace() {
-    for name in [
-        "keyward-persistence",
-        "keyward-http-api",
-        "keyward-console",
-        "keyward-front-door",
-        "keyward",
-    ] {
-        let expected = format!("keyward-domain may not import {name}");
-        assert_one(&with("keyward-domain", normal(name)), &expected);
-        assert_one(&with("keyward-domain", for_tests(name)), &expected);
-    }
-}
-
-#[test]
-fn adapters_do_not_import_each_other() {
-    let adapters = ["keyward-http-api", "keyward-console", "keyward-persistence"];
-    for one in adapters {
-        for other in adapters.iter().filter(|other| **other != one) {
-            assert_one(
-                &with(one, normal(other)),
-                &format!("{one} may not import {other}"),
-            );
-            assert_one(
-                &with(one, for_tests(other)),
-                &format!("{one} may not import {other}"),
-            );
-        }
-    }
-}
-
-#[test]
-fn nothing_imports_the_server() {
-    for name in [
-        "keyward-http-api",
-        "keyward-console",
-        "keyward-persistence",
-        "keyward-front-door",
-        "keyward-tests",
-    ] {
-        assert_one(
-            &with(name, normal("keyward")),
-            &format!("{name} may not import keyward"),
-        );
-    }
-}
-
-#[test]
-fn the_front_door_knows_no_domain() {
-    assert_one(
-        &with("keyward-front-door", normal("keyward-domain")),
-        "may not import keyward-domain",
-    );
-}
-
-#[test]
 fn only_the_adapters_tests_stand_behind_the_front_door() {
     for name in ["keyward-http-api", "keyward-console"] {
         assert_one(
@@ -201,47 +145,6 @@ fn the_test_database_is_for_tests_only() {
             &format!("only tests of {name} may import"),
         );
     }
-}
-
-#[test]
-fn the_task_runner_and_the_end_to_end_tests_import_nothing_of_the_product() {
-    assert_one(
-        &with("xtask", normal("keyward-domain")),
-        "xtask may not import keyward-domain",
-    );
-    assert_one(
-        &with("xtask", for_tests("keyward-test-database")),
-        "xtask may not import keyward-test-database",
-    );
-    assert_one(
-        &with("keyward-tests", for_tests("keyward-domain")),
-        "keyward-tests may not import keyward-domain",
-    );
-}
-
-#[test]
-fn sql_stays_in_persistence_and_http_out_of_it() {
-    assert_one(
-        &with("keyward-console", normal("diesel")),
-        "keyward-console may not depend on diesel",
-    );
-    assert_one(
-        &with("keyward-http-api", normal("tokio-postgres")),
-        "may not depend on tokio-postgres",
-    );
-    assert_one(
-        &with("keyward-persistence", normal("poem")),
-        "keyward-persistence may not depend on poem",
-    );
-}
-
-#[test]
-fn a_new_crate_must_be_given_its_layer() {
-    let mut graph = real_graph();
-    graph
-        .packages
-        .push(package("keyward-cache", "keyward-domain", ""));
-    assert_one(&violations(&graph), "keyward-cache is in no layer");
 }
 
 #[test]
