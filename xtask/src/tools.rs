@@ -86,6 +86,14 @@ const PYTHON: Tool = Tool {
     source: Source::Debian(&["python3", "python3-venv"]),
 };
 
+const NGINX: Tool = Tool {
+    what: "nginx, for the test of clients behind it",
+    programs: &["nginx"],
+    folders: &["/usr/sbin"],
+    proof: &[],
+    source: Source::Debian(&["nginx-light"]),
+};
+
 pub(crate) const NEXTEST: Tool = Tool {
     what: "cargo-nextest, which runs the tests",
     programs: &["cargo-nextest"],
@@ -119,6 +127,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     NPM,
     PYTHON,
     CURL,
+    NGINX,
     NEXTEST,
 ];
 
@@ -131,6 +140,7 @@ pub(crate) const FOR_CI: &[Tool] = &[
     NPM,
     PYTHON,
     CURL,
+    NGINX,
     NEXTEST,
     DENY,
     IP,

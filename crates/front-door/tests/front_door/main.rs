@@ -7,6 +7,7 @@
 )]
 
 mod app;
+mod behind_nginx;
 mod bodies;
 mod client;
 mod client_address;
