@@ -76,7 +76,7 @@ pub(crate) fn attacks(workspace: &Workspace) -> Outcome<Binaries> {
     build(workspace, &[&["build", "--workspace"], &programs[..]].concat())
 }
 
-/// Builds the program `test-database` by itself: quick, because without the road through containers.
+/// Builds the program `test-database` by itself: quick, because without the container backend.
 pub(crate) fn test_database_tools(workspace: &Workspace) -> Outcome<Binaries> {
     build(
         workspace,

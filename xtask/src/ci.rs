@@ -6,14 +6,14 @@ use crate::arguments::refuse_arguments;
 use crate::command::{cargo, run};
 use crate::failure::{Failure, Outcome};
 use crate::generated::Mode;
-use crate::test::{TestRun, take_road};
+use crate::test::{TestRun, take_backend};
 use crate::workspace::Workspace;
 use crate::{advisories, example_project, faults, layers, openapi, schema, tools, without_ipv6};
 
 /// Stops at the first step that fails. The cheap steps come first; the tests come last, so that their totals are the
 /// last lines.
 pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
-    let (road, rest) = take_road(arguments)?;
+    let (backend, rest) = take_backend(arguments)?;
     refuse_arguments(rest)?;
     let mut steps = Steps::default();
     let cargo = |arguments: &[&str]| cargo(workspace, arguments);
@@ -48,14 +48,14 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     steps.take("documentation", || {
         run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
-    let tests = steps.take("build and database", || TestRun::prepare(workspace, &road))?;
+    let tests = steps.take("build and database", || TestRun::prepare(workspace, &backend))?;
     steps.take("openapi", || openapi::openapi(workspace, Mode::Check))?;
     steps.take("schema", || tests.tests(&schema::TESTS))?;
     steps.take("documentation's examples", || tests.documentation_tests())?;
     steps.take("example project", || example_project::check(workspace))?;
     steps.take("tests without IPv6", || without_ipv6::where_possible(workspace))?;
     // They measure times. When one is late, what the tests say is worth knowing all the same. Their PostgreSQL is this
-    // machine's own on every road: a container's proxy for ports would be measured with it.
+    // machine's own, whatever the backend: a container's proxy for ports would be measured with it.
     let attacks = steps.take("attacks", || faults::attacks(workspace, "cluster", &[]));
     steps.tell();
     steps.take("tests", || tests.tests(&["--profile", "ci"]))?;

@@ -6,7 +6,6 @@ use crate::binaries;
 use crate::command::run;
 use crate::database_server::{DatabaseServer, URL_VARIABLE};
 use crate::failure::{Failure, Outcome};
-use crate::test::take_road;
 use crate::tools;
 use crate::workspace::Workspace;
 
@@ -18,16 +17,15 @@ pub(crate) fn faults(workspace: &Workspace, arguments: &[String]) -> Outcome {
             "which faults? `cargo xtask faults attacks` plays attacks",
         ));
     };
-    let (road, rest) = take_road(rest)?;
     tools::ensure(workspace, &[tools::POSTGRESQL])?;
-    attacks(workspace, &road, rest)
+    attacks(workspace, "auto", rest)
 }
 
 /// The same for who has the tools.
-pub(crate) fn attacks(workspace: &Workspace, road: &str, arguments: &[String]) -> Outcome {
+pub(crate) fn attacks(workspace: &Workspace, backend: &str, arguments: &[String]) -> Outcome {
     let keyward = binaries::keyward_released(workspace)?;
     let programs = binaries::attacks(workspace)?;
-    let server = DatabaseServer::start(programs.path("test-database")?, &["--road", road])?;
+    let server = DatabaseServer::start(programs.path("test-database")?, &["--database", backend])?;
     run(Command::new(programs.path("attacks")?)
         .args(arguments)
         .current_dir(workspace.root())

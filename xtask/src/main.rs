@@ -36,7 +36,7 @@ use workspace::Workspace;
 const HELP: &str = "\
 Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
 
-  test [--road ROAD] [ARGUMENTS]
+  test [--database BACKEND] [ARGUMENTS]
       Runs every test. Installs what is missing (as root on Debian) or says how to; starts one database server for
       the whole run; builds the `keyward` binary alone for the end-to-end tests. ARGUMENTS go to `cargo nextest run
       --workspace`, as a part of a test's name or -E 'package(keyward-domain)'; with them the documentation's
@@ -44,7 +44,7 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
   without-ipv6 [ARGUMENTS]
       Runs those tests that depend on it in a network without IPv6 whose hosts file names ::1 for localhost, as many
       containers have it. Needs root on Linux. ARGUMENTS name other tests, as for `test`.
-  faults attacks [--road ROAD] [--seconds N] [--attack NAME] [--database postgres|sqlite]
+  faults attacks [--seconds N] [--attack NAME] [--database postgres|sqlite]
       Attacks the server, built nearly as for a release, while others revoke keys through API, console and command line,
       on both databases; prints how long their answers took, and fails if one was wrong or the 99th percentile was not
       below a second. Four minutes; N seconds for each attack instead of 8.
@@ -55,7 +55,7 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
   layers
       Checks that the domain stays free of input and output, that what is for tests is imported by tests only, and that no
       modules of a crate depend on each other in a circle. (Which crate imports which: `cargo deny check bans`.)
-  ci [--road ROAD]
+  ci [--database BACKEND]
       What continuous integration runs: formatting, layers, dependency policy, advisories, clippy, documentation, generated
       files, the project in examples/own-store, every test, the attacks.
   dev [ARGUMENTS]
@@ -63,7 +63,7 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
   help
       Prints this.
 
-ROAD says where the test database comes from: `auto` (the default: TEST_DATABASE_URL if set, else a container, else
+BACKEND is what provides PostgreSQL: `auto` (the default: TEST_DATABASE_URL if set, else a container, else
 the machine's own PostgreSQL programs), `containers` or `cluster` (that one or fail).
 ";
 

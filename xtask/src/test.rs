@@ -14,9 +14,9 @@ use crate::workspace::Workspace;
 
 /// `cargo xtask test`.
 pub(crate) fn test(workspace: &Workspace, arguments: &[String]) -> Outcome {
-    let (road, nextest_arguments) = take_road(arguments)?;
+    let (backend, nextest_arguments) = take_backend(arguments)?;
     tools::ensure(workspace, tools::FOR_TESTS)?;
-    let run = TestRun::prepare(workspace, &road)?;
+    let run = TestRun::prepare(workspace, &backend)?;
     if nextest_arguments.is_empty() {
         run.documentation_tests()?;
         example_project::test(workspace)?;
@@ -24,13 +24,13 @@ pub(crate) fn test(workspace: &Workspace, arguments: &[String]) -> Outcome {
     run.tests(nextest_arguments)
 }
 
-/// Splits a leading `--road ROAD` off; the default is `auto`. The program `test-database` knows the roads.
-pub(crate) fn take_road(arguments: &[String]) -> Outcome<(String, &[String])> {
+/// Splits a leading `--database BACKEND` off; the default is `auto`. The program `test-database` knows the backends.
+pub(crate) fn take_backend(arguments: &[String]) -> Outcome<(String, &[String])> {
     match arguments {
-        [option, road, rest @ ..] if option == "--road" => Ok((road.clone(), rest)),
-        [option] if option == "--road" => {
-            Err(Failure::new("--road needs a value: auto, containers or cluster"))
-        }
+        [option, backend, rest @ ..] if option == "--database" => Ok((backend.clone(), rest)),
+        [option] if option == "--database" => Err(Failure::new(
+            "--database needs a value: auto, containers or cluster",
+        )),
         rest => Ok(("auto".to_owned(), rest)),
     }
 }
@@ -45,11 +45,11 @@ pub(crate) struct TestRun<'workspace> {
 
 impl<'workspace> TestRun<'workspace> {
     /// Builds everything, installs what tests run of others, and starts the server.
-    pub(crate) fn prepare(workspace: &'workspace Workspace, road: &str) -> Outcome<Self> {
+    pub(crate) fn prepare(workspace: &'workspace Workspace, backend: &str) -> Outcome<Self> {
         let keyward = binaries::keyward_alone(workspace)?;
         let binaries = binaries::tests(workspace)?;
         let packages = packages::ensure(workspace)?;
-        let server = DatabaseServer::start(binaries.path("test-database")?, &["--road", road])?;
+        let server = DatabaseServer::start(binaries.path("test-database")?, &["--database", backend])?;
         Ok(Self {
             workspace,
             keyward,
@@ -82,16 +82,16 @@ mod tests {
     }
 
     #[test]
-    fn the_road_is_ours_and_the_rest_is_for_nextest() {
-        let arguments = words("--road cluster --no-capture revoked");
+    fn leading_database_option_is_split_from_nextests() {
+        let arguments = words("--database cluster --no-capture revoked");
         assert_eq!(
-            take_road(&arguments).unwrap(),
+            take_backend(&arguments).unwrap(),
             ("cluster".to_owned(), &words("--no-capture revoked")[..])
         );
         assert_eq!(
-            take_road(&words("revoked")).unwrap(),
+            take_backend(&words("revoked")).unwrap(),
             ("auto".to_owned(), &words("revoked")[..])
         );
-        assert!(take_road(&words("--road")).is_err());
+        assert!(take_backend(&words("--database")).is_err());
     }
 }

@@ -59,7 +59,7 @@ fn run_tests(hosts: &Path, arguments: &[String]) -> Outcome {
     command.arg(this).arg("test");
     // No server outside can be reached from there.
     command
-        .args(["--road", "cluster"])
+        .args(["--database", "cluster"])
         .env_remove(crate::database_server::URL_VARIABLE);
     if arguments.is_empty() {
         command.args(["--profile", "ci", "-E", AFFECTED]);

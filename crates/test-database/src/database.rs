@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 
 use crate::error::Doing;
 use crate::unique::unique_name;
-use crate::{Error, Road, RoadChoice, Server, own_thread};
+use crate::{Backend, BackendChoice, Error, Server, own_thread};
 
 /// A PostgreSQL database of one test's own, dropped with this value.
 ///
@@ -25,7 +25,7 @@ impl TestDatabase {
     /// A database with nothing in it.
     ///
     /// # Errors
-    /// [`Error::NoRoad`] when there is no server, else what the server said.
+    /// [`Error::NoPostgres`] when there is no server, else what the server said.
     pub async fn empty() -> Result<Self, Error> {
         own_thread::run(async || {
             let server = shared_server().await?;
@@ -42,7 +42,7 @@ impl TestDatabase {
     /// many tests and processes ask, on a multi-thread runtime of its own. A migration that fails leaves nothing.
     ///
     /// # Errors
-    /// [`Error::NoRoad`] when there is no server, [`Error::Migration`] when `migrate` fails, else what the server
+    /// [`Error::NoPostgres`] when there is no server, [`Error::Migration`] when `migrate` fails, else what the server
     /// said.
     pub async fn migrated<M, E>(key: &str, migrate: M) -> Result<Self, Error>
     where
@@ -78,10 +78,10 @@ impl TestDatabase {
         &self.name
     }
 
-    /// How the server was come by.
+    /// What provides its server.
     #[must_use]
-    pub fn road(&self) -> Road {
-        self.server.road()
+    pub fn backend(&self) -> Backend {
+        self.server.backend()
     }
 
     /// Ends every connection to the database, as a failing network or a restart would. New ones are let in.
@@ -147,7 +147,7 @@ async fn shared_server() -> Result<Arc<Server>, Error> {
     if let Some(server) = shared.upgrade() {
         return Ok(server);
     }
-    let server = Arc::new(Server::started(RoadChoice::Auto).await?);
+    let server = Arc::new(Server::started(BackendChoice::Auto).await?);
     *shared = Arc::downgrade(&server);
     Ok(server)
 }

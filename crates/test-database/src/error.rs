@@ -1,14 +1,14 @@
 //! Why a test has no database.
 
-use crate::Road;
+use crate::Backend;
 
 /// Why a test has no database.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No road leads to a server.
+    /// No backend is available.
     #[error(
-        "no PostgreSQL server for the tests:{}\n\
+        "no PostgreSQL available:{}\n\
          Do one of these:\n  \
          - set TEST_DATABASE_URL=postgres://user:password@host/postgres, with a role that may create databases;\n  \
          - start a container engine such as Docker;\n  \
@@ -16,9 +16,9 @@ pub enum Error {
          `cargo xtask test` does this by itself where it can.",
         listed(.tried)
     )]
-    NoRoad {
-        /// Each road that was tried, with what was in its way.
-        tried: Vec<(Road, String)>,
+    NoPostgres {
+        /// Each backend that was tried, and why it failed.
+        tried: Vec<(Backend, String)>,
     },
     /// The URL is not one that a database name can be put into.
     #[error("{url:?} is not a PostgreSQL URL: write postgres://user:password@host:port/postgres ({reason})")]
@@ -47,10 +47,10 @@ pub enum Error {
     Panicked(String),
 }
 
-fn listed(tried: &[(Road, String)]) -> String {
+fn listed(tried: &[(Backend, String)]) -> String {
     tried
         .iter()
-        .map(|(road, obstacle)| format!("\n  {road}: {obstacle}"))
+        .map(|(backend, obstacle)| format!("\n  {backend}: {obstacle}"))
         .collect()
 }
 

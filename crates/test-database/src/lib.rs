@@ -11,7 +11,7 @@
 //! # }
 //! ```
 //!
-//! The server comes by the first of these [roads](Road) that is there; none is a failure that says how to get one,
+//! The first available of these [backends](Backend) provides the server; without any, tests fail and say how to get one,
 //! never a skipped test:
 //! 1. `TEST_DATABASE_URL`: a server that runs already, as a role that may create databases. `cargo xtask test`
 //!    starts one server for the whole run and sets this, because nextest starts a process for each test.
@@ -23,6 +23,7 @@
 //!
 //! The crate knows no schema: migrating is a closure that the caller passes.
 
+mod backend;
 mod cluster;
 #[cfg(feature = "containers")]
 mod container;
@@ -30,13 +31,12 @@ mod database;
 mod error;
 mod own_thread;
 mod programs;
-mod road;
 mod server;
 mod server_url;
 mod unique;
 
+pub use backend::{Backend, BackendChoice};
 pub use database::TestDatabase;
 pub use error::Error;
-pub use road::{Road, RoadChoice};
 pub use server::Server;
 pub use server_url::ServerUrl;

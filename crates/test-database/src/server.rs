@@ -1,10 +1,10 @@
-//! One PostgreSQL server for the tests, and the roads to it.
+//! One PostgreSQL server for the tests, from the first backend that is available.
 
 use std::env;
 use std::path::Path;
 
 use crate::cluster::Cluster;
-use crate::{Error, Road, RoadChoice, ServerUrl, own_thread};
+use crate::{Backend, BackendChoice, Error, ServerUrl, own_thread};
 
 /// The variable that names a server which runs already.
 const URL_VARIABLE: &str = "TEST_DATABASE_URL";
@@ -13,8 +13,8 @@ const URL_VARIABLE: &str = "TEST_DATABASE_URL";
 #[derive(Debug)]
 pub struct Server {
     url: ServerUrl,
-    road: Road,
-    obstacles: Vec<(Road, String)>,
+    backend: Backend,
+    obstacles: Vec<(Backend, String)>,
     _keeper: Keeper,
 }
 
@@ -35,44 +35,44 @@ impl Server {
     /// Starts a server, or finds the one that `TEST_DATABASE_URL` names. Blocks until it answers.
     ///
     /// # Errors
-    /// [`Error::NoRoad`] when no road of `choice` leads to one; [`Error::BadUrl`] and [`Error::Database`] when
+    /// [`Error::NoPostgres`] when no backend of `choice` is available; [`Error::BadUrl`] and [`Error::Database`] when
     /// `TEST_DATABASE_URL` is set and no server answers there.
-    pub fn start(choice: RoadChoice) -> Result<Self, Error> {
+    pub fn start(choice: BackendChoice) -> Result<Self, Error> {
         own_thread::run_blocking(async move || Self::started(choice).await)
     }
 
     /// Starts a private cluster whose data stays in `folder` and is found there again.
     ///
     /// # Errors
-    /// [`Error::NoRoad`] when the cluster does not start.
+    /// [`Error::NoPostgres`] when the cluster does not start.
     pub fn start_kept(folder: &Path) -> Result<Self, Error> {
         let folder = folder.to_owned();
         own_thread::run_blocking(async move || Self::with_cluster(Cluster::kept(&folder).await, Vec::new()))
     }
 
-    pub(crate) async fn started(choice: RoadChoice) -> Result<Self, Error> {
+    pub(crate) async fn started(choice: BackendChoice) -> Result<Self, Error> {
         let mut tried = Vec::new();
-        if choice == RoadChoice::Auto {
+        if choice == BackendChoice::Auto {
             match env::var(URL_VARIABLE) {
                 Ok(url) => return Self::at(ServerUrl::parse(&url)?).await,
-                Err(_) => tried.push((Road::Url, "not set".to_owned())),
+                Err(_) => tried.push((Backend::Url, "not set".to_owned())),
             }
         }
-        if choice != RoadChoice::Cluster {
+        if choice != BackendChoice::Cluster {
             match Self::in_container().await {
                 Ok((url, keeper)) => {
                     return Ok(Self {
                         url,
-                        road: Road::Container,
+                        backend: Backend::Container,
                         obstacles: tried,
                         _keeper: keeper,
                     });
                 }
-                Err(obstacle) => tried.push((Road::Container, obstacle)),
+                Err(obstacle) => tried.push((Backend::Container, obstacle)),
             }
         }
-        if choice == RoadChoice::Containers {
-            return Err(Error::NoRoad { tried });
+        if choice == BackendChoice::Containers {
+            return Err(Error::NoPostgres { tried });
         }
         Self::with_cluster(Cluster::temporary().await, tried)
     }
@@ -81,7 +81,7 @@ impl Server {
         url.connect().await?;
         Ok(Self {
             url,
-            road: Road::Url,
+            backend: Backend::Url,
             obstacles: Vec::new(),
             _keeper: Keeper::Nobody,
         })
@@ -104,17 +104,20 @@ impl Server {
         Err("this build is without the feature `containers`".to_owned())
     }
 
-    fn with_cluster(started: Result<Cluster, String>, mut tried: Vec<(Road, String)>) -> Result<Self, Error> {
+    fn with_cluster(
+        started: Result<Cluster, String>,
+        mut tried: Vec<(Backend, String)>,
+    ) -> Result<Self, Error> {
         match started {
             Ok(cluster) => Ok(Self {
                 url: cluster.url().clone(),
-                road: Road::Cluster,
+                backend: Backend::Cluster,
                 obstacles: tried,
                 _keeper: Keeper::Cluster { _cluster: cluster },
             }),
             Err(obstacle) => {
-                tried.push((Road::Cluster, obstacle));
-                Err(Error::NoRoad { tried })
+                tried.push((Backend::Cluster, obstacle));
+                Err(Error::NoPostgres { tried })
             }
         }
     }
@@ -125,15 +128,15 @@ impl Server {
         &self.url
     }
 
-    /// The road that was taken.
+    /// The backend that provides it.
     #[must_use]
-    pub fn road(&self) -> Road {
-        self.road
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
-    /// The roads that come before it, each with what was in its way.
+    /// The backends that were tried before it, each with why it failed.
     #[must_use]
-    pub fn obstacles(&self) -> &[(Road, String)] {
+    pub fn obstacles(&self) -> &[(Backend, String)] {
         &self.obstacles
     }
 }

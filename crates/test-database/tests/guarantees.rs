@@ -1,4 +1,4 @@
-//! What a test may rely on, on whichever road this run takes.
+//! What a test may rely on, whichever backend this run uses.
 #![expect(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
 use std::sync::Arc;

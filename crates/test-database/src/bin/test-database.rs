@@ -13,16 +13,16 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use keyward_test_database::{RoadChoice, Server};
+use keyward_test_database::{BackendChoice, Server};
 
 const HELP: &str = "\
 Starts a PostgreSQL server for tests, prints its URL, and ends it when standard input closes.
 
-Usage: test-database [--road auto|containers|cluster] [--keep FOLDER]
+Usage: test-database [--database auto|containers|cluster] [--keep FOLDER]
 
-  --road auto        TEST_DATABASE_URL, else a container, else a private cluster (the default)
-  --road containers  a container, or fail
-  --road cluster     a private cluster, or fail
+  --database auto        TEST_DATABASE_URL, else a container, else a private cluster (the default)
+  --database containers  a container, or fail
+  --database cluster     a private cluster, or fail
   --keep FOLDER      a private cluster whose data stays in FOLDER and is found there again
 ";
 
@@ -30,14 +30,14 @@ Usage: test-database [--road auto|containers|cluster] [--keep FOLDER]
 #[derive(Debug, PartialEq, Eq)]
 enum Request {
     Help,
-    Start(RoadChoice),
+    Start(BackendChoice),
     StartKept(PathBuf),
 }
 
 impl Request {
     fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut arguments = arguments.into_iter();
-        let mut request = Self::Start(RoadChoice::Auto);
+        let mut request = Self::Start(BackendChoice::Auto);
         while let Some(argument) = arguments.next() {
             let mut value = || {
                 arguments
@@ -46,7 +46,7 @@ impl Request {
             };
             request = match argument.as_str() {
                 "--help" | "-h" => return Ok(Self::Help),
-                "--road" => Self::Start(value()?.parse()?),
+                "--database" => Self::Start(value()?.parse()?),
                 "--keep" => Self::StartKept(value()?.into()),
                 other => return Err(format!("unknown argument {other:?}")),
             };
@@ -78,10 +78,10 @@ fn main() -> ExitCode {
 }
 
 fn serve(server: &Server) -> ExitCode {
-    for (road, obstacle) in server.obstacles() {
-        eprintln!("test-database: not by {road}: {obstacle}");
+    for (backend, obstacle) in server.obstacles() {
+        eprintln!("test-database: not by {backend}: {obstacle}");
     }
-    eprintln!("test-database: road taken: {}", server.road());
+    eprintln!("test-database: using {}", server.backend());
     let mut stdout = std::io::stdout();
     if writeln!(stdout, "{}", server.url().maintenance())
         .and_then(|()| stdout.flush())
@@ -103,18 +103,18 @@ mod tests {
     }
 
     #[test]
-    fn a_road_can_be_insisted_on() {
-        assert_eq!(parse(&[]), Ok(Request::Start(RoadChoice::Auto)));
+    fn backend_can_be_chosen() {
+        assert_eq!(parse(&[]), Ok(Request::Start(BackendChoice::Auto)));
         assert_eq!(
-            parse(&["--road", "containers"]),
-            Ok(Request::Start(RoadChoice::Containers))
+            parse(&["--database", "containers"]),
+            Ok(Request::Start(BackendChoice::Containers))
         );
         assert_eq!(parse(&["--keep", "here"]), Ok(Request::StartKept("here".into())));
     }
 
     #[test]
     fn what_is_not_understood_is_refused() {
-        for arguments in [&["--road", "sea"][..], &["--road"], &["--keep"], &["now"]] {
+        for arguments in [&["--database", "sea"][..], &["--database"], &["--keep"], &["now"]] {
             assert!(parse(arguments).is_err(), "{arguments:?}");
         }
     }

@@ -43,7 +43,7 @@ async fn answers(url: &str) -> bool {
 
 #[tokio::test]
 async fn a_cluster_answers_until_its_input_closes() {
-    let (mut child, stdin, url) = start(&mut command(&["--road", "cluster"]));
+    let (mut child, stdin, url) = start(&mut command(&["--database", "cluster"]));
     assert!(answers(&url).await, "{url}");
     drop(stdin);
     assert!(child.wait().unwrap().success());
@@ -52,7 +52,7 @@ async fn a_cluster_answers_until_its_input_closes() {
 
 #[tokio::test]
 async fn a_cluster_ends_when_its_owner_is_killed() {
-    let (mut child, _stdin, url) = start(&mut command(&["--road", "cluster"]));
+    let (mut child, _stdin, url) = start(&mut command(&["--database", "cluster"]));
     assert!(answers(&url).await, "{url}");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -83,7 +83,7 @@ async fn a_kept_cluster_is_found_again_with_its_data() {
 
 #[test]
 fn insisting_on_containers_fails_where_no_engine_answers() {
-    let output = command(&["--road", "containers"]).output().unwrap();
+    let output = command(&["--database", "containers"]).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success(), "{stderr}");
     for expected in [

@@ -1,11 +1,11 @@
-//! The ways to a server.
+//! Where the tests' PostgreSQL comes from.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How a server is come by.
+/// What provides the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Road {
+pub enum Backend {
     /// `TEST_DATABASE_URL` names a server that runs already.
     Url,
     /// A container that was started for the tests.
@@ -14,7 +14,7 @@ pub enum Road {
     Cluster,
 }
 
-impl fmt::Display for Road {
+impl fmt::Display for Backend {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Url => "TEST_DATABASE_URL",
@@ -24,9 +24,9 @@ impl fmt::Display for Road {
     }
 }
 
-/// Which roads may be taken.
+/// Which backends may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RoadChoice {
+pub enum BackendChoice {
     /// The first that is there: the URL, a container, a private cluster.
     #[default]
     Auto,
@@ -36,7 +36,7 @@ pub enum RoadChoice {
     Cluster,
 }
 
-impl FromStr for RoadChoice {
+impl FromStr for BackendChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -44,7 +44,7 @@ impl FromStr for RoadChoice {
             "auto" => Ok(Self::Auto),
             "containers" => Ok(Self::Containers),
             "cluster" => Ok(Self::Cluster),
-            other => Err(format!("{other:?} is no road: auto, containers or cluster")),
+            other => Err(format!("{other:?} is not auto, containers or cluster")),
         }
     }
 }
