@@ -5,17 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 use crate::{
-    config::Deadlines, patience::Patience, request_id::RequestId, serving_state::ServingState,
+    config::Deadlines, read_deadline::ReadDeadline, request_id::RequestId, serving_state::ServingState,
     unsent::UnsentAnswers,
 };
 
-/// How many bytes win a client new time: a new deadline for an answer of unknown length, and a new moment for any while
-/// others wait for its place. At 60 s, a line of 35 kbit/s keeps up, and whoever drips does not.
+/// How many bytes win a client new time: a new deadline for an answer of unknown length, and a new short timeout for
+/// any while others wait. At 60 s, a line of 35 kbit/s keeps up, and whoever drips does not.
 const PORTION: usize = 256 * 1024;
 
-/// How many moments a client that takes an answer slowly has for a portion while others wait for its place: at 5 s, a
-/// line of 420 kbit/s keeps up; while crowds go on, one of 840.
-const MOMENTS_FOR_PORTION: u32 = 5;
+/// How many short timeouts a slow reader has for a portion while others wait for a connection: at 5 s, a
+/// line of 420 kbit/s keeps up; while saturation continues, one of 840.
+const TIMEOUTS_FOR_PORTION: u32 = 5;
 
 /// What one connection is doing. Shared by its socket, its requests and its task.
 #[derive(Debug)]
@@ -169,12 +169,12 @@ impl Activity {
         }
     }
 
-    /// How long to wait for the bytes that the client owes, if it may owe them until then while nobody waits for its place.
-    pub(crate) fn patience(&self, until: Instant) -> Patience {
-        Patience {
+    /// When the client must have sent the bytes that it owes; `until` while no other client waits.
+    pub(crate) fn read_deadline(&self, until: Instant) -> ReadDeadline {
+        ReadDeadline {
             owing_since: self.state().owing_since,
             until,
-            hurried: self.deadlines.hurried,
+            saturated_timeout: self.deadlines.saturated_timeout,
         }
     }
 
@@ -185,8 +185,8 @@ impl Activity {
         } = *self.state();
         match phase {
             Phase::Head => {
-                let patience = self.patience(owing_since + self.deadlines.header_read);
-                Some(patience.deadline(serving.hurry()))
+                let read_deadline = self.read_deadline(owing_since + self.deadlines.header_read);
+                Some(read_deadline.at(serving.short_timeout()))
             }
             Phase::Answering {
                 until,
@@ -196,14 +196,14 @@ impl Activity {
             } => {
                 let alone = until.min(stalled_since + self.deadlines.stalled_response);
                 // Its answer is cut, and every answer can be asked for again.
-                let moment = self.deadlines.hurried;
-                let hurried = serving.readers_hurry().flat_map(|hurry| {
+                let timeout = self.deadlines.saturated_timeout;
+                let shortest = serving.response_timeouts().flat_map(|short| {
                     [
-                        hurry.reading_deadline(stalled_since, moment),
-                        hurry.reading_deadline(portion_since, moment * MOMENTS_FOR_PORTION),
+                        short.reading_deadline(stalled_since, timeout),
+                        short.reading_deadline(portion_since, timeout * TIMEOUTS_FOR_PORTION),
                     ]
                 });
-                Some(hurried.fold(alone, Instant::min))
+                Some(shortest.fold(alone, Instant::min))
             }
             // What is late is the application, if anything.
             Phase::Answering { until, .. } => Some(until),
@@ -347,24 +347,27 @@ mod tests {
         assert!(!is_overdue(&stalled) && !stalled.waits_for_client());
     }
 
-    fn crowded_since(moment: Instant) -> ServingState {
+    fn saturated_since(moment: Instant) -> ServingState {
         let mut serving = ServingState::default();
-        serving.crowd.begin(moment);
+        serving.saturation.begin(moment);
         serving
     }
 
     #[tokio::test(start_paused = true)]
-    async fn client_that_takes_nothing_has_a_moment_from_when_others_wait() {
+    async fn client_that_reads_nothing_has_the_short_timeout_when_saturated() {
         let now = Instant::now();
         let stalled = answering(Some(1 << 20));
-        // The application has yet to give bytes: nobody but the client is hurried.
+        // The application has yet to give bytes: only a client has the short timeout.
         let alone = now + Deadlines::default().response;
-        assert_eq!(stalled.deadline(&crowded_since(now)), Some(alone));
+        assert_eq!(stalled.deadline(&saturated_since(now)), Some(alone));
         stalled.bytes_refused();
-        assert_eq!(stalled.deadline(&crowded_since(now)), Some(now + SECOND));
+        assert_eq!(stalled.deadline(&saturated_since(now)), Some(now + SECOND));
         advance(5 * SECOND).await;
-        let crowd = Instant::now();
-        assert_eq!(stalled.deadline(&crowded_since(crowd)), Some(crowd + SECOND));
+        let saturation = Instant::now();
+        assert_eq!(
+            stalled.deadline(&saturated_since(saturation)),
+            Some(saturation + SECOND)
+        );
         assert_eq!(
             stalled.deadline(&ServingState::default()),
             Some(now + Deadlines::default().stalled_response)
@@ -372,16 +375,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn client_that_drips_while_others_wait_has_moments_for_each_portion() {
+    async fn slow_reader_has_five_short_timeouts_a_portion_when_saturated() {
         let step = SECOND / 4;
-        let cut_in_a_crowd = async |length, bytes_in_a_step| {
+        let cut_when_saturated = async |length, bytes_in_a_step| {
             let activity = answering(length);
-            let crowd = crowded_since(Instant::now());
+            let saturation = saturated_since(Instant::now());
             for steps in 1..1_000 {
                 activity.bytes_refused();
                 advance(step).await;
                 if activity
-                    .deadline(&crowd)
+                    .deadline(&saturation)
                     .is_none_or(|deadline| deadline <= Instant::now())
                 {
                     return Some(steps * step);
@@ -391,12 +394,12 @@ mod tests {
             None
         };
         for length in [None, Some(1 << 30)] {
-            assert_eq!(cut_in_a_crowd(length, 1_000).await, Some(5 * SECOND));
+            assert_eq!(cut_when_saturated(length, 1_000).await, Some(5 * SECOND));
         }
-        assert_eq!(cut_in_a_crowd(None, PORTION / 8).await, None);
+        assert_eq!(cut_when_saturated(None, PORTION / 8).await, None);
         // All of an answer of known length has a deadline still.
         assert_eq!(
-            cut_in_a_crowd(Some(1 << 30), PORTION / 8).await,
+            cut_when_saturated(Some(1 << 30), PORTION / 8).await,
             Some(Deadlines::default().response)
         );
     }

@@ -50,7 +50,7 @@ impl FrontDoorConfig {
         }
     }
 
-    /// How many bytes of unsent answers to hold before those hurry who take nothing of theirs.
+    /// How many bytes of unsent answers to hold before clients that read nothing get the short timeout.
     pub(crate) fn most_unsent(&self) -> u64 {
         self.limits
             .unsent_bytes
@@ -61,7 +61,7 @@ impl FrontDoorConfig {
     pub(crate) fn connection_cap(&self) -> Result<usize, ConfigError> {
         for (name, deadline) in [
             ("header_read", self.deadlines.header_read),
-            ("hurried", self.deadlines.hurried),
+            ("saturated_timeout", self.deadlines.saturated_timeout),
             ("keep_alive", self.deadlines.keep_alive),
             ("body", self.deadlines.body),
             ("handler", self.deadlines.handler),
@@ -117,9 +117,10 @@ pub struct Deadlines {
     pub header_read: Duration,
     /// What a client gets at most, once all connections are taken and others wait for its place: for its headers, for
     /// its body, be it read or thrown away after a refusal, and until some bytes of its answer move, of which each
-    /// 256 KiB may take five times as long. While crowds go on, until nobody has waited for 10 s, it falls to a quarter for
-    /// headers and bodies and to a half for answers. Headers, and a body that is thrown away, hurry for the drain, too. Default: 1 s.
-    pub hurried: Duration,
+    /// 256 KiB may take five times as long. While saturation continues, until no client has waited for 10 s, it falls to a
+    /// quarter for headers and bodies and to a half for answers. It also applies to headers, and to a body that is thrown away,
+    /// during the drain. Default: 1 s.
+    pub saturated_timeout: Duration,
     /// How long a connection may stay open between two requests. A proxy must close its idle connections **sooner**, or it
     /// will now and then send a request into one that is just being closed. Default: 300 s, well above what nginx (60 s),
     /// Go and Traefik (90 s) and Caddy (120 s) keep unless told otherwise. An idle connection takes nobody's place: it is
@@ -136,7 +137,7 @@ pub struct Deadlines {
     pub response: Duration,
     /// How long none of the bytes of an answer may move although some are ready; then the connection is closed, however
     /// much time [`response`](Self::response) leaves. While others wait, and while [too much](Limits::unsent_bytes) is
-    /// unsent, [`hurried`](Self::hurried) counts. Default: 15 s.
+    /// unsent, [`saturated_timeout`](Self::saturated_timeout) counts. Default: 15 s.
     pub stalled_response: Duration,
     /// How long idle connections stay open for a last request when the drain begins: it is answered, with `Connection:
     /// close`. Who uses a connection often hears so before it is closed, and loses no request. Default: 2 s.
@@ -153,7 +154,7 @@ impl Default for Deadlines {
     fn default() -> Self {
         Self {
             header_read: Duration::from_secs(10),
-            hurried: Duration::from_secs(1),
+            saturated_timeout: Duration::from_secs(1),
             keep_alive: Duration::from_secs(300),
             body: Duration::from_secs(10),
             handler: Duration::from_secs(10),
@@ -180,7 +181,7 @@ pub struct Limits {
     /// others, whichever is more; half of the memory that the process may use, at 384 KiB for each; and 10,000.
     pub connections: Option<usize>,
     /// Bytes of answers that wait in this process for clients to take them, the whole of each until its end is taken. While
-    /// there are more, who takes them slowly hurries as if somebody waited for their place. Default (`None`): a
+    /// there are more, slow readers have the short timeout as if others waited. Default (`None`): a
     /// sixteenth of the memory that the process may use, and at most 64 MiB.
     pub unsent_bytes: Option<u64>,
 }

@@ -107,7 +107,7 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         };
         // Who waits for its first answer while others wait for a place still gets it (and is then asked to go). For the
         // drain nobody is cut: answers say `Connection: close`, and who is idle has a grace.
-        if serving.crowd.since().is_some() && activity.is_served() {
+        if serving.saturation.since().is_some() && activity.is_served() {
             Pin::new(&mut connection).graceful_shutdown();
         }
     };
@@ -124,9 +124,10 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         }
     };
     if is_sending {
-        let patience = activity.patience(Instant::now() + LINGER);
-        let too_slow =
-            serving_state::until(serving_changes, move |serving| patience.deadline(serving.hurry()));
+        let read_deadline = activity.read_deadline(Instant::now() + LINGER);
+        let too_slow = serving_state::until(serving_changes, move |serving| {
+            read_deadline.at(serving.short_timeout())
+        });
         tokio::select! {
             biased;
             () = linger(socket) => {}

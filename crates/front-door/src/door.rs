@@ -103,19 +103,19 @@ impl FrontDoor {
         };
         let mut tasks = JoinSet::new();
         let mut waiting = None;
-        let closing_time = async {
+        let shutdown_requested = async {
             shutdown.await;
             serving_state::change(&serving, |serving| serving.shutting_down = true);
             sleep(deadlines.not_ready_notice).await;
         };
         tokio::select! {
-            () = closing_time => {}
-            () = reception.let_in(&listener, &serving, &mut waiting, &mut tasks) => {}
+            () = shutdown_requested => {}
+            () = reception.accept_loop(&listener, &serving, &mut waiting, &mut tasks) => {}
         }
 
         serving_state::change(&serving, |serving| {
             serving.draining_since = Some(Instant::now());
-            serving.crowd.end(Instant::now());
+            serving.saturation.end(Instant::now());
         });
         // Whoever is in the queue of a listener that is closed gets a reset.
         for (socket, peer) in waiting.into_iter().chain(last_clients(listener)) {
@@ -148,7 +148,7 @@ struct Reception<E> {
 impl<E: Endpoint + 'static> Reception<E> {
     /// Lets clients in, each as a task of its own, never more than there are slots at once. The one that waits for a slot
     /// is left in `waiting` when this is dropped.
-    async fn let_in(
+    async fn accept_loop(
         &self,
         listener: &TcpListener,
         serving: &watch::Sender<ServingState>,
@@ -201,28 +201,28 @@ fn last_clients(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
         .collect()
 }
 
-/// The next client. The crowd is over when there is none: there is a place, and nobody waits for it.
+/// The next client. Saturation ends when there is none: a connection is free, and no client waits for it.
 async fn next_client(
     listener: &TcpListener,
     serving: &watch::Sender<ServingState>,
 ) -> (TcpStream, SocketAddr) {
     let mut accepting = pin!(accept::next(|| listener.accept()));
-    // Tokio makes a busy task pause by telling it that nothing is there. That would end the crowd by mistake.
+    // Tokio makes a busy task pause by telling it that nothing is there. That would end saturation by mistake.
     if let Some(client) = poll_immediate(coop::unconstrained(accepting.as_mut())).await {
         return client;
     }
-    serving_state::change(serving, |serving| serving.crowd.end(Instant::now()));
+    serving_state::change(serving, |serving| serving.saturation.end(Instant::now()));
     accepting.await
 }
 
 /// A place for one more connection. While there is none, who has been served is asked to go, and who owes the rest of a
-/// request or does not read its answer has [a moment](crate::Deadlines::hurried).
+/// request or does not read its answer has [the short timeout](crate::Deadlines::saturated_timeout).
 #[expect(clippy::expect_used, reason = "nothing closes the semaphore")]
 async fn free_slot(slots: &Arc<Semaphore>, serving: &watch::Sender<ServingState>) -> OwnedSemaphorePermit {
     if let Ok(slot) = slots.clone().try_acquire_owned() {
         return slot;
     }
-    serving_state::change(serving, |serving| serving.crowd.begin(Instant::now()));
+    serving_state::change(serving, |serving| serving.saturation.begin(Instant::now()));
     slots
         .clone()
         .acquire_owned()

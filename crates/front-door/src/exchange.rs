@@ -178,10 +178,10 @@ impl<E: Endpoint> Exchanges<E> {
         ));
         let progress = Arc::new(BodyProgress::new());
         if has_body {
-            let patience = origin.activity.patience(head.body_deadline);
+            let read_deadline = origin.activity.read_deadline(head.body_deadline);
             // Not while draining: a request whose headers are here is in flight, and finishes.
             let too_slow = serving_state::until(self.serving.clone(), move |serving| {
-                patience.deadline(serving.crowd.hurry())
+                read_deadline.at(serving.saturation.short_timeout())
             });
             let body = RequestBody::new(
                 request.take_body().into(),

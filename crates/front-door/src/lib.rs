@@ -43,9 +43,9 @@
 //! | `door` | [`FrontDoor`]: accepts, counts, drains |
 //! | `listen` | the listening socket |
 //! | `accept` | the next connection, with a pause after an error |
-//! | `serving_state` | [`Readiness`], and what all connections must know: crowded, full of unsent answers, draining |
-//! | `crowd` | clients that wait for a place, and how long others may keep theirs meanwhile |
-//! | `patience` | how long to wait for bytes that a client owes, less in a crowd |
+//! | `serving_state` | [`Readiness`], and what all connections must know: saturated, full of unsent answers, draining |
+//! | `saturation` | whether clients wait for a connection, and the shorter timeouts of others then |
+//! | `read_deadline` | when a client must have sent the bytes that it owes |
 //! | `connection` | one connection from its first byte to its close |
 //! | `activity` | what a connection is doing, and until when it may |
 //! | `watched_socket` | the socket, telling it so |
@@ -67,7 +67,6 @@ mod admission;
 mod client_address;
 mod config;
 mod connection;
-mod crowd;
 mod door;
 mod exchange;
 mod forwarded;
@@ -75,13 +74,14 @@ mod ip_network;
 mod listen;
 mod memory;
 mod open_files;
-mod patience;
 mod proxy_warnings;
+mod read_deadline;
 mod refusal;
 mod request_body;
 mod request_id;
 mod request_log;
 mod request_path;
+mod saturation;
 mod security_headers;
 mod serving_state;
 mod unsent;

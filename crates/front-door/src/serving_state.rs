@@ -5,7 +5,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::crowd::{Crowd, Hurry};
+use crate::saturation::{Saturation, ShortTimeout};
 
 /// Whether the server goes on, and whether all its places are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,26 +16,28 @@ pub(crate) struct ServingState {
     pub(crate) draining_since: Option<Instant>,
     /// While somebody waits for a place, who has been served goes, and who owes the rest of a request or does not read its
     /// answer has a moment.
-    pub(crate) crowd: Crowd,
-    /// Since when the answers that wait for their clients fill the memory that they may have; who takes one slowly hurries.
+    pub(crate) saturation: Saturation,
+    /// Since when the answers that wait for their clients fill the memory that they may have; slow readers have the short timeout then.
     pub(crate) unsent_full_since: Option<Instant>,
 }
 
 impl ServingState {
-    /// Whether who is not in the middle of a request hurries.
-    pub(crate) fn hurry(&self) -> Option<Hurry> {
-        self.crowd.hurry().or(self.draining_since.map(Hurry::since))
+    /// The timeout of clients that are not in the middle of a request.
+    pub(crate) fn short_timeout(&self) -> Option<ShortTimeout> {
+        self.saturation
+            .short_timeout()
+            .or(self.draining_since.map(ShortTimeout::since))
     }
 
-    /// Why who takes an answer slowly hurries.
-    pub(crate) fn readers_hurry(&self) -> impl Iterator<Item = Hurry> {
-        let unsent_full = self.unsent_full_since.map(Hurry::since);
-        self.crowd.hurry().into_iter().chain(unsent_full)
+    /// The timeouts of clients that read an answer slowly.
+    pub(crate) fn response_timeouts(&self) -> impl Iterator<Item = ShortTimeout> {
+        let unsent_full = self.unsent_full_since.map(ShortTimeout::since);
+        self.saturation.short_timeout().into_iter().chain(unsent_full)
     }
 
     /// Whether a connection should not be used for another request.
     pub(crate) fn wants_fewer_connections(&self) -> bool {
-        self.shutting_down || self.draining_since.is_some() || self.crowd.since().is_some()
+        self.shutting_down || self.draining_since.is_some() || self.saturation.since().is_some()
     }
 }
 

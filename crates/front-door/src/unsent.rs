@@ -7,7 +7,7 @@ use tokio::{sync::watch, time::Instant};
 use crate::serving_state::{self, ServingState};
 
 /// Counts the bytes of the answers that their clients have not taken whole. From when they are too many until
-/// half of them are left, so that connections are not woken for each answer, whoever takes one slowly hurries.
+/// half of them are left, so that connections are not woken for each answer, slow readers have the short timeout.
 #[derive(Debug)]
 pub(crate) struct UnsentAnswers {
     bytes: AtomicU64,

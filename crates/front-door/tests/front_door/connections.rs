@@ -44,7 +44,7 @@ async fn an_idle_connection_makes_room_for_who_waits() {
 }
 
 #[tokio::test]
-async fn a_large_answer_arrives_whole_in_a_full_house() {
+async fn large_answer_arrives_whole_when_saturated() {
     let door = Running::with(|config| config.limits.connections = Some(1)).await;
     let mut client = door.client().await;
     client
@@ -109,11 +109,11 @@ async fn silent_connections_hold_their_places_only_until_the_header_deadline() {
 }
 
 #[tokio::test]
-async fn in_a_full_house_half_a_head_keeps_its_place_for_a_moment_only() {
+async fn half_a_head_has_the_short_timeout_when_saturated() {
     let door = Running::with(|config| {
         config.limits.connections = Some(3);
         config.deadlines.header_read = HOUR;
-        config.deadlines.hurried = A_MOMENT;
+        config.deadlines.saturated_timeout = A_MOMENT;
     })
     .await;
     let mut slow = door.client().await;
@@ -131,11 +131,11 @@ async fn in_a_full_house_half_a_head_keeps_its_place_for_a_moment_only() {
 }
 
 #[tokio::test]
-async fn in_a_full_house_half_a_body_keeps_its_place_for_a_moment_only() {
+async fn half_a_body_has_the_short_timeout_when_saturated() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);
         config.deadlines.body = HOUR;
-        config.deadlines.hurried = A_MOMENT;
+        config.deadlines.saturated_timeout = A_MOMENT;
     })
     .await;
     let mut slow = door.client().await;
@@ -146,11 +146,11 @@ async fn in_a_full_house_half_a_body_keeps_its_place_for_a_moment_only() {
 }
 
 #[tokio::test]
-async fn half_a_body_begun_with_room_to_spare_makes_room_when_somebody_waits() {
+async fn half_a_body_from_before_saturation_has_the_short_timeout() {
     let door = Running::with(|config| {
         config.limits.connections = Some(2);
         config.deadlines.body = HOUR;
-        config.deadlines.hurried = A_MOMENT;
+        config.deadlines.saturated_timeout = A_MOMENT;
     })
     .await;
     let mut slow = door.client().await;
@@ -173,7 +173,7 @@ async fn a_newcomer_is_served_in_a_flood_of_half_bodies_that_return_at_once() {
     let door = Running::with(|config| {
         config.limits.connections = Some(20);
         config.deadlines.body = HOUR;
-        config.deadlines.hurried = A_MOMENT;
+        config.deadlines.saturated_timeout = A_MOMENT;
     })
     .await;
     let address = door.address;
@@ -195,10 +195,10 @@ async fn a_newcomer_is_served_in_a_flood_of_half_bodies_that_return_at_once() {
 }
 
 #[tokio::test]
-async fn in_a_full_house_half_a_body_may_take_its_time_while_nobody_waits() {
+async fn half_a_body_has_its_usual_time_while_no_client_waits() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);
-        config.deadlines.hurried = A_MOMENT;
+        config.deadlines.saturated_timeout = A_MOMENT;
     })
     .await;
     let mut slow = door.client().await;
@@ -210,10 +210,10 @@ async fn in_a_full_house_half_a_body_may_take_its_time_while_nobody_waits() {
 }
 
 #[tokio::test]
-async fn half_a_body_may_take_its_time_again_when_nobody_waits_any_more() {
+async fn half_a_body_has_its_usual_time_after_saturation() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);
-        config.deadlines.hurried = A_MOMENT;
+        config.deadlines.saturated_timeout = A_MOMENT;
     })
     .await;
     let mut first = door.client().await;
@@ -233,11 +233,11 @@ async fn half_a_body_may_take_its_time_again_when_nobody_waits_any_more() {
 }
 
 #[tokio::test]
-async fn half_a_body_and_staying_after_the_refusal_share_one_moment_while_others_wait() {
+async fn half_a_body_and_lingering_share_one_short_timeout() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);
         config.deadlines.body = HOUR;
-        config.deadlines.hurried = 5 * A_MOMENT;
+        config.deadlines.saturated_timeout = 5 * A_MOMENT;
     })
     .await;
     let mut slow = door.client().await;
@@ -253,10 +253,10 @@ async fn half_a_body_and_staying_after_the_refusal_share_one_moment_while_others
 }
 
 #[tokio::test]
-async fn in_a_full_house_a_refused_client_that_stays_keeps_its_place_for_a_moment_only() {
+async fn refused_client_has_the_short_timeout_when_saturated() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);
-        config.deadlines.hurried = A_MOMENT;
+        config.deadlines.saturated_timeout = A_MOMENT;
     })
     .await;
     let mut refused = door.client().await;
@@ -273,7 +273,7 @@ async fn in_a_full_house_a_refused_client_that_stays_keeps_its_place_for_a_momen
 async fn clients_that_do_not_read_lose_their_places_when_others_wait() {
     let door = Running::with(|config| {
         config.limits.connections = Some(3);
-        config.deadlines.hurried = A_MOMENT;
+        config.deadlines.saturated_timeout = A_MOMENT;
         config.deadlines.response = HOUR;
         config.deadlines.stalled_response = HOUR;
     })

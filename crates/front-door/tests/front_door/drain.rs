@@ -30,9 +30,9 @@ async fn a_request_in_flight_finishes_while_new_connections_are_refused() {
 }
 
 #[tokio::test]
-async fn a_body_still_being_sent_is_received_without_hurry_while_draining() {
-    let hurried = Duration::from_millis(200);
-    let mut door = Running::with(|config| config.deadlines.hurried = hurried).await;
+async fn draining_server_gives_a_body_its_usual_time() {
+    let saturated_timeout = Duration::from_millis(200);
+    let mut door = Running::with(|config| config.deadlines.saturated_timeout = saturated_timeout).await;
     let mut client = door.client().await;
     client
         .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n12")
@@ -40,7 +40,7 @@ async fn a_body_still_being_sent_is_received_without_hurry_while_draining() {
     door.stage.is_asked("/length").await;
     door.stop();
     eventually(async || Client::try_connect(door.address).await.is_err()).await;
-    assert!(client.hears_nothing_for(2 * hurried).await);
+    assert!(client.hears_nothing_for(2 * saturated_timeout).await);
     client.send("34").await;
     assert_eq!(client.answer().await.body, "4");
     assert_eq!(door.ended().await, Drained { cut_off: 0 });
@@ -152,10 +152,10 @@ async fn clients_that_wait_for_a_place_are_told_of_the_shutdown() {
 }
 
 #[tokio::test]
-async fn half_a_head_delays_the_drain_for_a_moment_only() {
+async fn half_a_head_delays_the_drain_for_the_short_timeout_only() {
     let mut door = Running::with(|config| {
         config.deadlines.header_read = Duration::from_secs(3_600);
-        config.deadlines.hurried = Duration::from_millis(200);
+        config.deadlines.saturated_timeout = Duration::from_millis(200);
         config.deadlines.drain = Duration::from_secs(3_600);
     })
     .await;

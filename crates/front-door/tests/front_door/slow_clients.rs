@@ -13,7 +13,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// Deadlines that do not end within a test.
 const PATIENT: Deadlines = Deadlines {
     header_read: LONG,
-    hurried: LONG,
+    saturated_timeout: LONG,
     keep_alive: LONG,
     body: LONG,
     handler: LONG,
@@ -240,7 +240,7 @@ async fn a_client_that_does_not_read_its_answer_makes_room_at_the_response_deadl
 async fn who_reads_nothing_of_too_much_makes_room_and_who_reads_slowly_gets_all() {
     let door = Running::with(|config| {
         config.deadlines = Deadlines {
-            hurried: 4 * SHORT,
+            saturated_timeout: 4 * SHORT,
             ..PATIENT
         };
         config.limits.connections = Some(2);
