@@ -38,6 +38,8 @@ struct AuditLogPage {
     rows: Vec<Row>,
     newest: Option<String>,
     older: Option<String>,
+    /// How far back the search went before the page was full, if it stopped there.
+    searched_back_to: Option<DateTime<Utc>>,
     csv: String,
     json_lines: String,
 }
@@ -92,6 +94,9 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         rows: shown.iter().map(|event| rows.row(event)).collect(),
         newest: search.after.map(|_| search.address(&list)),
         older: older.map(|next| search.address_after(&list, next)),
+        searched_back_to: older
+            .filter(|_| shown.len() < request.size.items())
+            .map(|position| position.at),
         csv: search.address(&paths::AuditLogCsv(slug).to_string()),
         json_lines: search.address(&paths::AuditLogJsonLines(slug).to_string()),
         list,

@@ -4,6 +4,7 @@ mod exports;
 mod filters;
 mod readers;
 mod sentences;
+mod stopped_search;
 
 use keyward_domain::audit::{Action, Actor, AuditEvent, RequestSource, Subject};
 use keyward_domain::membership::{Member, Role};

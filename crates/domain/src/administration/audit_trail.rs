@@ -74,11 +74,27 @@ impl AuditTrail {
             from: Some(self.sources.now() - REFUSED_USES_OF_THE_LAST),
             ..AuditFilter::default()
         };
-        let first = PageRequest {
-            size: PageSize::FEW,
-            after: None,
+        let organization = Some(holder.organization_id());
+        let size = PageSize::FEW;
+        let mut events = Page {
+            items: Vec::new(),
+            next: None,
         };
-        self.page(Some(holder.organization_id()), filter, first).await
+        // The store may search in several steps.
+        loop {
+            let request = PageRequest {
+                size,
+                after: events.next,
+            };
+            let found = self.audit_log.list(organization, filter.clone(), request).await?;
+            events.items.extend(found.items);
+            events.next = found.next;
+            if events.next.is_none() || events.items.len() >= size.items() {
+                break;
+            }
+        }
+        events.items.truncate(size.items());
+        self.with_names(organization, &filter, events).await
     }
 
     pub(super) async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {
@@ -128,8 +144,17 @@ impl AuditTrail {
         filter: AuditFilter,
         page: PageRequest<AuditPosition>,
     ) -> Result<AuditPage, StorageError> {
+        let events = self.audit_log.list(organization, filter.clone(), page).await?;
+        self.with_names(organization, &filter, events).await
+    }
+
+    async fn with_names(
+        &self,
+        organization: Option<OrganizationId>,
+        filter: &AuditFilter,
+        events: Page<AuditEvent, AuditPosition>,
+    ) -> Result<AuditPage, StorageError> {
         let asked_for = [filter.actor.and_then(Actor::as_subject), filter.subject];
-        let events = self.audit_log.list(organization, filter, page).await?;
         let told_of = events.items.iter().flat_map(told_of);
         let subjects = told_of.chain(asked_for.into_iter().flatten()).collect();
         let (names, usernames) = self.names_of(organization, subjects).await?;

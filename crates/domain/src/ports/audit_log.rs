@@ -24,6 +24,9 @@ pub trait AuditLog: Send + Sync {
     /// Every event of the organization that the filter [accepts](AuditFilter::accepts) MUST be on one of the pages, by
     /// what the event says of itself: the clocks of several servers differ, so a store MUST NOT tell an event's moment
     /// from its identifier.
+    ///
+    /// If the filter has more than one of actor, action and subject, a store MAY stop a search before the page is full, so
+    /// that no page takes long. [`Page::next`] is then the last position that it searched, and MUST NOT be absent.
     async fn list(
         &self,
         organization: Option<OrganizationId>,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::access::{Authenticate, AuthenticateError};
+use keyward_domain::administration::AuditTrail;
 use keyward_domain::api_key::KeyPrecondition;
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use keyward_domain::clock::Clock;
@@ -11,7 +12,8 @@ use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
-use keyward_domain::ports::{DescendantKeys, StorageError};
+use keyward_domain::page::Page;
+use keyward_domain::ports::{AuditPosition, DescendantKeys, MockAuditLog, StorageError};
 use keyward_domain::refused_uses::{RefusedUse, RefusedUseReports, RefusedUses};
 use keyward_domain::testing::{SeededRandom, TestInstallation};
 use keyward_domain::token::Token;
@@ -260,4 +262,30 @@ async fn holders_see_the_latest_refused_uses_of_their_own_keys() {
     };
     assert_eq!(seen_by(&ada).await, ["Second"], "of the last 7 days");
     assert!(seen_by(&bob).await.is_empty());
+}
+
+#[tokio::test]
+async fn refused_uses_are_searched_for_until_enough_are_found() {
+    let (installation, _, ada) = installation();
+    let used = |key| {
+        let act = installation.builder.act(Actor::Anonymous);
+        act.event(Action::UseApiKey, Subject::ApiKey(key))
+    };
+    let events: Vec<AuditEvent> = (0..7).map(|_| used(installation.builder.ids.next())).collect();
+    let pages = [&events[..0], &events[..2], &events[2..4], &events[4..7]];
+    let mut pages = pages.map(<[AuditEvent]>::to_vec).into_iter();
+    let end = AuditPosition::from(&events[0]);
+    let mut log = MockAuditLog::new();
+    log.expect_list().times(4).returning(move |_, _, page| {
+        let items = pages.next().expect("no further page");
+        assert!(page.after.is_none_or(|after| after == end));
+        Ok(Page {
+            items,
+            next: Some(end),
+        })
+    });
+    let names = Arc::new(installation.store.clone());
+    let trail = AuditTrail::new(Arc::new(log), names, installation.builder.sources.clone());
+    let page = trail.refused_uses(&ada.as_holder()).await.expect("a page");
+    assert_eq!(page.events.items, events[..5]);
 }

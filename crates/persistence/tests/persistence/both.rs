@@ -2,6 +2,7 @@
 
 mod audit_failure;
 mod audit_feed;
+mod audit_search;
 mod changes;
 mod clock;
 mod corrupt_rows;

@@ -2,19 +2,22 @@
 //! page of a search by one of them costs only its own size, however large the log is and however old the page. Days
 //! narrow the search in any of these indexes. On SQLite, a search that nobody waits for any more ends.
 //!
-//! A search by two of them scans one index until the page is full. In the worst case that is the whole index: many
-//! events by one user and many of one action, with none in common. With millions of events, this exceeds the statement
-//! timeout, unless days narrow the search. An index for the most common pair would help only that pair, and slow down
-//! every write.
+//! A search by two of them may have to scan a whole index: many events by one user and many of one action, with none in
+//! common. An index for the most common pair would help only that pair, and slow down every write. So the index of the most
+//! selective criterion is scanned, and at most [`SCAN_LIMIT`] of its events for one page. If the page is not full then, it
+//! leads on from where the scan ended.
+
+mod criterion;
 
 use std::cmp::Reverse;
 use std::convert::Infallible;
 
-use diesel::BoolExpressionMethods;
 use diesel::helper_types::IntoBoxed;
-use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use keyward_domain::audit::{AuditEvent, Subject};
-use keyward_domain::id::OrganizationId;
+use diesel::prelude::{
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper,
+};
+use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::{AuditEventId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{AuditFilter, AuditPosition, StorageError};
 
@@ -24,7 +27,11 @@ use super::super::schema::audit_events;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::one_more;
-use crate::{actor, subject};
+use crate::stored_row::StoredRow;
+use criterion::{Criterion, Index};
+
+/// How many events of an index are read for one page if the filter has several criteria.
+const SCAN_LIMIT: i64 = 5_000;
 
 pub(super) async fn list(
     connection: &mut Connection,
@@ -32,94 +39,149 @@ pub(super) async fn list(
     filter: AuditFilter,
     page: PageRequest<AuditPosition>,
 ) -> Result<Page<AuditEvent, AuditPosition>, Abort<Infallible>> {
-    let mut rows: Vec<EventRow> = match filter.subject {
-        None => matching(organization, &filter, page).load(connection).await?,
-        Some(subject) => {
-            // A single query with OR would sort all matches; these two queries each return rows in order.
-            let (of_subject, of_object) = (
-                with_subject(matching(organization, &filter, page), subject),
-                with_object(matching(organization, &filter, page), subject),
-            );
-            let mut rows: Vec<EventRow> = of_subject.load(connection).await?;
-            rows.extend(of_object.load::<EventRow>(connection).await?);
-            rows
-        }
+    let search = Search {
+        organization,
+        filter,
+        page,
     };
+    let (mut rows, end) = search.rows(connection).await?;
     rows.sort_by_key(|row| Reverse((row.occurred_at, row.id)));
     rows.dedup_by_key(|row| row.id);
     rows.truncate(page.size.items() + 1);
     let events: Result<Vec<AuditEvent>, StorageError> = rows.into_iter().map(AuditEvent::try_from).collect();
-    Ok(Page::from_one_more(events?, page.size, |event| event.into()))
+    let mut found = Page::from_one_more(events?, page.size, |event| event.into());
+    if let (None, Some(end)) = (found.next, end) {
+        found.next = Some(end.position()?);
+    }
+    Ok(found)
 }
 
-type Query = IntoBoxed<
-    'static,
-    diesel::dsl::Select<audit_events::table, diesel::dsl::AsSelect<EventRow, Database>>,
-    Database,
->;
-
-/// The rows of a page and one more, with any subject.
-fn matching(
+/// A filter and a page of an organization's events.
+struct Search {
     organization: Option<OrganizationId>,
-    filter: &AuditFilter,
+    filter: AuditFilter,
     page: PageRequest<AuditPosition>,
-) -> Query {
-    let mut query = awaited!(
-        audit_events::table.select(EventRow::as_select()).into_boxed(),
-        audit_events::id
-    )
-    .order((audit_events::occurred_at.desc(), audit_events::id.desc()))
-    .limit(one_more(page.size));
-    query = match organization {
-        Some(organization) => {
-            query.filter(audit_events::organization_id.eq(StoredId(organization.as_uuid())))
-        }
-        None => query.filter(audit_events::organization_id.is_null()),
-    };
-    if let Some(actor) = filter.actor {
-        let (kind, id) = actor::to_columns(actor);
-        query = query.filter(audit_events::actor_kind.eq(kind));
-        query = match id {
-            Some(id) => query.filter(audit_events::actor_id.eq(StoredId(id))),
-            None => query.filter(audit_events::actor_id.is_null()),
+}
+
+/// The last event that the scan of an index reads.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ScanEnd {
+    at: StoredMoment,
+    id: StoredId,
+}
+
+impl ScanEnd {
+    fn position(self) -> Result<AuditPosition, StorageError> {
+        let stored = StoredRow::new("audit_events", self.id.0);
+        Ok(AuditPosition {
+            at: stored.moment("occurred_at", self.at)?,
+            id: AuditEventId::from_uuid(self.id.0),
+        })
+    }
+}
+
+type Query = IntoBoxed<'static, audit_events::table, Database>;
+
+impl Search {
+    /// The rows of the page and one more. If they are fewer: those down to the end of the scan, if it ended before the last event.
+    async fn rows(
+        &self,
+        connection: &mut Connection,
+    ) -> Result<(Vec<EventRow>, Option<ScanEnd>), Abort<Infallible>> {
+        let mut criteria = Criterion::of(&self.filter);
+        let (indexes, end) = match criteria.as_slice() {
+            [_, _, ..] if self.organization.is_some() => {
+                let (chosen, end) = self.most_selective(connection, &criteria).await?;
+                (criteria.remove(chosen).indexes(), end)
+            }
+            [] => (vec![Index::Time], None),
+            [..] => (criteria.remove(0).indexes(), None),
         };
+        let mut rows = Vec::new();
+        for index in indexes {
+            let mut query = index.filter(self.since(end));
+            for criterion in &criteria {
+                query = criterion.filter_without_index(query);
+            }
+            let found: Vec<EventRow> = query
+                .limit(one_more(self.page.size))
+                .select(EventRow::as_select())
+                .load(connection)
+                .await?;
+            rows.extend(found);
+        }
+        Ok((rows, end))
     }
-    if let Some(action) = filter.action {
-        query = query.filter(audit_events::action.eq(action.as_str().to_owned()));
-    }
-    if let Some(from) = filter.from {
-        query = query.filter(audit_events::occurred_at.ge(StoredMoment::from(from)));
-    }
-    if let Some(until) = filter.until {
-        query = query.filter(audit_events::occurred_at.lt(StoredMoment::from(until)));
-    }
-    if let Some(after) = page.after {
-        // The first condition selects the index.
-        query = query
-            .filter(audit_events::occurred_at.le(StoredMoment::from(after.at)))
-            .filter(
-                audit_events::occurred_at
-                    .lt(StoredMoment::from(after.at))
-                    .or(audit_events::id.lt(StoredId(after.id.as_uuid()))),
-            );
-    }
-    query
-}
 
-fn with_subject(query: Query, subject: Subject) -> Query {
-    let (kind, id) = subject::to_columns(&subject);
-    let query = query.filter(audit_events::subject_kind.eq(kind.to_owned()));
-    match id {
-        Some(id) => query.filter(audit_events::subject_id.eq(StoredId(id))),
-        None => query.filter(audit_events::subject_id.is_null()),
+    /// The criterion whose [`SCAN_LIMIT`] events go back furthest, and the last of these; no end if it has fewer events.
+    async fn most_selective(
+        &self,
+        connection: &mut Connection,
+        criteria: &[Criterion],
+    ) -> Result<(usize, Option<ScanEnd>), Abort<Infallible>> {
+        let mut chosen = (0, None);
+        for (number, criterion) in criteria.iter().enumerate() {
+            let mut end = None;
+            for index in criterion.indexes() {
+                end = end.max(self.scan_end(connection, index).await?);
+            }
+            if end.is_none() {
+                return Ok((number, None));
+            }
+            if chosen.1.is_none() || end < chosen.1 {
+                chosen = (number, end);
+            }
+        }
+        Ok(chosen)
     }
-}
 
-fn with_object(query: Query, subject: Subject) -> Query {
-    let (kind, id) = subject::to_columns(&subject);
-    let query = query.filter(audit_events::object_kind.eq(kind.to_owned()));
-    match id {
-        Some(id) => query.filter(audit_events::object_id.eq(StoredId(id))),
-        None => query.filter(audit_events::object_id.is_null()),
+    async fn scan_end(
+        &self,
+        connection: &mut Connection,
+        index: Index,
+    ) -> Result<Option<ScanEnd>, Abort<Infallible>> {
+        let end: Option<(StoredMoment, StoredId)> = index
+            .enter(self.since(None))
+            .offset(SCAN_LIMIT - 1)
+            .limit(1)
+            .select((audit_events::occurred_at, audit_events::id))
+            .get_result(connection)
+            .await
+            .optional()?;
+        Ok(end.map(|(at, id)| ScanEnd { at, id }))
+    }
+
+    /// The organization's events of the filter's days, from this page to the end of the scan, latest first.
+    fn since(&self, end: Option<ScanEnd>) -> Query {
+        let mut query = awaited!(audit_events::table.into_boxed(), audit_events::id)
+            .order((audit_events::occurred_at.desc(), audit_events::id.desc()));
+        query = match self.organization {
+            Some(organization) => {
+                query.filter(audit_events::organization_id.eq(StoredId(organization.as_uuid())))
+            }
+            None => query.filter(audit_events::organization_id.is_null()),
+        };
+        if let Some(from) = self.filter.from {
+            query = query.filter(audit_events::occurred_at.ge(StoredMoment::from(from)));
+        }
+        if let Some(until) = self.filter.until {
+            query = query.filter(audit_events::occurred_at.lt(StoredMoment::from(until)));
+        }
+        // The first of each two conditions bounds the scan of the index.
+        if let Some(after) = self.page.after {
+            query = query
+                .filter(audit_events::occurred_at.le(StoredMoment::from(after.at)))
+                .filter(
+                    audit_events::occurred_at
+                        .lt(StoredMoment::from(after.at))
+                        .or(audit_events::id.lt(StoredId(after.id.as_uuid()))),
+                );
+        }
+        if let Some(ScanEnd { at, id }) = end {
+            query = query
+                .filter(audit_events::occurred_at.ge(at))
+                .filter(audit_events::occurred_at.gt(at).or(audit_events::id.ge(id)));
+        }
+        query
     }
 }

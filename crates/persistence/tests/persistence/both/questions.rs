@@ -323,6 +323,23 @@ async fn questions_about_what_happened_are_answered_by_an_index(database: Databa
                 "audit_events_installation_object_idx",
             ],
         ),
+        (
+            organization,
+            AuditFilter {
+                action: Some(Action::CreateUser),
+                subject: Some(ada),
+                ..by(Actor::User(scene.ada.user.id))
+            },
+            &["audit_events_subject_idx", "audit_events_object_idx"],
+        ),
+        (
+            organization,
+            AuditFilter {
+                action: Some(Action::CreateUser),
+                ..by(Actor::User(scene.ada.user.id))
+            },
+            &["audit_events_actor_idx"],
+        ),
     ] {
         AuditLog::list(store, organization, filter, page(after))
             .await
