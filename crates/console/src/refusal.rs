@@ -167,11 +167,7 @@ impl Refusal {
         let status = self.status();
         let is_outage = matches!(self, Self::Storage(error) if error.is_outage());
         if status.is_server_error() && !is_outage {
-            tracing::error!(
-                error = sentence(self),
-                status = status.as_u16(),
-                "a page could not be served"
-            );
+            tracing::error!(error = sentence(self), status = status.as_u16(), "page failed");
         }
     }
 }

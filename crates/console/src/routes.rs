@@ -167,7 +167,7 @@ async fn nothing_here(console: &Console, session: Option<SessionToken>, request_
     let organizations = match session {
         Some(token) => organizations_of(console, &token).await.unwrap_or_else(|error| {
             // The page does without what it cannot know.
-            tracing::warn!(%error, "the ways on from a page that is not there are not known");
+            tracing::warn!(%error, "cannot list organizations on the error page");
             Vec::new()
         }),
         None => Vec::new(),

@@ -159,7 +159,7 @@ fn some_of(RevocationStopped { revoked, why }: RevocationStopped) -> Result<Revo
             tracing::warn!(
                 error = sentence(&error),
                 revoked = revoked.count,
-                "a revocation of many keys stopped; whoever wants it is asked to go on"
+                "revocation of many keys stopped early"
             );
             Ok(revoked)
         }

@@ -123,9 +123,9 @@ pub(super) fn if_counted<T>(count: Result<T, impl Into<Refusal>>) -> Option<T> {
         .map_err(Into::into)
         .inspect_err(|refusal| match refusal.status() {
             StatusCode::SERVICE_UNAVAILABLE => {
-                tracing::debug!(error = sentence(refusal), "what a change ends was not counted");
+                tracing::debug!(error = sentence(refusal), "preview failed");
             }
-            _ => tracing::error!(error = sentence(refusal), "what a change ends was not counted"),
+            _ => tracing::error!(error = sentence(refusal), "preview failed"),
         })
         .ok()
 }

@@ -54,7 +54,15 @@ async fn the_link_makes_the_first_owner_and_signs_them_in() {
     assert_eq!(home.location(), "/organizations/acme-robotics/settings/api-keys");
     assert!(list.shows("Ada Lovelace") && list.shows("Create your first key"));
     let general = browser.get("/organizations/acme-robotics/settings/general").await;
-    assert!(general.shows("<dd>owner</dd>"));
+    assert!(general.shows("<dd>Owner</dd>"));
+    let log = browser
+        .get("/organizations/acme-robotics/settings/audit-log")
+        .await;
+    let told = log.text();
+    assert!(
+        told.contains("set up the organization with the setup link") && !told.contains("not signed in"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

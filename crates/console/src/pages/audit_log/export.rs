@@ -150,10 +150,10 @@ impl BrokenOff {
     fn log(&self, organization: &Slug) {
         match self {
             Self::OwnerGone => {
-                tracing::warn!(%organization, reason = %self, "an export of the audit log was ended");
+                tracing::warn!(%organization, reason = %self, "audit log export stopped");
             }
             Self::Failed(refusal) => {
-                tracing::error!(%organization, error = sentence(refusal), "an export of the audit log broke off");
+                tracing::error!(%organization, error = sentence(refusal), "audit log export failed");
             }
         }
     }

@@ -195,7 +195,7 @@ async fn an_export_breaks_off_when_its_owner_is_removed_and_the_log_says_so() {
         }
     };
     assert!(end.is_err(), "the file is not taken for a whole one");
-    let line = log.line_with("an export of the audit log was ended");
+    let line = log.line_with("audit log export stopped");
     for part in [" WARN ", "organization=acme", "no owner any more", &request_id] {
         assert!(line.contains(part), "{part} in {line}");
     }

@@ -100,6 +100,13 @@ async fn keys_are_found_by_text_state_holder_and_how_long_nobody_used_them() {
         let text = page.text();
         assert!(text.contains(shown) && !text.contains(hidden), "{query}: {text}");
     }
+    let filtered = owner.get(&format!("{ALL}?search=nothing&unused=30")).await;
+    for way in [
+        format!("href=\"{ALL}\">Clear"),
+        format!("href=\"{ALL}?status=all&#38;unused=30&#38;search=nothing\">Search all keys"),
+    ] {
+        assert!(filtered.shows(&way), "{way}: {}", filtered.body);
+    }
     let unusual = owner.get(&format!("{ALL}?unused=41")).await;
     assert!(unusual.text().contains("No valid keys"));
     for broken in ["?unused=x", "?holder=x", "?after=x", "?status=x"] {
