@@ -16,7 +16,7 @@ pub(crate) async fn next<C, A: Future<Output = io::Result<C>>>(mut accept: impl 
             Ok(connection) => return connection,
             Err(error) if concerns_one_connection(&error) => {}
             Err(error) => {
-                warn!(%error, "cannot accept connections, trying again");
+                warn!(%error, "cannot accept connections; retrying");
                 sleep(PAUSE_AFTER_ERROR).await;
             }
         }

@@ -94,10 +94,10 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
             () = poll_fn(|context| poll_overdue(&activity, &serving, alarm.as_mut(), context)) => {
                 match activity.unfinished_answer() {
                     Some(id) if activity.waits_for_client() => request_span(&id).in_scope(|| {
-                        warn!(%peer, "answer cut off: its client takes it too slowly");
+                        warn!(%peer, "response cut off: client reads too slowly");
                     }),
                     Some(id) => request_span(&id).in_scope(|| {
-                        warn!(%peer, "answer cut off: the application makes it too slowly");
+                        warn!(%peer, "response cut off: application writes too slowly");
                     }),
                     None => debug!(%peer, "connection closed at its deadline"),
                 }
@@ -117,7 +117,7 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         Ok(()) => activity.has_unread_body(),
         Err(error) => {
             match activity.unfinished_answer() {
-                Some(id) => request_span(&id).in_scope(|| info!(%error, %peer, "answer broken off")),
+                Some(id) => request_span(&id).in_scope(|| info!(%error, %peer, "response failed")),
                 None => debug!(%error, %peer, "connection ended"),
             }
             error.is_parse()

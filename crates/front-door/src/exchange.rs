@@ -215,7 +215,7 @@ impl<E: Endpoint> Exchanges<E> {
             tokio::select! {
                 biased;
                 outcome = &mut handler => return outcome.map_err(|_| {
-                    error!("the application panicked");
+                    error!("application panicked");
                     Refusal::HandlerPanicked
                 }),
                 () = sleep_until(deadline) => {
@@ -223,7 +223,7 @@ impl<E: Endpoint> Exchanges<E> {
                     let waited_until = progress.handler_waited_until(head.body_deadline);
                     let extended = waited_until.unwrap_or(head.started) + self.config.deadlines.handler;
                     if extended <= deadline {
-                        warn!("the application took too long");
+                        warn!("application timed out");
                         return Err(Refusal::HandlerTooSlow);
                     }
                     deadline = extended;

@@ -60,7 +60,7 @@ impl Drop for RequestLog<'_> {
                 debug!(%method, path, status, duration_ms, %client, "request answered");
             }
             Some((status, _)) => info!(%method, path, status, duration_ms, %client, "request answered"),
-            None => warn!(%method, path, duration_ms, %client, "client left before the answer"),
+            None => warn!(%method, path, duration_ms, %client, "client left before the response"),
         }
     }
 }

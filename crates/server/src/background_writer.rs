@@ -79,11 +79,12 @@ fn report<W: BackgroundWriter>(written: &Result<usize, StorageError>, was_failin
     let records = W::RECORDS;
     match written {
         Ok(0) => return was_failing,
-        Ok(_) if was_failing => info!("{records} are recorded again"),
-        Ok(count) => debug!(count, "recorded {records}"),
+        Ok(_) if was_failing => info!(records, "background writes work again"),
+        Ok(count) => debug!(records, count, "background write done"),
         Err(error) if !was_failing => warn!(
+            records,
             cause = sentence(error),
-            "{records} cannot be recorded, and wait in memory"
+            "background write failed; keeping records in memory"
         ),
         Err(_) => {}
     }
@@ -105,7 +106,7 @@ impl RunningWriter {
         let lost = (self.unwritten)();
         if lost > 0 {
             let cause = cause.unwrap_or_else(|| "the storage does not take them".to_owned());
-            warn!(lost, cause, "{records} could not be recorded before the end");
+            warn!(records, lost, cause, "records lost at shutdown");
         }
         lost
     }

@@ -16,8 +16,8 @@ const LOCK_FILE: &str = "serve.lock";
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DataDirectoryError {
     #[error(
-        "the data directory {} is served already by another `keyward serve`: stop that one, or choose another directory \
-         with --data-dir",
+        "the data directory {} is in use by another `keyward serve`: stop that server, or choose another directory with \
+         --data-dir",
         .0.display()
     )]
     Served(PathBuf),

@@ -50,7 +50,7 @@ impl LastUseWriter {
         if passed_over > 0 {
             warn!(
                 passed_over,
-                "more keys are in use than fit in memory: the last use of some is not recorded"
+                "too many keys in use: some last uses are not recorded"
             );
         }
         written
@@ -58,7 +58,7 @@ impl LastUseWriter {
 }
 
 impl BackgroundWriter for LastUseWriter {
-    const RECORDS: &'static str = "the last uses of keys";
+    const RECORDS: &'static str = "last uses of keys";
 
     /// A key is due once a minute at most.
     async fn write(&self) -> Result<usize, StorageError> {

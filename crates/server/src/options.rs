@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Applies the migrations that are missing, and does nothing if there are none. `serve` does so when it starts; no
     /// other command changes the tables of an older version.
     Migrate(StorageOptions),
-    /// Write everything that the installation keeps to standard output
+    /// Write all data of the installation to standard output
     ///
     /// JSON Lines for `keyward import`, from the embedded database or from PostgreSQL, as everything was at one moment. A
     /// server may run meanwhile; stop it first to move, for what it does afterwards is not in the export. The export
@@ -69,7 +69,7 @@ pub(crate) enum Command {
     /// All of it or nothing: an export that was cut off or altered, or that another version made, is refused, and so is
     /// a database that keeps anything, or a data directory that is served. Tokens, passwords and sign-ins go on working.
     Import(StorageOptions),
-    /// Remove, once, what is past its retention period
+    /// Remove records past their retention period, once
     ///
     /// `keyward serve` does this every hour, with the same options. Run it yourself for a database that nobody serves, and
     /// for one whose server may only add audit events: then KEYWARD_MIGRATION_DATABASE_URL names the role that owns the
@@ -90,10 +90,10 @@ pub(crate) enum Command {
 /// What can be asked about tokens.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Say whether the text on standard input can be a token
+    /// Check whether standard input has the form of a token
     ///
-    /// Reads one line, looks at its shape and checksum only, asks no server and never prints the token. The exit code is
-    /// 0 if it can be a token, else 1.
+    /// Reads one line, and checks its form and checksum offline, without printing the token. The exit code is 0 if they are
+    /// valid, else 1.
     Check,
 }
 

@@ -51,10 +51,7 @@ impl Outages {
             failed_requests: 1,
         });
         drop(current);
-        error!(
-            cause = sentence(cause),
-            "storage unavailable: requests that need it are answered 503"
-        );
+        error!(cause = sentence(cause), "storage unavailable");
         tokio::spawn(self.clone().watch());
     }
 

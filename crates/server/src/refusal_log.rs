@@ -130,7 +130,7 @@ impl BackgroundWriter for RefusalLog {
         if passed_over > 0 {
             warn!(
                 passed_over,
-                "more sign-ins are refused than can be recorded: some are not in the audit log"
+                "too many refused sign-ins: some are missing from the audit log"
             );
         }
         Ok(count)

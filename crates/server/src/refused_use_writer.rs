@@ -29,7 +29,7 @@ impl BackgroundWriter for RefusedUseWriter {
         if passed_over > 0 {
             warn!(
                 passed_over,
-                "more keys that no longer work are used than fit in memory: some uses are not in the audit log"
+                "too many inactive keys in use: some uses are missing from the audit log"
             );
         }
         written

@@ -96,7 +96,7 @@ impl RetentionJob {
                     kind = kind.as_str(),
                     removed,
                     over_before = before.map(in_words),
-                    "removed what is kept no longer"
+                    "removed expired records"
                 );
             }
             match outcome {
@@ -120,15 +120,12 @@ impl RetentionJob {
                 self.failing.clear();
                 warn!(
                     cause = doubt_about_clock(doubt),
-                    "nothing is removed, since the clock may be wrong"
+                    "retention paused: the clock may be wrong"
                 );
             }
             RemoveOutlivedError::Storage(_) | RemoveOutlivedError::NotAllowed => {
                 if !self.cannot_begin {
-                    warn!(
-                        cause = sentence(error),
-                        "what is kept no longer cannot be removed, and is tried again every minute"
-                    );
+                    warn!(cause = sentence(error), "retention failed; retrying every minute");
                 }
                 self.cannot_begin = true;
             }
@@ -139,7 +136,7 @@ impl RetentionJob {
     fn tell_who_may(&mut self) {
         if !self.has_told_who_may {
             warn!(
-                "old audit events stay, since the database lets this server's role only add events: run `{} clean-up` \
+                "old audit events cannot be removed, because this server's database role can only add events: run `{} clean-up` \
                  regularly, with the same options, and with the URL of the role that owns the tables in \
                  KEYWARD_MIGRATION_DATABASE_URL",
                 program::name()
@@ -156,10 +153,10 @@ impl RetentionJob {
                 kind = kind.as_str(),
                 others = new.count(),
                 cause = sentence(error),
-                "what is kept no longer cannot be removed, and is tried again every minute"
+                "retention failed; retrying every minute"
             ),
             None if failures.is_empty() && !self.failing.is_empty() => {
-                info!("what is kept no longer is removed again");
+                info!("retention works again");
             }
             None => {}
         }
@@ -200,8 +197,8 @@ impl RunningRetentionJob {
         drop(self.end);
         match timeout(LAST_PATIENCE, self.task).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "the removal of what is kept no longer had ended before"),
-            Err(_) => warn!("the removal of what is kept no longer was cut off"),
+            Ok(Err(error)) => warn!(%error, "retention job ended early"),
+            Err(_) => warn!("retention job cut off at shutdown"),
         }
     }
 }

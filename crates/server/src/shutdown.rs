@@ -29,7 +29,7 @@ impl ShutdownSignals {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
         };
-        info!(signal = name, "asked to end");
+        info!(signal = name, "shutting down");
     }
 
     /// Waits for the first; from then on a second one ends the process at once, after a last act.
@@ -37,7 +37,7 @@ impl ShutdownSignals {
         self.next().await;
         tokio::spawn(async move {
             self.next().await;
-            warn!("asked twice: ending without waiting for the requests in flight");
+            warn!("second signal: shutting down without waiting for requests in flight");
             last_act();
             logging::flush();
             process::exit(1);

@@ -40,23 +40,23 @@ pub(crate) enum OpenError {
     DataDirectory(#[from] DataDirectoryError),
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    #[error("gave up after trying for {} seconds", PATIENCE.as_secs())]
+    #[error("gave up after {} seconds", PATIENCE.as_secs())]
     Unavailable(#[source] postgres::MigrateError),
     #[error(transparent)]
     Migrate(postgres::MigrateError),
-    #[error("cannot use the data directory (--data-dir chooses another)")]
+    #[error("cannot use the data directory (choose another with --data-dir)")]
     File(#[from] sqlite::OpenError),
     #[error(transparent)]
     MigrateFile(#[from] sqlite::MigrateError),
     #[error(
-        "there is no database in {}: run this where the server runs, or name its data directory with --data-dir (or its \
-         database with KEYWARD_DATABASE_URL)",
+        "there is no database in {}: run this command where the server runs, or set --data-dir or KEYWARD_DATABASE_URL as for \
+         the server",
         .directory.display()
     )]
     NoDatabase { directory: PathBuf },
     #[error(
-        "Keyward is not set up yet: `{0} admin setup-link` prints the link for a browser, and `{0} admin bootstrap` does \
-         it here",
+        "Keyward is not set up yet: run `{0} admin setup-link` to set it up in a browser, or `{0} admin bootstrap` to set it \
+         up here",
         program::name()
     )]
     NotSetUp,
@@ -80,10 +80,7 @@ pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, OpenErro
     if let Some(directory) = &options.data_directory {
         for variable in database_url::VARIABLES {
             if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
-                warn!(
-                    variable,
-                    "the database is the one in --data-dir, and not the one in this variable"
-                );
+                warn!(variable, "variable ignored: --data-dir is set");
             }
         }
         return Ok(Database::Sqlite(SqliteConfig::in_directory(directory)));
@@ -336,8 +333,8 @@ pub(crate) async fn open_to_serve(
                 warn_of_newer_tables(&newest);
             }
         }
-        Migrated::Made { to } => info!(to, "made the tables of the database"),
-        Migrated::Upgraded { from, to } => info!(from, to, "migrated the database"),
+        Migrated::Made { to } => info!(to, "database tables created"),
+        Migrated::Upgraded { from, to } => info!(from, to, "database migrated"),
     }
     match &opened {
         Opened::Postgres { store, .. } => {

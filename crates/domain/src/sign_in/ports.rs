@@ -252,7 +252,7 @@ pub trait InstallationStore: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceSetupLinkError {
     /// The first run is completed.
-    #[error("Keyward is set up already")]
+    #[error("Keyward is already set up")]
     AlreadySetUp,
     /// The store failed.
     #[error(transparent)]
@@ -263,10 +263,10 @@ pub enum ReplaceSetupLinkError {
 #[derive(Debug, thiserror::Error)]
 pub enum CompleteSetupError {
     /// There is no such link: unknown, replaced by a newer one, or over 24 hours old.
-    #[error("the setup link does not work any more")]
+    #[error("the setup link is no longer valid")]
     LinkInvalid,
     /// Somebody has completed the setup before.
-    #[error("Keyward is set up already")]
+    #[error("Keyward is already set up")]
     AlreadySetUp,
     /// The password could not be hashed.
     #[error(transparent)]

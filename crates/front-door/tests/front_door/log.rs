@@ -112,7 +112,7 @@ async fn a_client_that_hangs_up_is_logged() {
         .await;
     door.stage.is_asked("/never").await;
     drop(client);
-    let line = log.line_with("client left before the answer").await;
+    let line = log.line_with("client left before the response").await;
     assert!(
         line.contains("path=\"/never\"") && line.contains(&request_id(1)),
         "{line}"
@@ -124,7 +124,7 @@ async fn what_happens_inside_a_request_is_logged_with_its_id() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
     assert_eq!(door.client().await.get("/panic").await.status, 500);
-    let line = log.line_with("the application panicked").await;
+    let line = log.line_with("application panicked").await;
     assert!(
         line.contains(&format!("request{{request_id={}}}", request_id(1))),
         "{line}"
@@ -268,7 +268,7 @@ async fn an_answer_whose_client_leaves_is_logged_with_its_request() {
         .await;
     client.first_byte().await;
     drop(client);
-    let line = log.line_with("answer broken off").await;
+    let line = log.line_with("response failed").await;
     assert!(line.contains("INFO") && line.contains(&request_id(1)), "{line}");
 }
 

@@ -27,7 +27,7 @@ pub(crate) async fn run(options: BootstrapOptions) -> Result<(), Failure> {
     let setup = Composition::new(sources, store).setup();
     let organization = setup.bootstrap(choices).await.map_err(failure)?;
     output::tell(&format!(
-        "Created the organization {} and its owner {username}, who can sign in to the console now.",
+        "Created the organization {} and its owner {username}, who can now sign in to the console.",
         organization.slug
     ));
     generated.map_or(Ok(()), |generated| generated.print())

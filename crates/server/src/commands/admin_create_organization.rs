@@ -25,7 +25,7 @@ pub(crate) async fn run(options: CreateOrganizationOptions) -> Result<(), Failur
                 CreateOrganizationError::Storage(error) => Failure::Storage(error),
             })?;
     output::tell(&format!(
-        "Created the organization {}, which {owner} runs and finds in the console now.",
+        "Created the organization {} with the owner {owner}, who can now open it in the console.",
         organization.slug
     ));
     Ok(())

@@ -45,7 +45,7 @@ pub(crate) async fn run(options: RemoveMemberOptions) -> Result<(), Failure> {
             EndMembershipError::Storage(error) => Failure::Storage(error),
         })?;
     output::tell(&format!(
-        "Removed {username} from {slug}; their keys there are refused from now on."
+        "Removed {username} from {slug}. Their keys for it no longer work."
     ));
     Ok(())
 }

@@ -34,7 +34,7 @@ pub(crate) async fn run(options: ResetPasswordOptions) -> Result<(), Failure> {
             ResetPasswordError::Storage(error) => Failure::Storage(error),
         })?;
     output::tell(&format!(
-        "Replaced the password of {username} and ended all their sessions; their keys stay valid."
+        "Replaced the password of {username} and ended all of their sessions. Their keys stay valid."
     ));
     generated.map_or(Ok(()), |generated| generated.print())
 }

@@ -82,9 +82,9 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
             }
         })?;
     output::tell(&match revoked.count {
-        0 => format!("Nothing to revoke: {slug} has no such valid key."),
-        1 => format!("Revoked 1 key of {slug}; it is refused from now on."),
-        several => format!("Revoked {several} keys of {slug}; they are refused from now on."),
+        0 => format!("Nothing was revoked: {slug} has no such valid keys."),
+        1 => format!("Revoked 1 key of {slug}. It no longer works."),
+        several => format!("Revoked {several} keys of {slug}. They no longer work."),
     });
     Ok(())
 }

@@ -19,7 +19,7 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
         // A period that this line leaves out would remove what the server keeps.
         retention.begin_by_confirmed_clock().await.map_err(failure)?;
         output::tell(
-            "This machine's clock is believed, and nothing was removed: servers go on within the hour.",
+            "Confirmed this machine's clock. Nothing was removed; servers continue within the hour.",
         );
         return Ok(());
     }
@@ -36,7 +36,9 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
         outcome.map_err(failure)?;
     }
     if !has_removed_any {
-        output::tell("Nothing was removed: nothing is old enough, or a server is removing it right now.");
+        output::tell(
+            "Nothing was removed, because nothing is past its retention period or a server is already removing it.",
+        );
     }
     Ok(())
 }

@@ -37,47 +37,46 @@ pub(crate) enum Failure {
     Output(#[from] OutputError),
     /// The account has the password already.
     #[error(
-        "nobody has seen the generated password: `{} admin reset-password` makes another",
+        "the generated password was not shown: run `{} admin reset-password` to generate another",
         program::name()
     )]
     PasswordNotShown(#[source] OutputError),
-    #[error("these limits cannot work")]
+    #[error("invalid connection limits")]
     Limits(#[from] ConfigError),
-    #[error("cannot listen on {address} (--listen chooses another address)")]
+    #[error("cannot listen on {address} (choose another address with --listen)")]
     Listen { address: SocketAddr, source: io::Error },
-    #[error("the operating system does not let this process start")]
+    #[error("failed to start")]
     Process(#[source] io::Error),
     #[error("the password {0}")]
     WeakPassword(WeakPassword),
-    #[error("the display name is refused")]
+    #[error("invalid display name")]
     DisplayName(#[from] TextError),
     #[error(
-        "Keyward is set up already: `{} admin create-user` adds people",
+        "Keyward is already set up: add users with `{} admin create-user`",
         program::name()
     )]
     AlreadySetUp,
     /// Cannot happen: the command line needs no link.
-    #[error("the setup link does not work any more")]
+    #[error("the setup link is no longer valid")]
     SetupLinkInvalid,
     #[error("the username {0} is taken: choose another")]
     UsernameTaken(Username),
     #[error("there is no user named {0}")]
     UserUnknown(Username),
-    #[error("there is no organization {asked}: --organization can be {}", listed(.existing))]
+    #[error("there is no organization {asked}: set --organization to one of {}", listed(.existing))]
     OrganizationUnknown { asked: Slug, existing: Vec<Slug> },
     #[error("{username} is not a member of {organization}")]
     NotAMember { username: Username, organization: Slug },
     #[error(
-        "{username} is the only owner of {organization}, which needs one: make somebody else an owner in the console first"
+        "{username} is the only owner of {organization}, which needs one: make someone else an owner in the console first"
     )]
     LastOwner { username: Username, organization: Slug },
     #[error("{organization} has no key {key}: no key was revoked")]
     KeyUnknown { key: ApiKeyId, organization: Slug },
-    #[error("the moment after --issued-before is refused")]
+    #[error("invalid --issued-before")]
     IssuedBefore(#[from] MomentNotSettled),
     #[error(
-        "{revoked} keys of {organization} were revoked, and perhaps others are left: run the same command again, and it \
-         goes on"
+        "{revoked} keys of {organization} were revoked, and others may be left: run the same command again to continue"
     )]
     RevokedInPart {
         revoked: u32,
@@ -85,34 +84,35 @@ pub(crate) enum Failure {
         #[source]
         why: WhyStopped,
     },
-    #[error("--until is not after --since, so no event can be between them")]
+    #[error("--until must be after --since")]
     UntilBeforeSince,
     #[error(
-        "the audit log has no position {0}: the database was restored from an older backup, or it is another one. Give \
-         --after the position of an event that this database has, or `start` for all of its events"
+        "the audit log has no position {0}, because the database was restored from an older backup or is another one: set \
+         --after to the position of an event in this database, or to `start` for all events"
     )]
     PositionUnknown(FeedPosition),
     /// Cannot happen: every event can be written as JSON.
     #[error("an event cannot be written")]
     EventUnwritable(#[from] serde_json::Error),
-    #[error("the organization {0} is gone")]
+    #[error("the organization {0} no longer exists")]
     OrganizationGone(Slug),
-    #[error("there are several organizations: say which with --organization, one of {}", listed(.existing))]
+    #[error("there are several organizations: set --organization to one of {}", listed(.existing))]
     OrganizationAmbiguous { existing: Vec<Slug> },
     #[error(
-        "standard output is a terminal, which would show password hashes: redirect the export to a file that only you can \
+        "standard output is a terminal, and the export contains password hashes: redirect it to a file that only you can \
          read, or pipe it into `{} import`",
         program::name()
     )]
     ExportToTerminal,
     #[error(
-        "there is nothing to export: this database is not set up (--data-dir or KEYWARD_DATABASE_URL names another)"
+        "there is nothing to export, because this database is not set up: choose another with --data-dir or \
+         KEYWARD_DATABASE_URL"
     )]
     NothingToExport,
     #[error(transparent)]
     Export(#[from] ExportError),
     #[error(
-        "standard input is a terminal: pipe `{} export` into it, or a file that it made",
+        "standard input is a terminal: redirect a file from `{0} export` to it, or pipe the output of `{0} export` into it",
         program::name()
     )]
     ImportFromTerminal,
@@ -126,8 +126,8 @@ pub(crate) enum Failure {
     ClockDoubted(String),
     /// Everything else is removed by then.
     #[error(
-        "old audit events stay, since the database lets this role only add events: set KEYWARD_MIGRATION_DATABASE_URL to the \
-         URL of the role that owns the tables"
+        "old audit events were not removed, because this database role can only add events: set \
+         KEYWARD_MIGRATION_DATABASE_URL to the URL of the role that owns the tables"
     )]
     AuditEventsStay,
     #[error(transparent)]

@@ -125,7 +125,7 @@ impl Server {
         let logged_command = setup_command(&program::name(), &database, &public_url);
         let (store, serving_right) = storage::open_to_serve(database).await?;
         if let (Some(directory), None) = (new_in, demo) {
-            info!("made a new database in {}", directory.display());
+            info!(directory = %directory.display(), "database created");
         }
         let composition = Composition::new(sources.clone(), Arc::clone(&store));
         let key_limits = key_limits(&options.limits);
@@ -154,7 +154,7 @@ impl Server {
         match demo {
             Some(demo) => demo.begin(&sources, store, &public_url).await?,
             None => {
-                output::show_on_terminal(&format!("Keyward is at {public_url}"));
+                output::show_on_terminal(&format!("Keyward is running at {public_url}"));
                 lead_to_first_run(&composition.setup(), &public_url, &logged_command).await?;
             }
         }
@@ -202,7 +202,7 @@ impl Server {
             seen_sessions.finish(),
             end_of_retention
         );
-        info!(cut_off = drained.cut_off, "ended");
+        info!(cut_off = drained.cut_off, "stopped");
     }
 }
 
@@ -218,7 +218,7 @@ async fn lead_to_first_run(setup: &Setup, public_url: &PublicUrl, command: &str)
     match setup.create_link(RequestSource::default()).await {
         Ok(token) => {
             let invitation = Zeroizing::new(format!(
-                "Nobody has set it up yet. Open this link within 24 hours to begin; it works once:\n{}",
+                "Keyward is not set up yet. Open this link to set it up; it works once and expires in 24 hours:\n{}",
                 setup_link(public_url, &token)
             ));
             output::show_on_terminal(&invitation);

@@ -37,7 +37,7 @@ impl Drop for TemporaryDirectory {
 pub(super) fn remove(directory: &Path) {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            warn!(directory = %directory.display(), %error, "the demo's directory is left behind");
+            warn!(directory = %directory.display(), %error, "cannot remove the demo's directory");
         }
         Ok(()) | Err(_) => {}
     }

@@ -23,16 +23,17 @@ pub(crate) enum AdminCommand {
     SetupLink(SetupLinkOptions),
     /// Create a user who is a member of an organization
     CreateUser(CreateUserOptions),
-    /// Create a further organization, which a user who exists runs
+    /// Create another organization, with an existing user as its owner
     CreateOrganization(CreateOrganizationOptions),
-    /// Remove a member from an organization; their keys there stop working
+    /// Remove a member from an organization; their keys for it stop working
     ///
-    /// It ends at once and for good: invited again, they start anew. Their account and their other organizations stay.
+    /// This cannot be undone: they can only return with a new invitation, and will need new keys. Their account and their
+    /// other organizations are not affected.
     RemoveMember(RemoveMemberOptions),
-    /// Revoke keys of an organization, for good
+    /// Revoke keys of an organization
     ///
-    /// Those named by their ids, all of one member, or all that were created before a moment. Whoever holds one sees the
-    /// reason beside it.
+    /// Revokes keys by their ids, all keys of a member, or all keys created before a time. This cannot be undone. The user of
+    /// a key sees the reason next to it.
     #[command(
         override_usage = "keyward admin revoke [OPTIONS] --organization <SLUG> --reason <TEXT> <--key|--username|--issued-before>"
     )]
@@ -82,7 +83,7 @@ pub(crate) struct BootstrapOptions {
 /// Where the link leads.
 #[derive(Debug, Args)]
 pub(crate) struct SetupLinkOptions {
-    /// Where people reach the server, as `keyward serve` was told
+    /// The public URL of the server, as given to `keyward serve`
     #[arg(
         long,
         env = "KEYWARD_PUBLIC_URL",
@@ -100,10 +101,10 @@ pub(crate) struct SetupLinkOptions {
 pub(crate) struct CreateUserOptions {
     #[command(flatten)]
     pub(crate) person: PersonOptions,
-    /// The slug of their organization, as in console addresses; may be left out while there is only one
+    /// The slug of their organization, as in console URLs; optional while there is only one
     #[arg(long, value_name = "SLUG", value_parser = Slug::parse)]
     pub(crate) organization: Option<Slug>,
-    /// What they may do in the console
+    /// Their role
     #[arg(long, value_name = "ROLE", value_enum, default_value = "member")]
     pub(crate) role: RoleOption,
     #[command(flatten)]
@@ -118,7 +119,7 @@ pub(crate) struct CreateOrganizationOptions {
     /// The organization's name
     #[arg(long, value_name = "NAME", value_parser = OrganizationName::parse)]
     pub(crate) name: OrganizationName,
-    /// The name to sign in with of the user who becomes its owner
+    /// The username of its owner
     #[arg(long, value_name = "USERNAME", value_parser = Username::parse)]
     pub(crate) owner: Username,
     #[command(flatten)]
@@ -128,10 +129,10 @@ pub(crate) struct CreateOrganizationOptions {
 /// Who, and where.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveMemberOptions {
-    /// The slug of the organization, as in console addresses
+    /// The slug of the organization, as in console URLs
     #[arg(long, value_name = "SLUG", value_parser = Slug::parse)]
     pub(crate) organization: Slug,
-    /// The member's name to sign in with
+    /// The username of the member
     #[arg(long, value_name = "NAME", value_parser = Username::parse)]
     pub(crate) username: Username,
     #[command(flatten)]
@@ -141,15 +142,15 @@ pub(crate) struct RemoveMemberOptions {
 /// Which keys, where, and why.
 #[derive(Debug, Args)]
 pub(crate) struct RevokeOptions {
-    /// The slug of the organization, as in console addresses
+    /// The slug of the organization, as in console URLs
     #[arg(long, value_name = "SLUG", value_parser = Slug::parse)]
     pub(crate) organization: Slug,
     #[command(flatten)]
     pub(crate) which: WhichKeys,
-    /// Also those that were created from the ones named with --key, directly or not
+    /// Also revoke the keys created with those of --key, directly or indirectly
     #[arg(long, conflicts_with_all = ["username", "issued_before"])]
     pub(crate) descendants: bool,
-    /// Why, in one line
+    /// The reason, in one line
     #[arg(long, value_name = "TEXT", value_parser = RevocationNote::parse)]
     pub(crate) reason: RevocationNote,
     #[command(flatten)]
@@ -160,13 +161,13 @@ pub(crate) struct RevokeOptions {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct WhichKeys {
-    /// A key's id; can be given several times
+    /// The id of a key; may be given several times
     #[arg(long = "key", value_name = "ID")]
     pub(crate) keys: Vec<ApiKeyId>,
-    /// All of this member
+    /// All keys of this member
     #[arg(long, value_name = "NAME", value_parser = Username::parse)]
     pub(crate) username: Option<Username>,
-    /// All that were created before this moment, at least a minute ago, such as 2026-01-31T12:00:00Z
+    /// All keys created before this time, at least a minute ago, such as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(crate) issued_before: Option<DateTime<Utc>>,
 }
@@ -193,10 +194,10 @@ pub(crate) struct ResetPasswordOptions {
 /// A new user.
 #[derive(Debug, Args)]
 pub(crate) struct PersonOptions {
-    /// The name to sign in with: 1 to 39 of a-z, 0-9, dot, underscore, hyphen. It cannot be changed
+    /// The username: 1 to 39 of a-z, 0-9, dot, underscore, hyphen. It cannot be changed later
     #[arg(long, value_name = "NAME", value_parser = Username::parse)]
     pub(crate) username: Username,
-    /// Their name for people. Default: the username
+    /// The display name. Default: the username
     #[arg(long, value_name = "NAME", value_parser = DisplayName::parse)]
     pub(crate) display_name: Option<DisplayName>,
 }
@@ -218,7 +219,7 @@ pub(crate) struct PasswordOptions {
     /// Read the password from standard input, one line
     #[arg(long)]
     pub(crate) password_stdin: bool,
-    /// Make a password and print it, once, on standard output
+    /// Generate a password and print it once on standard output
     #[arg(long)]
     pub(crate) generate_password: bool,
 }
@@ -226,9 +227,9 @@ pub(crate) struct PasswordOptions {
 /// A role, as the command line spells it.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum RoleOption {
-    /// Uses the organization
+    /// Manages their own keys
     Member,
-    /// Runs the organization
+    /// Also manages members, projects and everyone's keys
     Owner,
 }
 

@@ -14,8 +14,8 @@ const LONGEST: i64 = 36_500;
 pub(crate) struct CleanUpOptions {
     /// Confirm that this machine's clock is right, and remove nothing
     ///
-    /// Nothing is removed while the clock is more than seven days from when it was last believed, which a log line reports.
-    /// Set the clock if it is wrong; if it is right, run this once, and the servers go on within the hour.
+    /// Nothing is removed while the clock is more than seven days from where it was expected, which the log reports. Set the
+    /// clock if it is wrong. If it is right, run this once: servers then continue within the hour.
     #[arg(long)]
     pub(crate) clock_is_right: bool,
     #[command(flatten)]
@@ -24,26 +24,26 @@ pub(crate) struct CleanUpOptions {
     pub(crate) storage: StorageOptions,
 }
 
-/// How long what is over is kept, in days.
+/// Retention periods, in days.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Retention")]
 pub(crate) struct RetentionOptions {
-    /// How long a key stays after it was revoked or its user left, 15 to 36500
+    /// How long keys are kept after they are revoked or their user leaves, 15 to 36500
     #[arg(long, env = "KEYWARD_KEEP_REVOKED_KEYS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().dead_keys().num_days(),
           value_parser = days_for_what_forms_make, hide_env_values = true)]
     keep_revoked_keys: i64,
-    /// How long an invitation stays after it was used, revoked or expired, 15 to 36500
+    /// How long invitations are kept after they are used, revoked or expired, 15 to 36500
     #[arg(long, env = "KEYWARD_KEEP_ENDED_INVITATIONS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().ended_invitations().num_days(),
           value_parser = days_for_what_forms_make, hide_env_values = true)]
     keep_ended_invitations: i64,
-    /// How long a console session stays after it expired, 0 to 36500
+    /// How long console sessions are kept after they expire, 0 to 36500
     #[arg(long, env = "KEYWARD_KEEP_EXPIRED_SESSIONS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().expired_sessions().num_days(),
           value_parser = any_days, hide_env_values = true)]
     keep_expired_sessions: i64,
-    /// How long an audit event stays, 30 to 36500. Default: for ever
+    /// How long audit events are kept, 30 to 36500. Default: forever
     #[arg(long, env = "KEYWARD_KEEP_AUDIT_EVENTS", value_name = "DAYS",
           value_parser = days_for_audit_events, hide_env_values = true)]
     keep_audit_events: Option<i64>,

@@ -45,15 +45,15 @@ pub(crate) struct ServerOptions {
     pub(crate) listen: SocketAddr,
     /// Where people reach this server, such as `https://keys.example.com`
     ///
-    /// https, or http on this machine (localhost, 127.0.0.0/8, ::1), and no path: keyward speaks plain HTTP, so a proxy
-    /// in front of it brings the TLS. Links, cookies and the check against forged forms rest on it. Default: the
-    /// listening address.
+    /// Must be https, or http on this machine (localhost, 127.0.0.0/8, ::1), without a path. Keyward speaks plain HTTP: put
+    /// a proxy with TLS in front of it. Links, cookies and the protection against cross-site requests depend on it.
+    /// Default: the listening address.
     #[arg(long, env = "KEYWARD_PUBLIC_URL", value_name = "URL", hide_env_values = true)]
     pub(crate) public_url: Option<String>,
     /// Serve made-up data, on this machine only, in a database that is removed at the end
     ///
-    /// Prints a username, its password and a `curl` line with a key. It cannot be given a database or a data directory. Nothing
-    /// in it is removed for its age: much of it is made to look old.
+    /// Prints a username, its password and a `curl` command with a key. Cannot be combined with a database or a data
+    /// directory. Retention is off, because much of the data is made to look old.
     #[arg(long)]
     pub(crate) demo: bool,
 }
@@ -62,7 +62,7 @@ pub(crate) struct ServerOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Database")]
 pub(crate) struct PoolOptions {
-    /// The most connections to a PostgreSQL database
+    /// The maximum number of connections to a PostgreSQL database
     #[arg(long, env = "KEYWARD_DATABASE_POOL_SIZE", value_name = "NUMBER", default_value_t = 16,
           value_parser = clap::value_parser!(u16).range(1..=1000), hide_env_values = true)]
     pub(crate) database_pool_size: u16,
@@ -72,21 +72,21 @@ pub(crate) struct PoolOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitOptions {
-    /// The most valid keys that a consumer may have
+    /// The maximum number of valid keys of a consumer
     #[arg(long, env = "KEYWARD_KEY_LIMIT", value_name = "NUMBER", default_value_t = 100,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_env_values = true)]
     pub(crate) key_limit: u32,
-    /// How many keys a consumer may create and edit a minute, in the console and through its keys together; revoking is not
+    /// How many keys a consumer may create and edit per minute, in the console and with its keys together; revoking is not
     /// limited
     #[arg(long, env = "KEYWARD_CHANGE_RATE", value_name = "NUMBER", default_value_t = 60,
           value_parser = clap::value_parser!(u32).range(1..=6_000), hide_env_values = true)]
     pub(crate) change_rate: u32,
-    /// How many keys a consumer may create and edit at once, when it has not for a while
+    /// How many keys a consumer may create and edit in one burst
     #[arg(long, env = "KEYWARD_CHANGE_BURST", value_name = "NUMBER", default_value_t = 120,
           value_parser = clap::value_parser!(u32).range(1..=100_000), hide_env_values = true)]
     pub(crate) change_burst: u32,
-    /// The most connections at once; further ones wait. Default: as many as the limit of open files allows and half of the
-    /// memory holds
+    /// The maximum number of connections at once; further ones wait. Default: as many as the limit of open files allows and
+    /// half of the memory holds
     #[arg(
         long,
         env = "KEYWARD_MAX_CONNECTIONS",
@@ -94,11 +94,11 @@ pub(crate) struct LimitOptions {
         hide_env_values = true
     )]
     pub(crate) max_connections: Option<usize>,
-    /// How long a connection may stay open between two requests; a proxy in front must close its own sooner
+    /// How long a connection may stay idle between two requests; a proxy in front must close its connections sooner
     #[arg(long, env = "KEYWARD_KEEP_ALIVE_TIMEOUT", value_name = "SECONDS", default_value = "300",
           value_parser = seconds_above_zero, hide_env_values = true)]
     pub(crate) keep_alive_timeout: Duration,
-    /// How long to go on accepting connections after SIGTERM while /readyz says no, so that a load balancer turns away
+    /// How long to keep accepting connections after SIGTERM while /readyz fails, so that a load balancer stops sending
     #[arg(long, env = "KEYWARD_SHUTDOWN_DELAY", value_name = "SECONDS", default_value = "0",
           value_parser = seconds, hide_env_values = true)]
     pub(crate) shutdown_delay: Duration,
@@ -108,11 +108,12 @@ pub(crate) struct LimitOptions {
     pub(crate) drain_timeout: Duration,
 }
 
-/// Whose word about a client's address counts.
+/// Trusted reverse proxies (addresses or networks).
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Proxies")]
 pub(crate) struct ProxyOptions {
-    /// A network of proxies whose word about the client's address counts; may be given several times. Default: none
+    /// Trusted reverse proxies (an address or network), which report the client's address; may be given several times.
+    /// Default: none
     #[arg(
         long = "trusted-proxy",
         env = "KEYWARD_TRUSTED_PROXY",
@@ -122,7 +123,7 @@ pub(crate) struct ProxyOptions {
         hide_env_values = true
     )]
     pub(crate) trusted_proxies: Vec<IpNet>,
-    /// The header in which these proxies tell it; the other one is never read
+    /// The header in which trusted proxies report the client's address; the other one is ignored
     #[arg(
         long,
         env = "KEYWARD_FORWARDED_HEADER",
@@ -137,7 +138,7 @@ pub(crate) struct ProxyOptions {
 /// A header in which proxies tell the client's address.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum HeaderOfProxies {
-    /// What nearly every proxy writes
+    /// X-Forwarded-For, which nearly every proxy sets
     XForwardedFor,
     /// RFC 7239
     Forwarded,

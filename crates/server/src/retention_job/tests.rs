@@ -170,7 +170,7 @@ async fn it_removes_everything_at_the_start_and_again_every_hour() {
     assert_eq!(told.len(), expected.len(), "{told:?}");
     for (line, (kind, removed)) in told.iter().zip(expected) {
         let begin = format!(
-            "INFO keyward::retention_job: removed what is kept no longer kind=\"{kind}\" removed={removed} over_before=\"20"
+            "INFO keyward::retention_job: removed expired records kind=\"{kind}\" removed={removed} over_before=\"20"
         );
         assert!(line.starts_with(&begin), "{line}");
     }

@@ -31,7 +31,7 @@ async fn bootstrap_works_once() {
     let first = bootstrap(database.url());
     assert_eq!(
         first.errors,
-        "Created the organization acme-sons and its owner ada, who can sign in to the console now.\n"
+        "Created the organization acme-sons and its owner ada, who can now sign in to the console.\n"
     );
     assert_eq!(first.success(), "");
     for command in [
@@ -46,7 +46,7 @@ async fn bootstrap_works_once() {
     ] {
         assert_eq!(
             keyward(&database, command).run().refusal(),
-            "Keyward is set up already: `keyward admin create-user` adds people"
+            "Keyward is already set up: add users with `keyward admin create-user`"
         );
     }
 }
@@ -78,8 +78,8 @@ async fn nobody_can_be_added_before_the_first_run() {
     .run();
     assert_eq!(
         answer.refusal(),
-        "Keyward is not set up yet: `keyward admin setup-link` prints the link for a browser, and `keyward admin \
-         bootstrap` does it here"
+        "Keyward is not set up yet: run `keyward admin setup-link` to set it up in a browser, or `keyward admin \
+         bootstrap` to set it up here"
     );
 }
 
@@ -141,7 +141,7 @@ async fn an_unknown_user_or_organization_is_named() {
     .run();
     assert_eq!(
         answer.refusal(),
-        "there is no organization other: --organization can be acme-sons"
+        "there is no organization other: set --organization to one of acme-sons"
     );
 }
 
@@ -164,7 +164,7 @@ async fn a_reset_password_replaces_the_old_one_and_ends_the_sessions() {
     .run();
     assert_eq!(
         answer.errors,
-        "Replaced the password of ada and ended all their sessions; their keys stay valid.\n"
+        "Replaced the password of ada and ended all of their sessions. Their keys stay valid.\n"
     );
     assert_eq!(answer.success(), "");
 

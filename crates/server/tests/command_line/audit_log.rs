@@ -118,7 +118,7 @@ async fn what_happened_in_an_organization_is_as_its_owners_export_it() {
         );
         assert_eq!(
             print(&place, &["--organization=nowhere"]).refusal(),
-            "there is no organization nowhere: --organization can be acme-sons, other"
+            "there is no organization nowhere: set --organization to one of acme-sons, other"
         );
     }
 }
@@ -158,7 +158,7 @@ fn bounds_that_make_no_sense_are_refused_before_anything_is_opened() {
         (
             &["--since=2026-01-31", "--until=2026-01-30"],
             1,
-            "error: --until is not after --since, so no event can be between them",
+            "error: --until must be after --since",
         ),
     ] {
         let answer = print(&place, bounds);

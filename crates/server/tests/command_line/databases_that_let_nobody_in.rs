@@ -10,7 +10,7 @@ use keyward_test_database::TestDatabase;
 use crate::keyward::Keyward;
 use crate::needing_a_database::{NEEDING_A_DATABASE, NOBODY, contents};
 
-const GAVE_UP: &str = "gave up after trying for 5 seconds: the database cannot be reached (check that it runs, and the \
+const GAVE_UP: &str = "gave up after 5 seconds: the database cannot be reached (check that it runs, and the \
                        host and port in the database URL): ";
 
 /// Begins to listen on a free port; its address.

@@ -303,7 +303,7 @@ fn it_is_gone_also_if_a_second_signal_cuts_the_end_short() {
     let directory = TemporaryDirectory::new("second-signal");
     let mut demo = directory.start(&["--shutdown-delay=3600"]);
     demo.server.signal(Signal::TERM);
-    demo.server.event("asked to end");
+    demo.server.event("shutting down");
     assert_eq!(demo.end(Signal::TERM), Some(1));
     assert_eq!(directory.entries(), Vec::<PathBuf>::new());
 }

@@ -420,8 +420,8 @@ async fn position_goes_on_in_an_import_and_not_in_another_database() {
     assert_eq!(
         refused.refusal(),
         format!(
-            "the audit log has no position {read}: the database was restored from an older backup, or it is another one. \
-             Give --after the position of an event that this database has, or `start` for all of its events"
+            "the audit log has no position {read}, because the database was restored from an older backup or is another one: \
+             set --after to the position of an event in this database, or to `start` for all events"
         )
     );
 }

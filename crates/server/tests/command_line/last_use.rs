@@ -90,7 +90,7 @@ async fn last_uses_that_are_lost_at_the_end_are_counted_in_the_log() {
     assert_eq!(status.code(), Some(0), "{log}");
     let lost: Vec<&str> = log.lines().filter(|line| line.contains("\"lost\"")).collect();
     assert_eq!(lost.len(), 1, "{log}");
-    let said = "the last uses of keys could not be recorded before the end";
+    let said = "records lost at shutdown";
     assert!(
         lost[0].contains(said) && lost[0].contains("\"lost\":1"),
         "{lost:?}"

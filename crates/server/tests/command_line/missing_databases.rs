@@ -32,8 +32,8 @@ fn a_command_on_what_is_there_makes_no_database_and_names_the_directory_it_looke
         assert_eq!(
             answer.refusal(),
             format!(
-                "there is no database in {}: run this where the server runs, or name its data directory with --data-dir \
-                 (or its database with KEYWARD_DATABASE_URL)",
+                "there is no database in {}: run this command where the server runs, or set --data-dir or \
+                 KEYWARD_DATABASE_URL as for the server",
                 elsewhere.path().join("keyward-data").display()
             ),
             "{command:?}"
@@ -93,7 +93,10 @@ fn the_directory_is_told_as_an_absolute_path() {
 #[test]
 fn a_server_logs_that_it_made_a_new_database() {
     let directory = DataDirectory::new("made-by-server");
-    let said = format!("made a new database in {}", directory.path().display());
+    let said = format!(
+        "\"message\":\"database created\",\"directory\":\"{}\"",
+        directory.path().display()
+    );
     for is_new in [true, false] {
         let mut server = Server::start_in(directory.path());
         server.signal(Signal::TERM);

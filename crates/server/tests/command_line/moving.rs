@@ -87,7 +87,7 @@ fn nothing_is_imported_beneath_a_server() {
     let answer = to.run(&["import"], &from.export());
     let refusal = answer.refusal();
     assert!(
-        refusal.contains("is served already by another `keyward serve`"),
+        refusal.contains("is in use by another `keyward serve`"),
         "{refusal}"
     );
     server.signal(Signal::TERM);
@@ -134,7 +134,8 @@ async fn a_database_that_is_not_set_up_has_nothing_to_export() {
         place.keyward(&["migrate"]).run().success();
         assert_eq!(
             place.keyward(&["export"]).run().refusal(),
-            "there is nothing to export: this database is not set up (--data-dir or KEYWARD_DATABASE_URL names another)"
+            "there is nothing to export, because this database is not set up: choose another with --data-dir or \
+         KEYWARD_DATABASE_URL"
         );
     }
 }
@@ -163,7 +164,7 @@ fn an_export_is_neither_shown_on_a_terminal_nor_typed_into_one() {
         ),
         (
             "import",
-            "error: standard input is a terminal: pipe `keyward export` into it, or a file that it made\n",
+            "error: standard input is a terminal: redirect a file from `keyward export` to it, or pipe the output of `keyward export` into it\n",
         ),
     ] {
         let mut process = place.keyward(&[command]).into_command();

@@ -102,7 +102,7 @@ async fn a_removed_member_has_no_pages_and_no_working_key_any_more() {
     let answer = remove(&database, "acme-sons", "bob");
     assert_eq!(
         answer.errors,
-        "Removed bob from acme-sons; their keys there are refused from now on.\n"
+        "Removed bob from acme-sons. Their keys for it no longer work.\n"
     );
     assert_eq!(answer.success(), "");
     assert_eq!(server.ask("GET", "/api/v1/user", &[&bearer], "").status, 401);
@@ -126,11 +126,11 @@ async fn the_last_owner_is_not_removed_and_what_does_not_exist_is_named() {
     let told = events(&database).await;
     assert_eq!(
         remove(&database, "acme-sons", "ada").refusal(),
-        "ada is the only owner of acme-sons, which needs one: make somebody else an owner in the console first"
+        "ada is the only owner of acme-sons, which needs one: make someone else an owner in the console first"
     );
     assert_eq!(
         remove(&database, "other", "ada").refusal(),
-        "there is no organization other: --organization can be acme-sons"
+        "there is no organization other: set --organization to one of acme-sons"
     );
     assert_eq!(
         remove(&database, "acme-sons", "bo").refusal(),

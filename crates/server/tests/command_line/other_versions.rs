@@ -116,7 +116,7 @@ async fn no_command_but_migrate_and_serve_migrates_an_older_database() {
             } else {
                 let serve = newer(&place, &["serve", "--listen=127.0.0.1:0"]);
                 let mut server = Server::spawn(serve);
-                let event = server.event("migrated the database");
+                let event = server.event("database migrated");
                 assert_eq!(
                     (&event["from"], &event["to"]),
                     (&from.as_str().into(), &TO_COME.into())
@@ -136,9 +136,7 @@ async fn a_file_is_never_migrated_under_the_server_that_serves_it() {
     let before = applied(&place).await;
     let answer = newer(&place, &["migrate"]).run();
     assert!(
-        answer
-            .refusal()
-            .contains("is served already by another `keyward serve`"),
+        answer.refusal().contains("is in use by another `keyward serve`"),
         "{answer:?}"
     );
     assert_eq!(applied(&place).await, before);

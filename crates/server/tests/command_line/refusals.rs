@@ -64,7 +64,7 @@ fn limits_that_cannot_work_are_refused() {
         .run();
     assert_eq!(
         answer.refusal(),
-        "these limits cannot work: a server needs connections: allow at least one"
+        "invalid connection limits: a server needs connections: allow at least one"
     );
 }
 

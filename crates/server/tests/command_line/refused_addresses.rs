@@ -22,7 +22,7 @@ async fn a_busy_port_is_named_and_the_database_left_alone() {
         assert_eq!(
             answer.refusal(),
             format!(
-                "cannot listen on {address} (--listen chooses another address): Address already in use (os error 98)"
+                "cannot listen on {address} (choose another address with --listen): Address already in use (os error 98)"
             )
         );
     }
@@ -37,7 +37,7 @@ fn an_address_of_another_machine_is_named() {
     let answer = directory.run(&["serve", "--listen=203.0.113.1:8080"], "");
     assert_eq!(
         answer.refusal(),
-        "cannot listen on 203.0.113.1:8080 (--listen chooses another address): Cannot assign requested address (os \
+        "cannot listen on 203.0.113.1:8080 (choose another address with --listen): Cannot assign requested address (os \
          error 99)"
     );
     assert!(!directory.path().exists());

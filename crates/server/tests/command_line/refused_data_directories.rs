@@ -8,7 +8,7 @@ use crate::data_directory::DataDirectory;
 use crate::keyward::Keyward;
 use crate::needing_a_database::{NEEDING_A_DATABASE, acts_on_what_is_there, file, files, on_data_directory};
 
-const CANNOT_USE: &str = "cannot use the data directory (--data-dir chooses another): ";
+const CANNOT_USE: &str = "cannot use the data directory (choose another with --data-dir): ";
 
 #[test]
 fn a_file_in_the_place_or_in_the_way_of_the_data_directory_is_told_by_every_command() {

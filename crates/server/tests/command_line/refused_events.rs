@@ -45,7 +45,7 @@ async fn a_member_whose_removal_cannot_be_told_of_stays_with_working_keys() {
         refused.body.contains("give your administrator the request ID") && refused.body.contains(request_id)
     );
     assert!(refused.body.trim_end().ends_with("</html>") && !refused.body.contains("disk on fire"));
-    let logged = server.event("a page could not be served");
+    let logged = server.event("page failed");
     assert!(
         logged["error"].as_str().unwrap().contains("disk on fire"),
         "{logged}"

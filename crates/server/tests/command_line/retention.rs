@@ -47,7 +47,7 @@ const KEEP_ALL: [&str; 3] = [
     "--keep-expired-sessions=36500",
 ];
 
-const REMOVED: &str = "removed what is kept no longer";
+const REMOVED: &str = "removed expired records";
 
 /// Runs statements as the owner.
 pub(crate) async fn sql(database: &TestDatabase, statements: &str) {
@@ -212,7 +212,7 @@ async fn clean_up_removes_it_once_beside_a_server_and_then_finds_nothing() {
         let again = place.keyward(&with_events).run();
         assert_eq!(
             again.errors,
-            "Nothing was removed: nothing is old enough, or a server is removing it right now.\n"
+            "Nothing was removed, because nothing is past its retention period or a server is already removing it.\n"
         );
         assert_eq!(again.success(), "");
     }
@@ -241,7 +241,7 @@ async fn clean_up_believes_a_clock_that_leapt_only_when_told() {
     let confirmed = place.keyward(&["clean-up", "--clock-is-right"]).run();
     assert_eq!(
         confirmed.errors,
-        "This machine's clock is believed, and nothing was removed: servers go on within the hour.\n"
+        "Confirmed this machine's clock. Nothing was removed; servers continue within the hour.\n"
     );
     assert_left(&place, &["outlived", "recent"], 3);
     let next = place.keyward(&["clean-up"]).run();

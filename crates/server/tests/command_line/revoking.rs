@@ -63,10 +63,7 @@ async fn keys_are_revoked_by_id_by_member_and_by_moment_and_the_holder_sees_why(
     let keys = ["one", "two", "three"].map(|name| Key::create(&server, &signed_in, name));
 
     let answer = revoke(&database, &["--key", &keys[0].id]);
-    assert_eq!(
-        answer.errors,
-        "Revoked 1 key of acme-sons; it is refused from now on.\n"
-    );
+    assert_eq!(answer.errors, "Revoked 1 key of acme-sons. It no longer works.\n");
     assert_eq!(answer.success(), "");
     assert_eq!(
         [0, 1, 2].map(|key: usize| keys[key].status(&server)),
@@ -76,14 +73,14 @@ async fn keys_are_revoked_by_id_by_member_and_by_moment_and_the_holder_sees_why(
     let again = revoke(&database, &["--key", &keys[0].id]);
     assert_eq!(
         again.errors,
-        "Nothing to revoke: acme-sons has no such valid key.\n"
+        "Nothing was revoked: acme-sons has no such valid keys.\n"
     );
     assert_eq!(again.success(), "");
 
     let before_all = revoke(&database, &["--issued-before", "2020-01-01T00:00:00Z"]);
     assert_eq!(
         before_all.errors,
-        "Nothing to revoke: acme-sons has no such valid key.\n"
+        "Nothing was revoked: acme-sons has no such valid keys.\n"
     );
     assert_eq!(before_all.success(), "");
     assert_eq!(keys[1].status(&server), 200);
@@ -91,7 +88,7 @@ async fn keys_are_revoked_by_id_by_member_and_by_moment_and_the_holder_sees_why(
     let answer = revoke(&database, &["--username", "ada"]);
     assert_eq!(
         answer.errors,
-        "Revoked 2 keys of acme-sons; they are refused from now on.\n"
+        "Revoked 2 keys of acme-sons. They no longer work.\n"
     );
     assert_eq!([1, 2].map(|key: usize| keys[key].status(&server)), [401, 401]);
 
@@ -152,6 +149,6 @@ async fn what_names_no_keys_or_no_organization_is_refused_and_revokes_nothing() 
     let answer = Keyward::new(&elsewhere).database(database.url()).run();
     assert_eq!(
         answer.refusal(),
-        "there is no organization other: --organization can be acme-sons"
+        "there is no organization other: set --organization to one of acme-sons"
     );
 }

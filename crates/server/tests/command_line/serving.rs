@@ -215,7 +215,7 @@ async fn while_it_drains_it_is_not_ready() {
     let database = database().await;
     let mut server = Server::start(database.url(), &["--shutdown-delay=3600"]);
     server.signal(Signal::TERM);
-    server.event("asked to end");
+    server.event("shutting down");
     assert_eq!(until(&server, 503).json()["code"], "unavailable");
     assert_eq!(server.get("/healthz").status, 200);
 }
@@ -225,7 +225,7 @@ async fn a_second_signal_ends_it_at_once() {
     let database = database().await;
     let mut server = Server::start(database.url(), &["--shutdown-delay=3600"]);
     server.signal(Signal::TERM);
-    server.event("asked to end");
+    server.event("shutting down");
     server.signal(Signal::TERM);
     let (status, log) = server.ended();
     assert_eq!(status.code(), Some(1), "{log}");
@@ -260,7 +260,7 @@ async fn a_request_in_flight_is_answered_before_it_ends() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert_eq!(HttpAnswer::parse(&answer).status, 422, "{answer}");
-    assert_eq!(server.event("ended")["cut_off"], 0);
+    assert_eq!(server.event("stopped")["cut_off"], 0);
     assert_eq!(server.ended().0.code(), Some(0));
 }
 
@@ -270,6 +270,6 @@ async fn a_request_that_does_not_end_is_cut_off_at_the_deadline() {
     let mut server = Server::start(database.url(), &["--drain-timeout=1"]);
     let _stream = form_in_flight(&server);
     server.signal(Signal::TERM);
-    assert_eq!(server.event("ended")["cut_off"], 1);
+    assert_eq!(server.event("stopped")["cut_off"], 1);
     assert_eq!(server.ended().0.code(), Some(0));
 }

@@ -51,7 +51,7 @@ async fn a_link_works_once_and_says_so_the_second_time() {
     }
     assert_eq!(
         setup_link().refusal(),
-        "Keyward is set up already: `keyward admin create-user` adds people"
+        "Keyward is already set up: add users with `keyward admin create-user`"
     );
     assert_eq!(
         Keyward::new(&["admin", "reset-password", "--username=eve", "--generate-password"])
@@ -119,8 +119,8 @@ fn the_way_to_the_link_names_the_program_as_it_was_started() {
     let create_user = ["admin", "create-user", "--username=bob", "--generate-password"];
     assert_eq!(
         keyward(&create_user).run().refusal(),
-        "Keyward is not set up yet: `target/debug/keyward admin setup-link` prints the link for a browser, and \
-         `target/debug/keyward admin bootstrap` does it here"
+        "Keyward is not set up yet: run `target/debug/keyward admin setup-link` to set it up in a browser, or \
+         `target/debug/keyward admin bootstrap` to set it up here"
     );
 }
 

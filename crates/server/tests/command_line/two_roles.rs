@@ -199,7 +199,7 @@ async fn old_audit_events_are_removed_as_the_owner_only_and_the_server_says_so()
     // That the server knows the owner changes nothing: it acts as its own role.
     let mut served = Server::listening_as(as_owner(&["serve", "--listen", "127.0.0.1:0"]));
     let warning = served.event(
-        "old audit events stay, since the database lets this server's role only add events: run `keyward clean-up` \
+        "old audit events cannot be removed, because this server's database role can only add events: run `keyward clean-up` \
          regularly, with the same options, and with the URL of the role that owns the tables in \
          KEYWARD_MIGRATION_DATABASE_URL",
     );
@@ -207,8 +207,8 @@ async fn old_audit_events_are_removed_as_the_owner_only_and_the_server_says_so()
     let refused = as_server(&["clean-up"]).run();
     assert_eq!(
         refused.refusal(),
-        "old audit events stay, since the database lets this role only add events: set KEYWARD_MIGRATION_DATABASE_URL to \
-         the URL of the role that owns the tables"
+        "old audit events were not removed, because this database role can only add events: set \
+         KEYWARD_MIGRATION_DATABASE_URL to the URL of the role that owns the tables"
     );
     let removed = as_owner(&["clean-up"]).run();
     assert_eq!(removed.errors, "Removed 3 audit events.\n");
@@ -216,7 +216,7 @@ async fn old_audit_events_are_removed_as_the_owner_only_and_the_server_says_so()
     let nothing = as_owner(&["clean-up"]).run();
     assert_eq!(
         nothing.errors,
-        "Nothing was removed: nothing is old enough, or a server is removing it right now.\n"
+        "Nothing was removed, because nothing is past its retention period or a server is already removing it.\n"
     );
     drop(served);
     roles.remove_roles().await;

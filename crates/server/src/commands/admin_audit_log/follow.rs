@@ -79,7 +79,7 @@ impl Outage {
 
     fn is_over(&mut self) {
         if self.is_on {
-            info!("the database answers again");
+            info!("database answers again");
             self.is_on = false;
         }
     }
@@ -131,7 +131,7 @@ async fn print_for_ever(mut events: AuditFollower, mut outage: Outage) -> Result
 /// ending when it is asked to.
 async fn print(followed: &FollowedEvents) -> Result<bool, Failure> {
     if followed.were_some_removed {
-        warn!("events were removed for their age before they could be printed");
+        warn!("events were purged before they could be printed");
     }
     if followed.events.is_empty() {
         return Ok(true);
