@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use chrono::{DateTime, Utc};
 
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
-use crate::id::{ApiKeyId, ConsumerId, UserId};
+use crate::id::{ApiKeyId, ConsumerId, OrganizationId, UserId};
 use crate::text::{folded, text_type};
 use crate::token::TokenHint;
 use crate::validity::{End, is_over};
@@ -177,6 +177,13 @@ impl Act {
             Action::CreateRestrictedApiKey
         };
         self.event(action, Subject::ApiKey(key.id))
+    }
+
+    /// The event that tells that the planned end of an organization's key has come. It is the system's, whoever notices.
+    #[must_use]
+    pub fn planned_end_of_key(&self, organization: OrganizationId, id: ApiKeyId) -> AuditEvent {
+        self.of_system(organization)
+            .event(Action::ExpireApiKey, Subject::ApiKey(id))
     }
 }
 

@@ -50,8 +50,8 @@ pub enum Actor {
     ApiKey(ApiKeyId),
     /// Whoever runs the command line on the server.
     Administrator,
-    /// The removal of what is kept no longer, by a server or by `keyward clean-up`.
-    Retention,
+    /// Keyward itself: a server, or `keyward clean-up`. It removes expired records, and records planned ends that have come.
+    System,
     /// Somebody who has not proved who they are: a refused sign-in, or the first-run setup.
     Anonymous,
 }
@@ -92,7 +92,7 @@ impl Actor {
             Self::User(_) => "user",
             Self::ApiKey(_) => "api_key",
             Self::Administrator => "administrator",
-            Self::Retention => "retention",
+            Self::System => "system",
             Self::Anonymous => "anonymous",
         }
     }
@@ -103,7 +103,7 @@ impl Actor {
         match self {
             Self::User(id) => Some(Subject::User(id)),
             Self::ApiKey(id) => Some(Subject::ApiKey(id)),
-            Self::Administrator | Self::Retention | Self::Anonymous => None,
+            Self::Administrator | Self::System | Self::Anonymous => None,
         }
     }
 
@@ -112,7 +112,7 @@ impl Actor {
     pub const fn api_key(self) -> Option<ApiKeyId> {
         match self {
             Self::ApiKey(key) => Some(key),
-            Self::User(_) | Self::Administrator | Self::Retention | Self::Anonymous => None,
+            Self::User(_) | Self::Administrator | Self::System | Self::Anonymous => None,
         }
     }
 }
@@ -197,6 +197,8 @@ words! {
         RemoveMember = "membership.remove",
         /// A member left.
         LeaveOrganization = "membership.leave",
+        /// The planned end of a membership came.
+        ExpireMembership = "membership.expire",
         /// Somebody was invited.
         CreateInvitation = "invitation.create",
         /// An invitation was taken back.
@@ -235,6 +237,8 @@ words! {
         EditApiKey = "api_key.edit",
         /// A key was revoked.
         RevokeApiKey = "api_key.revoke",
+        /// The planned end of a key came.
+        ExpireApiKey = "api_key.expire",
         /// A key was used that no longer works; of an organization, that more such keys were used.
         UseApiKey = "api_key.use",
         /// Old audit events were removed, as the installation is set up to do.
@@ -296,6 +300,16 @@ impl Act {
         Self {
             organization_id: Some(organization),
             ..self
+        }
+    }
+
+    /// What Keyward itself does at the moment of this act, be it noticed by whoever acts: their address is not part of it.
+    #[must_use]
+    pub fn of_system(&self, organization: OrganizationId) -> Self {
+        Self {
+            actor: Actor::System,
+            source: RequestSource::default(),
+            ..self.clone().within(organization)
         }
     }
 

@@ -72,6 +72,7 @@ pub mod keys;
 pub mod membership;
 pub mod organization;
 pub mod page;
+pub mod planned_ends;
 pub mod ports;
 pub mod project;
 #[cfg(test)]

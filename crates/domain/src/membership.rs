@@ -52,6 +52,15 @@ impl Membership {
         }
     }
 
+    /// Whether the user runs the organization and no end of that is planned.
+    ///
+    /// An organization always has a permanent owner, so that it has an owner whatever planned ends come. The last one can
+    /// neither leave, be removed or become a plain member, nor get a planned end.
+    #[must_use]
+    pub fn is_permanent_owner(&self) -> bool {
+        self.role == Role::Owner && self.end.is_none()
+    }
+
     /// Whether the user belongs to the organization at this moment.
     #[must_use]
     pub fn is_live(&self, now: DateTime<Utc>) -> bool {

@@ -154,7 +154,7 @@ impl RetentionRun {
     /// The event of the run, which covers all its batches.
     fn event(&self) -> AuditEvent {
         let sources = &self.retention.sources;
-        let act = sources.act_at(self.now, Actor::Retention, RequestSource::default());
+        let act = sources.act_at(self.now, Actor::System, RequestSource::default());
         act.event(Action::RemoveAuditEvents, Subject::Installation)
     }
 }

@@ -9,10 +9,11 @@ use chrono::{DateTime, Utc};
 /// The end of a key or of a membership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum End {
-    /// It was planned, and comes at this moment: what has it is valid before, and not at it.
+    /// It was planned, and comes at this moment: what has it is valid before, and not at it. From that moment on it is
+    /// [due](Self::is_due), until a store records that it has come.
     Planned(DateTime<Utc>),
-    /// It has come: somebody ended it there and then. It is over for good, also by a clock that is behind the one that
-    /// timed the end.
+    /// It has come: somebody ended it there and then, or a planned end was recorded as come. It is over for good, also by a
+    /// clock that is behind the one that timed the end.
     Come(DateTime<Utc>),
 }
 
@@ -31,6 +32,22 @@ impl End {
         match self {
             Self::Planned(at) => at <= now,
             Self::Come(_) => true,
+        }
+    }
+
+    /// Whether it was planned, has come by this moment, and is not recorded as come.
+    #[must_use]
+    pub fn is_due(self, now: DateTime<Utc>) -> bool {
+        matches!(self, Self::Planned(at) if at <= now)
+    }
+
+    /// The same end, recorded as come if it is due.
+    #[must_use]
+    pub fn recorded(self, now: DateTime<Utc>) -> Self {
+        if self.is_due(now) {
+            Self::Come(self.at())
+        } else {
+            self
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn from_columns(
         "user" => Ok(Actor::User(UserId::from_uuid(row.present(id_column, id)?))),
         "api_key" => Ok(Actor::ApiKey(ApiKeyId::from_uuid(row.present(id_column, id)?))),
         "administrator" => Ok(Actor::Administrator),
-        "retention" => Ok(Actor::Retention),
+        "system" => Ok(Actor::System),
         "anonymous" => Ok(Actor::Anonymous),
         _ => row.word(kind_column, None),
     }

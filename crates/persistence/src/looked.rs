@@ -19,15 +19,15 @@ pub(crate) enum Looked {
     HolderGone,
     /// The consumer has no such key.
     NotFound,
-    /// Neither the key nor any of its descendants is valid.
+    /// The key and all that came from it are recorded as ended.
     NothingToRevoke,
     /// Which keys are valid must be read again under the lock.
     SomethingToRevoke,
 }
 
 impl Looked {
-    /// The result for these valid keys of the tree.
-    pub(crate) fn of_valid(keys: &[Uuid]) -> Self {
+    /// The outcome for these keys of the tree, which are not recorded as ended.
+    pub(crate) fn of_keys_not_ended(keys: &[Uuid]) -> Self {
         if keys.is_empty() {
             Self::NothingToRevoke
         } else {

@@ -53,6 +53,8 @@ pub(crate) enum Turn {
     DeadKeys = 0x006b_6579_7320_676f,
     /// ASCII: `logs go`.
     AuditEvents = 0x006c_6f67_7320_676f,
+    /// ASCII: `ends due`.
+    PlannedEnds = 0x656e_6473_2064_7565,
     /// ASCII: `clock go`.
     Clock = 0x636c_6f63_6b20_676f,
 }

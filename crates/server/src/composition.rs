@@ -11,6 +11,7 @@ use keyward_domain::administration::{
 };
 use keyward_domain::id::AuditEventId;
 use keyward_domain::keys::PersonalKeys;
+use keyward_domain::planned_ends::PlannedEnds;
 use keyward_domain::ports::{AuditFilter, KeyLimits};
 use keyward_domain::public_url::PublicUrl;
 use keyward_domain::recent_uses::RecentUses;
@@ -192,6 +193,11 @@ impl Composition {
     /// What removes what is kept no longer.
     pub(crate) fn retention(&self, periods: RetentionPeriods) -> Retention {
         Retention::new(self.store.clone(), self.sources.clone(), periods)
+    }
+
+    /// The recording of planned ends that have come.
+    pub(crate) fn planned_ends(&self) -> PlannedEnds {
+        PlannedEnds::new(self.store.clone(), self.store.clone(), self.sources.clone())
     }
 
     /// The keys of organizations, as owners see them.

@@ -29,6 +29,7 @@ mod options;
 mod outage;
 mod output;
 mod password_hasher;
+mod planned_end_job;
 mod program;
 mod public_url;
 mod random;

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use keyward_domain::administration::ports::{
     InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
 };
+use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::{
     ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects, StorageError,
 };
@@ -37,6 +38,7 @@ pub(crate) trait Store:
     + LastUses
     + OrganizationKeyStore
     + RetentionStore
+    + PlannedEndStore
     + Names
     + StorageProbe
     + SchemaProbe

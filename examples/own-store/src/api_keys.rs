@@ -17,7 +17,7 @@ use keyward_domain::rate::Rate;
 use keyward_domain::validity::End;
 
 use crate::audit_log;
-use crate::directory::chosen_for_new_keys;
+use crate::directory::{chosen_for_new_keys, organization_of};
 use crate::key_table::{
     KEYS, count_change, descendants, find, holder_reach, newest_first, put, valid_in_line,
 };
@@ -179,9 +179,21 @@ impl ApiKeys for FileStore {
             if descendant_keys == DescendantKeys::Revoke {
                 targets.extend(descendants(&keys, consumer, id)?);
             }
+            let due = |key: &ApiKey| key.end().is_some_and(|end| end.is_due(act.at));
+            let due: Vec<ApiKey> = targets.iter().filter(|key| due(key)).cloned().collect();
             targets.retain(|key| key.is_valid(act.at));
             if !targets.is_empty() && !is_met {
                 return Err(RevokeKeyError::PreconditionFailed);
+            }
+            // A planned end that has come is recorded: no server accepts the key from then on, whatever its clock says.
+            for mut key in due {
+                key.revocation = key.revocation.map(|revocation| Revocation {
+                    end: revocation.end.recorded(act.at),
+                    ..revocation
+                });
+                put(&mut keys, &key)?;
+                let organization = organization_of(transaction, consumer)?;
+                audit_log::write(transaction, &act.planned_end_of_key(organization, key.id))?;
             }
             for key in &mut targets {
                 key.revocation = Some(Revocation {

@@ -59,7 +59,7 @@ impl Row {
             ("user", Some(id)) => Some(Actor::User(UserId::from_uuid(id))),
             ("api_key", Some(id)) => Some(Actor::ApiKey(ApiKeyId::from_uuid(id))),
             ("administrator", None) => Some(Actor::Administrator),
-            ("retention", None) => Some(Actor::Retention),
+            ("system", None) => Some(Actor::System),
             ("anonymous", None) => Some(Actor::Anonymous),
             _ => None,
         };
@@ -101,7 +101,7 @@ pub(crate) fn actor_reference(actor: Actor) -> Reference<'static> {
         Actor::User(id) => ("user", Some(id.as_uuid())),
         Actor::ApiKey(id) => ("api_key", Some(id.as_uuid())),
         Actor::Administrator => ("administrator", None),
-        Actor::Retention => ("retention", None),
+        Actor::System => ("system", None),
         Actor::Anonymous => ("anonymous", None),
     }
 }

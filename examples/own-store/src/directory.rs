@@ -117,17 +117,25 @@ pub(crate) fn chosen_for_new_keys(
     transaction: &WriteTransaction,
     consumer: ConsumerId,
 ) -> Result<bool, StorageError> {
-    let memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
-    let membership = memberships.get(consumer.as_uuid()).map_err(failed)?;
-    let (organization, ..) = membership
-        .ok_or_else(|| missing(MEMBERSHIPS.name(), consumer.as_uuid()))?
-        .value();
+    let organization = organization_of(transaction, consumer)?.as_uuid();
     let organizations = transaction.open_table(ORGANIZATIONS).map_err(failed)?;
     let stored = organizations.get(organization).map_err(failed)?;
     let (.., new_keys_manage_keys) = stored
         .ok_or_else(|| missing(ORGANIZATIONS.name(), organization))?
         .value();
     Ok(new_keys_manage_keys)
+}
+
+pub(crate) fn organization_of(
+    transaction: &WriteTransaction,
+    consumer: ConsumerId,
+) -> Result<OrganizationId, StorageError> {
+    let memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
+    let membership = memberships.get(consumer.as_uuid()).map_err(failed)?;
+    let (organization, ..) = membership
+        .ok_or_else(|| missing(MEMBERSHIPS.name(), consumer.as_uuid()))?
+        .value();
+    Ok(OrganizationId::from_uuid(organization))
 }
 
 pub(crate) fn user(transaction: &ReadTransaction, id: UserId) -> Result<User, StorageError> {

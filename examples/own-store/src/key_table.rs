@@ -201,7 +201,7 @@ fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<Api
     let origin = match row.actor("origin", origin)? {
         Actor::User(user) => Some(Origin::Console(user)),
         Actor::ApiKey(parent) => Some(Origin::Key(parent)),
-        Actor::Administrator | Actor::Retention | Actor::Anonymous => None,
+        Actor::Administrator | Actor::System | Actor::Anonymous => None,
     };
     let revocation = revocation.map(|(end, by, reason, note)| {
         Ok(Revocation {

@@ -35,12 +35,7 @@ struct ChangeRolePage {
 pub(crate) async fn show(owner: Owner, PathId(id): PathId<MembershipId>) -> Result<Response, Refusal> {
     let member = identify(&owner, id).await?;
     // Their page says why not.
-    if owner
-        .console
-        .members
-        .is_last_owner(&member.membership, owner.now)
-        .await?
-    {
+    if owner.console.members.is_last_owner(&member.membership).await? {
         return Ok(redirect(paths::Member(owner.slug(), &id)));
     }
     let other = match member.membership.role {

@@ -34,11 +34,7 @@ pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
         notice: Notice::for_member(&member).await?,
         member: &member.member,
         is_owner: member.authority().is_some(),
-        is_last_owner: member
-            .console
-            .members
-            .is_last_owner(membership, member.now)
-            .await?,
+        is_last_owner: member.console.members.is_last_owner(membership).await?,
     })
 }
 

@@ -52,10 +52,7 @@ pub(crate) async fn submit(
 }
 
 async fn page(member: &Member, status: StatusCode) -> Result<Response, Refusal> {
-    let is_last_owner = member
-        .console
-        .members
-        .is_last_owner(&member.member.membership, member.now);
+    let is_last_owner = member.console.members.is_last_owner(&member.member.membership);
     let (is_last_owner, stops) = join(is_last_owner, WhatStops::on_leaving(member)).await;
     let was_refused = status == StatusCode::CONFLICT;
     let page = LeavePage {

@@ -150,11 +150,7 @@ impl MemberPage {
             notice: Notice::for_owner(owner).await?,
             is_viewer: id == owner.member.membership.id,
             keys: keys_of(owner.slug(), id, Standing::Valid),
-            is_last_owner: owner
-                .console
-                .members
-                .is_last_owner(&member.membership, owner.now)
-                .await?,
+            is_last_owner: owner.console.members.is_last_owner(&member.membership).await?,
             was_refused: false,
             member,
         })

@@ -41,7 +41,9 @@ async fn nothing_can_be_counted() -> (Running, Member) {
     members
         .expect_leaving_preview()
         .returning(|_, _, _, _| Err(too_slow()));
-    members.expect_has_one_owner().returning(|_, _| Err(too_slow()));
+    members
+        .expect_has_other_permanent_owner()
+        .returning(|_, _| Err(too_slow()));
     members
         .expect_end()
         .withf(move |_, ended: &MembershipId, _| *ended == id)

@@ -37,6 +37,13 @@ impl Act {
         self.event(action, Subject::Membership(id))
     }
 
+    /// The event that tells that the planned end of a membership has come. It is the system's, whoever notices.
+    #[must_use]
+    pub fn planned_end_of_membership(&self, organization: OrganizationId, id: MembershipId) -> AuditEvent {
+        self.of_system(organization)
+            .event(Action::ExpireMembership, Subject::Membership(id))
+    }
+
     /// The event that tells that an invitation was taken back.
     #[must_use]
     pub fn invitation_taken_back(&self, id: InvitationId) -> AuditEvent {

@@ -92,19 +92,18 @@ impl Members {
         self.members.identify(organization, member, now).await
     }
 
-    /// Whether nobody else runs the organization at this moment, so that this live member has to stay its owner for now.
+    /// Whether this live member has to stay an owner for now, since the organization has no other
+    /// [permanent one](Membership::is_permanent_owner).
     ///
     /// # Errors
     /// Only if the store fails.
-    pub async fn is_last_owner(
-        &self,
-        membership: &Membership,
-        now: DateTime<Utc>,
-    ) -> Result<bool, StorageError> {
+    pub async fn is_last_owner(&self, membership: &Membership) -> Result<bool, StorageError> {
         match membership.role {
             Role::Owner => {
-                let organization = membership.organization_id;
-                self.members.has_one_owner(organization, now).await
+                let others = self
+                    .members
+                    .has_other_permanent_owner(membership.organization_id, membership.id);
+                Ok(!others.await?)
             }
             Role::Member => Ok(false),
         }

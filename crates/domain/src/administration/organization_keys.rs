@@ -133,9 +133,7 @@ impl OrganizationKeys {
     ) -> Result<RevokedKeys, RevocationStopped> {
         let reason = match authority.as_actor() {
             Actor::Administrator => RevocationReason::Administrator,
-            Actor::User(_) | Actor::ApiKey(_) | Actor::Retention | Actor::Anonymous => {
-                RevocationReason::Owner
-            }
+            Actor::User(_) | Actor::ApiKey(_) | Actor::System | Actor::Anonymous => RevocationReason::Owner,
         };
         let begun = self.sources.now();
         let mut revoked = RevokedKeys::default();

@@ -33,7 +33,10 @@ use crate::rate::{Rate, Throttled};
 ///
 /// Which keys are valid and which memberships live is a question about a moment (see [`validity`](crate::validity)): the
 /// moment of the act or the event or, where nothing is changed, the one that a method takes as `now`. An end may lie ahead
-/// of it. Who revokes a key whose end is planned ends it at the moment of the act.
+/// of it. Who revokes a key whose end is planned ends it at the moment of the act. Where the end of a key that is to be
+/// revoked is [due](crate::validity::End::is_due) by then, a store MUST [record](crate::planned_ends::ports) it instead: so
+/// no server accepts the key any more, also one whose clock is behind, and the key keeps its end and who planned it. It is
+/// none of the keys that were valid until now.
 ///
 /// Methods that change something MUST do so, and write the given audit events, in one transaction: both or neither.
 /// They MUST finish that transaction even if the caller stops waiting.

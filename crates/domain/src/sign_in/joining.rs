@@ -153,7 +153,7 @@ impl Joining {
         let events = joining(&act, &invitation, &membership).to_vec();
         self.ports
             .invitations
-            .accept_as_user(invitation.id, membership.clone(), events)
+            .accept_as_user(invitation.id, membership.clone(), events, act)
             .await?;
         Ok(Member {
             user: user.clone(),

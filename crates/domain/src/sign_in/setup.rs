@@ -144,7 +144,7 @@ impl Setup {
                 actor: Actor::User(owner.user.id),
                 ..act
             },
-            Actor::User(_) | Actor::ApiKey(_) | Actor::Administrator | Actor::Retention => act,
+            Actor::User(_) | Actor::ApiKey(_) | Actor::Administrator | Actor::System => act,
         };
         let mut events = vec![act.event(Action::CreateOrganization, Subject::Organization(organization.id))];
         events.extend(owner.events(&act));

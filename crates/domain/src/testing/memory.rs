@@ -16,6 +16,7 @@ mod memberships;
 mod names;
 mod organization_keys;
 mod organizations;
+mod planned_ends;
 mod projects;
 mod retention;
 mod sessions;
@@ -129,7 +130,7 @@ impl MemoryStore {
         });
     }
 
-    /// Ends a membership.
+    /// Ends a membership, also one whose end is planned.
     pub fn end_membership(&self, id: MembershipId, at: DateTime<Utc>) {
         for membership in self
             .lock()
@@ -137,7 +138,9 @@ impl MemoryStore {
             .iter_mut()
             .filter(|membership| membership.id == id)
         {
-            membership.end.get_or_insert(End::Come(at));
+            if !matches!(membership.end, Some(End::Come(_))) {
+                membership.end = Some(End::Come(at));
+            }
         }
     }
 

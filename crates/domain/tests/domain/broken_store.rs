@@ -18,6 +18,7 @@ mod memberships;
 mod open_invitations;
 mod organization_keys;
 mod pages;
+mod planned_ends;
 mod projects;
 mod reachable_projects;
 mod sessions;
@@ -31,7 +32,8 @@ use chrono::{DateTime, Utc};
 use keyward_domain::access::Credential;
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Actor;
-use keyward_domain::id::{ApiKeyId, AuditEventId, ConsumerId, ProjectId};
+use keyward_domain::id::{ApiKeyId, AuditEventId, ConsumerId, OrganizationId, ProjectId};
+use keyward_domain::invitation::Invitation;
 use keyward_domain::project::Project;
 use keyward_domain::testing::MemoryStore;
 use keyward_domain::testing::conformance::{KeyStores, Stores};
@@ -63,6 +65,10 @@ pub(crate) struct BrokenStore {
     late: Mutex<HashMap<ApiKeyId, ApiKey>>,
     stored_digests: Mutex<Vec<(Secret, [u8; 32])>>,
     projects: Mutex<HashMap<ProjectId, Project>>,
+    /// The organizations that have invited somebody.
+    inviting: Mutex<HashSet<OrganizationId>>,
+    /// Invitations that the sound store has taken back.
+    kept_invitations: Mutex<Vec<Invitation>>,
 }
 
 impl BrokenStore {
@@ -84,6 +90,8 @@ impl BrokenStore {
             late: Mutex::default(),
             stored_digests: Mutex::default(),
             projects: Mutex::default(),
+            inviting: Mutex::default(),
+            kept_invitations: Mutex::default(),
         });
         let sound = Arc::new(sound);
         let stores = Stores::of(Arc::clone(&sound), sound, ON_TOKIO);
@@ -105,6 +113,7 @@ impl BrokenStore {
             open_invitations: Arc::clone(&broken) as _,
             projects: Arc::clone(&broken) as _,
             reachable_projects: Arc::clone(&broken) as _,
+            planned_ends: Arc::clone(&broken) as _,
             organization_keys: broken,
             ..stores
         }

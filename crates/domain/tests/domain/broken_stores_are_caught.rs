@@ -422,3 +422,63 @@ async fn credentials_without_planned_ends_are_caught() {
     assert_caught(Fault::AcceptsKeysBeyondTheirPlannedEnd, &by).await;
     assert_caught(Fault::RefusesKeysBeforeTheirPlannedEnd, &by).await;
 }
+
+#[tokio::test]
+async fn due_ends_that_are_not_recorded_are_caught() {
+    for (fault, by) in [
+        (
+            Fault::LeavesDueEndsOfRevokedKeys,
+            "revoking_a_key_whose_planned_end_has_come_records_that_end",
+        ),
+        (
+            Fault::OwnersLeaveDueEndsOfRevokedKeys,
+            "owners_record_planned_ends_of_selected_keys_that_have_come",
+        ),
+        (
+            Fault::LeavesDueEndsOfRemovedMembers,
+            "ending_a_membership_whose_planned_end_has_come_records_that_end",
+        ),
+        (
+            Fault::RecordsEndsOfKeysOnly,
+            "an_end_is_due_from_its_moment_until_it_is_recorded",
+        ),
+        (
+            Fault::ForgetsEventsOf(Action::ExpireApiKey),
+            "a_recorded_end_of_a_key_stays_as_planned_and_has_one_event",
+        ),
+        (
+            Fault::ForgetsEventsOf(Action::ExpireMembership),
+            "the_recorded_end_of_a_membership_takes_back_open_invitations",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn invitations_that_outlive_a_recorded_end_are_caught() {
+    for (fault, by) in [
+        (
+            Fault::KeepsInvitationsAtRecordedEnds,
+            "the_recorded_end_of_a_membership_takes_back_open_invitations",
+        ),
+        (
+            Fault::KeepsInvitationsAtReturn,
+            "who_returns_has_no_invitations_open_from_before_a_planned_end",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_batch_of_ends_without_limit_is_caught() {
+    let by = ["a_batch_of_recorded_ends_has_a_limit"];
+    assert_caught(Fault::RecordsEndsWithoutLimit, &by).await;
+}
+
+#[tokio::test]
+async fn an_owner_with_a_planned_end_who_counts_as_permanent_is_caught() {
+    let by = ["the_last_owner_without_a_planned_end_stays_owner"];
+    assert_caught(Fault::CountsOwnersWithPlannedEnds, &by).await;
+}

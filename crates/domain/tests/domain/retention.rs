@@ -127,7 +127,7 @@ async fn audit_events_go_by_whole_days_and_with_an_event() {
                 && *at_most == PORTION
                 && event.action == Action::RemoveAuditEvents
                 && event.subject == Subject::Installation
-                && event.actor == Actor::Retention
+                && event.actor == Actor::System
                 && event.organization_id.is_none()
                 && event.at == now()
         })

@@ -43,7 +43,7 @@ pub(crate) async fn may_administer(
     match actor {
         Actor::User(user) => is_owner(connection, organization, user, at).await,
         Actor::Administrator => Ok(true),
-        Actor::ApiKey(_) | Actor::Retention | Actor::Anonymous => Ok(false),
+        Actor::ApiKey(_) | Actor::System | Actor::Anonymous => Ok(false),
     }
 }
 

@@ -14,7 +14,7 @@ use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
     AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
 };
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 use keyward_domain::invitation::{Invitation, InvitationDigest};
 use keyward_domain::membership::Membership;
@@ -97,7 +97,8 @@ impl OpenInvitations for Store {
         id: InvitationId,
         membership: Membership,
         events: Vec<AuditEvent>,
+        act: Act,
     ) -> Result<(), AcceptAsUserError> {
-        change!(self, accept::as_user(id, membership, events))
+        change!(self, accept::as_user(id, membership, events, act))
     }
 }

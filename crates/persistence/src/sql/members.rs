@@ -4,6 +4,7 @@
 
 mod change_role;
 mod end;
+pub(super) mod end_of_stay;
 mod leaving;
 pub(super) mod live;
 mod read;
@@ -23,6 +24,7 @@ use keyward_domain::ports::StorageError;
 
 use super::dialect::Store;
 use crate::claim::Claim;
+use end::Ended;
 
 #[async_trait]
 impl MemberStore for Store {
@@ -64,13 +66,13 @@ impl MemberStore for Store {
         read!(self, leaving::preview(organization, id, used_after, now))
     }
 
-    async fn has_one_owner(
+    async fn has_other_permanent_owner(
         &self,
         organization: OrganizationId,
-        now: DateTime<Utc>,
+        member: MembershipId,
     ) -> Result<bool, StorageError> {
         read!(self, |connection| {
-            Ok(live::has_one_owner(connection, organization, now).await?)
+            Ok(live::has_other_permanent_owner(connection, organization, member).await?)
         })
     }
 
@@ -90,6 +92,9 @@ impl MemberStore for Store {
         id: MembershipId,
         act: Act,
     ) -> Result<(), EndMembershipError> {
-        change!(self, Claim::Revoking, end::end(organization, id, act))
+        match change!(self, Claim::Revoking, end::end(organization, id, act))? {
+            Ended::Now => Ok(()),
+            Ended::AsPlanned => Err(EndMembershipError::NotFound),
+        }
     }
 }

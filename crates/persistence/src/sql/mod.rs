@@ -62,6 +62,7 @@ mod names;
 pub(crate) mod organization_keys;
 mod organizations;
 pub(crate) mod people;
+mod planned_ends;
 mod projects;
 mod retention;
 pub(crate) mod schema_state;

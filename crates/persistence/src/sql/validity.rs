@@ -1,9 +1,9 @@
 //! Validity at a given time: the only place that defines it in SQL.
 //!
-//! An end has a time (`revoked_at`, `ended_at`), which may lie in the future. If the end took effect at once,
-//! `end_came_at` is set, and it is past by every clock. Rows without an end, or with a planned one, have no
-//! `end_came_at` and are in the partial indexes: queries use these, and then exclude the few rows whose planned end is
-//! past.
+//! An end has a time (`revoked_at`, `ended_at`), which may lie in the future. `end_came_at` is set when the end is recorded
+//! as past: at once, if somebody ended the key or the membership there and then, else once its planned end has come. From
+//! then on it is past by every clock. Rows without an end, or with a planned one that is not recorded, have no `end_came_at`
+//! and are in the partial indexes: queries use these, and then exclude the few rows whose planned end is past.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::auto_type;
@@ -30,6 +30,15 @@ pub(crate) fn key_is_revoked(now: StoredMoment) -> _ {
     api_keys::end_came_at.is_not_null().or(has_come)
 }
 
+/// The condition that a key's planned end is past and not recorded: it is due.
+#[auto_type]
+pub(crate) fn key_is_due(now: StoredMoment) -> _ {
+    let is_planned = api_keys::end_came_at
+        .is_null()
+        .and(api_keys::revoked_at.is_not_null());
+    is_planned.and(api_keys::revoked_at.le(now).assume_not_null())
+}
+
 /// The condition that a key has an end, past or planned, for the index of an organization's keys. For the keys of one
 /// consumer it is not used: PostgreSQL would expect few rows and read that whole index besides.
 #[auto_type]
@@ -53,6 +62,19 @@ pub(crate) fn membership_is_over(now: StoredMoment) -> _ {
     let has_come = memberships::ended_at.le(now).assume_not_null();
     memberships::end_came_at.is_not_null().or(has_come)
 }
+
+/// The condition that a membership's planned end is past and not recorded: it is due.
+#[auto_type]
+pub(crate) fn membership_is_due(now: StoredMoment) -> _ {
+    let is_planned = memberships::end_came_at
+        .is_null()
+        .and(memberships::ended_at.is_not_null());
+    is_planned.and(memberships::ended_at.le(now).assume_not_null())
+}
+
+/// A time before all ends. Evaluated at it, the conditions for valid and live hold for all rows that are not recorded as
+/// ended.
+pub(crate) const BEFORE_ALL_ENDS: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
 /// The same condition as text, for raw SQL: `row` is the table or alias, `end` the column with the end's time, and
 /// `now` the parameter with the time to evaluate at.
@@ -78,6 +100,11 @@ impl StoredEnd {
             Some(_) => End::Come,
             None => End::Planned,
         }))
+    }
+
+    /// Whether it was planned, is past, and is not recorded.
+    pub(crate) fn is_due(self, now: DateTime<Utc>) -> bool {
+        self.came_at.is_none() && self.has_come(now)
     }
 
     /// Whether the end is past, without parsing the rest of the row.

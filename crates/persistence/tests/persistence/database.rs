@@ -14,6 +14,7 @@ use keyward_domain::administration::ports::{
     InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
 };
 use keyward_domain::clock::Clock;
+use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::{
     ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects,
 };
@@ -65,6 +66,7 @@ pub(crate) trait Store:
     + OrganizationStore
     + ProjectStore
     + ReachableProjects
+    + PlannedEndStore
     + RetentionStore
     + SessionStore
     + SignInThrottle

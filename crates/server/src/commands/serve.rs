@@ -28,6 +28,7 @@ use crate::last_use_writer::LastUseWriter;
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions};
 use crate::outage::Outages;
 use crate::output;
+use crate::planned_end_job::PlannedEndJob;
 use crate::program;
 use crate::public_url;
 use crate::refusal_log::RefusalLog;
@@ -72,6 +73,7 @@ struct Server {
     refusal_log: RefusalLog,
     seen_session_writer: SeenSessionWriter,
     retention_job: Option<RetentionJob>,
+    planned_end_job: PlannedEndJob,
     schema_probe: Arc<dyn SchemaProbe>,
     trial_changes: TrialChanges,
     _serving_right: Option<ServingRight>,
@@ -168,6 +170,7 @@ impl Server {
             refused_use_writer: composition.refused_use_writer(),
             refusal_log: composition.refusal_log(),
             seen_session_writer: composition.seen_session_writer(),
+            planned_end_job: PlannedEndJob::new(composition.planned_ends()),
             retention_job: periods.map(|periods| RetentionJob::new(composition.retention(periods))),
             schema_probe,
             trial_changes,
@@ -188,6 +191,7 @@ impl Server {
         let refusals = background_writer::start(self.refusal_log);
         let seen_sessions = background_writer::start(self.seen_session_writer);
         let retention = self.retention_job.map(RetentionJob::start);
+        let planned_ends = self.planned_end_job.start();
         let _trial_changes = self.trial_changes.start();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
         let end_of_retention = async {
@@ -200,6 +204,7 @@ impl Server {
             refused_uses.finish(),
             refusals.finish(),
             seen_sessions.finish(),
+            planned_ends.finish(),
             end_of_retention
         );
         info!(cut_off = drained.cut_off, "stopped");

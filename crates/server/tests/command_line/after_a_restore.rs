@@ -23,8 +23,11 @@ const fn took_something_away(action: Action) -> bool {
         | Action::EndSession
         | Action::RevokeApiKey
         | Action::DisableKeyManagement => true,
-        // A setup link works before there is anything to restore, and what went for its age goes again by itself.
+        // A setup link works before there is anything to restore, and what went for its age or ended as planned does so again by
+        // itself.
         Action::CreateSetupLink
+        | Action::ExpireApiKey
+        | Action::ExpireMembership
         | Action::RemoveAuditEvents
         | Action::ExportAuditLog
         | Action::UseApiKey

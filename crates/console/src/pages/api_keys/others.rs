@@ -130,7 +130,7 @@ fn revoking_owner(key: &ApiKey, now: DateTime<Utc>) -> Option<Subject> {
 const fn revoking_key(revocation: &Revocation) -> Option<ApiKeyId> {
     match revocation.by {
         Actor::ApiKey(by) => Some(by),
-        Actor::User(_) | Actor::Administrator | Actor::Retention | Actor::Anonymous => None,
+        Actor::User(_) | Actor::Administrator | Actor::System | Actor::Anonymous => None,
     }
 }
 

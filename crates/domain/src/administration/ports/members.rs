@@ -55,18 +55,20 @@ pub trait MemberStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError>;
 
-    /// Whether the organization has only one live owner now. It is for people to know beforehand: what counts is what
-    /// [`MemberStore::change_role`] and [`MemberStore::end`] check.
-    async fn has_one_owner(
+    /// Whether the organization has a [permanent owner](crate::membership::Membership::is_permanent_owner) besides this
+    /// member. It is for people to know beforehand: what counts is what [`MemberStore::change_role`] and
+    /// [`MemberStore::end`] check.
+    async fn has_other_permanent_owner(
         &self,
         organization: OrganizationId,
-        now: DateTime<Utc>,
+        member: MembershipId,
     ) -> Result<bool, StorageError>;
 
     /// Changes the role of a live member.
     ///
-    /// MUST check in this order, after who acts: the member exists, else [`ChangeRoleError::NotFound`]; an owner is left
-    /// afterwards, else [`ChangeRoleError::LastOwner`], whatever else is changed at the same time. MUST write
+    /// MUST check in this order, after who acts: the member exists, else [`ChangeRoleError::NotFound`]; if the member is an
+    /// owner, the organization has another [permanent owner](crate::membership::Membership::is_permanent_owner), else
+    /// [`ChangeRoleError::LastOwner`], whatever else is changed at the same time. MUST write
     /// [`Act::new_role`], unless they have the role already: then nothing changes.
     ///
     /// MUST in the same transaction take back every [open](crate::invitation::Invitation::is_open) invitation of the
@@ -80,7 +82,8 @@ pub trait MemberStore: Send + Sync {
         act: Act,
     ) -> Result<(), ChangeRoleError>;
 
-    /// Ends a live membership, also one whose end is planned, takes the member out of all projects, and writes [`Act::end_of_membership`].
+    /// Ends a live membership, also one whose end is planned, takes the member out of all projects, and writes
+    /// [`Act::end_of_membership`].
     ///
     /// It ends at the moment of the act or, if that is later, at the one at which the newest of the organization's
     /// invitations was made that were neither accepted nor taken back before. MUST let nobody add one meanwhile: then
@@ -88,8 +91,13 @@ pub trait MemberStore: Send + Sync {
     /// it](crate::invitation::Invitation::precedes_end_of), also if it was made by a clock that is ahead of the act's.
     ///
     /// Here the member themselves may act, too, whatever their role. MUST check in this order, after that: the member
-    /// exists, else [`EndMembershipError::NotFound`]; an owner is left afterwards, else
-    /// [`EndMembershipError::LastOwner`], whatever else is changed at the same time.
+    /// exists, else [`EndMembershipError::NotFound`]; if the member is an owner, the organization has another
+    /// [permanent owner](crate::membership::Membership::is_permanent_owner), else [`EndMembershipError::LastOwner`],
+    /// whatever else is changed at the same time.
+    ///
+    /// If the membership's end is [due](crate::validity::End::is_due), a store MUST
+    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_memberships) it, also though it refuses with
+    /// `NotFound` then.
     ///
     /// MUST in the same transaction take back the member's invitations as [`MemberStore::change_role`] does.
     ///
@@ -112,8 +120,10 @@ pub enum ChangeRoleError {
     /// The organization has no such live member.
     #[error("no such member")]
     NotFound,
-    /// The organization would be without an owner.
-    #[error("an organization needs an owner: make somebody else an owner first")]
+    /// Every other owner's membership has a planned end, or there is no other owner.
+    #[error(
+        "an organization needs an owner whose membership has no planned end: make somebody else an owner first"
+    )]
     LastOwner,
     /// The store failed.
     #[error(transparent)]
@@ -129,8 +139,10 @@ pub enum EndMembershipError {
     /// The organization has no such live member.
     #[error("no such member")]
     NotFound,
-    /// The organization would be without an owner.
-    #[error("an organization needs an owner: make somebody else an owner first")]
+    /// Every other owner's membership has a planned end, or there is no other owner.
+    #[error(
+        "an organization needs an owner whose membership has no planned end: make somebody else an owner first"
+    )]
     LastOwner,
     /// The store failed.
     #[error(transparent)]

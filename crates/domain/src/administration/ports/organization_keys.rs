@@ -76,7 +76,8 @@ pub trait OrganizationKeyStore: Send + Sync {
     /// no other selected key is valid.
     ///
     /// The rest is as [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) says: one event for each revoked key, the act's
-    /// moment and actor, and none of them accepted once it returns.
+    /// moment and actor, and none of them accepted once it returns. Of selected keys whose end is due, it records as many
+    /// again.
     async fn revoke(
         &self,
         organization: OrganizationId,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use crate::audit::AuditEvent;
+use crate::audit::{Act, AuditEvent};
 use crate::id::{InvitationId, UserId};
 use crate::invitation::{InvitationDigest, OpenInvitation};
 use crate::membership::Membership;
@@ -48,11 +48,16 @@ pub trait OpenInvitations: Send + Sync {
     /// 1. the invitation does not [precede the end](crate::invitation::Invitation::precedes_end_of) of a membership of theirs; else
     ///    [`AcceptAsUserError::NotOpen`];
     /// 2. they have no live membership there; else [`AcceptAsUserError::AlreadyMember`].
+    ///
+    /// If the end of an earlier membership of theirs is [due](crate::validity::End::is_due), MUST
+    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_memberships) it in the same transaction: what it
+    /// takes with it does not come back with the user. The act is whose events these are.
     async fn accept_as_user(
         &self,
         id: InvitationId,
         membership: Membership,
         events: Vec<AuditEvent>,
+        act: Act,
     ) -> Result<(), AcceptAsUserError>;
 }
 

@@ -23,6 +23,7 @@ mod organization_key_cases;
 mod planned_end_cases;
 mod project_member_cases;
 mod reachable_project_cases;
+mod recorded_end_cases;
 mod return_cases;
 mod revoke_generations_cases;
 mod revoke_many_cases;
@@ -42,6 +43,18 @@ super::cases::cases! { $
         previews_take_planned_ends_by_their_moment
         of_a_large_family_keys_come_first_until_their_planned_end
         owners_revoke_keys_until_their_planned_end
+    }
+    recorded_end_cases {
+        an_end_is_due_from_its_moment_until_it_is_recorded
+        a_recorded_end_of_a_key_stays_as_planned_and_has_one_event
+        the_recorded_end_of_a_membership_takes_back_open_invitations
+        a_batch_of_recorded_ends_has_a_limit
+        ends_that_many_record_at_once_are_recorded_once
+        an_end_whose_event_cannot_be_written_is_not_recorded
+        ends_are_recorded_in_full_even_if_the_caller_stops_waiting
+        who_returns_has_no_invitations_open_from_before_a_planned_end
+        ending_a_membership_whose_planned_end_has_come_records_that_end
+        owners_record_planned_ends_of_selected_keys_that_have_come
     }
     list_member_cases {
         members_are_listed_who_joined_last_first
@@ -63,7 +76,8 @@ super::cases::cases! { $
         a_changed_role_reads_back_and_is_told
         a_role_that_stays_writes_no_event
         the_last_owner_stays_owner
-        an_organization_of_two_owners_has_not_one_owner_until_one_is_left
+        the_last_owner_without_a_planned_end_stays_owner
+        an_owner_is_not_the_last_while_there_is_another
         roles_are_changed_by_live_owners_and_administrators_only
         only_live_members_of_the_organization_get_another_role
         a_role_whose_event_cannot_be_written_stays

@@ -56,7 +56,8 @@ super::cases::cases! { $
         a_key_acts_until_its_planned_end
         a_key_is_edited_until_its_planned_end
         revoking_a_key_before_its_planned_end_ends_it_then
-        a_planned_end_that_has_come_stays_as_it_was
+        revoking_a_key_whose_planned_end_has_come_records_that_end
+        revoking_a_tree_records_the_planned_ends_below_that_have_come
         descendants_are_valid_until_their_planned_end
         a_member_is_live_until_the_planned_end
         what_somebody_ended_is_over_by_a_clock_that_is_behind

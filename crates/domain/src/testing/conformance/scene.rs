@@ -148,7 +148,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
             .await;
     }
 
-    /// Plans that a key ends at a moment that lies ahead. Returns the key as it is then.
+    /// Plans that a key ends at a moment that lies ahead. Returns the key as it is stored then.
     pub(super) async fn plan_revocation(&self, key: &ApiKey, at: DateTime<Utc>) -> ApiKey {
         let revocation = Revocation {
             end: End::Planned(at),
@@ -156,12 +156,8 @@ impl<S: AsRef<KeyStores>> Scene<S> {
             reason: RevocationReason::Administrator,
             note: None,
         };
-        let planned = ApiKey {
-            revocation: Some(revocation.clone()),
-            ..key.clone()
-        };
         self.keys().arrange.plan_revocation(key, revocation).await;
-        planned
+        self.stored(key).await
     }
 
     /// Plans that a membership ends at a moment that lies ahead. Returns the member as they are then.

@@ -13,6 +13,7 @@ use crate::api_key::{ApiKey, Revocation};
 use crate::id::MembershipId;
 use crate::membership::Membership;
 use crate::organization::Organization;
+use crate::planned_ends::ports::PlannedEndStore;
 use crate::ports::{ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
 use crate::retention::ports::RetentionStore;
 use crate::sign_in::ports::{
@@ -104,6 +105,8 @@ pub struct Stores {
     pub audit_feed: Arc<dyn AuditFeed>,
     /// What removes what is over.
     pub retention: Arc<dyn RetentionStore>,
+    /// What records planned ends that have come.
+    pub planned_ends: Arc<dyn PlannedEndStore>,
 }
 
 impl Stores {
@@ -130,6 +133,7 @@ impl Stores {
             + LastUses
             + OrganizationKeyStore
             + RetentionStore
+            + PlannedEndStore
             + AuditFeed
             + 'static,
     {
@@ -150,6 +154,7 @@ impl Stores {
             last_uses: Arc::clone(&store) as _,
             organization_keys: Arc::clone(&store) as _,
             audit_feed: Arc::clone(&store) as _,
+            planned_ends: Arc::clone(&store) as _,
             retention: store,
         }
     }
@@ -179,7 +184,7 @@ pub trait Arrange: Send + Sync {
     /// Makes an existing user a member of an existing organization.
     async fn add_membership(&self, membership: Membership);
 
-    /// Ends a live membership.
+    /// Ends a live membership, also one whose end is planned.
     async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>);
 
     /// Plans the end of a live membership, which lies ahead.

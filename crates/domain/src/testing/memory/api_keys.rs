@@ -180,6 +180,10 @@ impl ApiKeys for MemoryStore {
         if descendants == DescendantKeys::Revoke {
             targets.extend(state.descendants(consumer, id));
         }
+        let due = state
+            .due_keys(act.at)
+            .filter(|key| targets.contains(key))
+            .collect();
         targets.retain(|target| {
             state
                 .key_mut(consumer, *target)
@@ -189,7 +193,7 @@ impl ApiKeys for MemoryStore {
             return Err(RevokeKeyError::PreconditionFailed);
         }
         let tell = |target: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*target));
-        state.write(targets.iter().map(tell).collect())?;
+        state.write_with_due_ends(targets.iter().map(tell).collect(), due, &act)?;
         for target in &targets {
             if let Some(key) = state.key_mut(consumer, *target) {
                 key.revocation = Some(Revocation {

@@ -21,7 +21,7 @@ impl State {
                     && membership.is_live(at)
             }),
             Actor::Administrator => true,
-            Actor::ApiKey(_) | Actor::Retention | Actor::Anonymous => false,
+            Actor::ApiKey(_) | Actor::System | Actor::Anonymous => false,
         }
     }
 }

@@ -165,6 +165,7 @@ impl OpenInvitations for MemoryStore {
         id: InvitationId,
         membership: Membership,
         events: Vec<AuditEvent>,
+        act: Act,
     ) -> Result<(), AcceptAsUserError> {
         let mut state = self.state()?;
         let user = membership.user_id;
@@ -178,7 +179,11 @@ impl OpenInvitations for MemoryStore {
         {
             return Err(AcceptAsUserError::AlreadyMember);
         }
-        state.write(events)?;
+        let earlier = state
+            .due_memberships(membership.joined_at)
+            .filter(|stay| stay.organization_id == membership.organization_id && stay.user_id == user);
+        let ends = earlier.map(|stay| state.due_end_of_stay(stay, &act)).collect();
+        state.end_stays(ends, events)?;
         state.begin_with_invitation(id, membership);
         Ok(())
     }
@@ -194,15 +199,24 @@ impl State {
         inviter: UserId,
         act: &Act,
     ) -> Result<(), StorageError> {
-        let open = self.open_invitations(organization, act.at);
-        let open = open.filter(|open| open.invited_by == Actor::User(inviter));
-        let open: Vec<InvitationId> = open.map(|open| open.id).collect();
+        let open = self.open_invitations_by(organization, inviter, act.at);
         let taken_back = open.iter().map(|id| act.invitation_taken_back(*id));
         self.write([event].into_iter().chain(taken_back).collect())?;
         for id in open {
             self.end_invitation(id, InvitationEnd::Revoked { at: act.at });
         }
         Ok(())
+    }
+
+    pub(super) fn open_invitations_by(
+        &self,
+        organization: OrganizationId,
+        inviter: UserId,
+        at: DateTime<Utc>,
+    ) -> Vec<InvitationId> {
+        let open = self.open_invitations(organization, at);
+        let open = open.filter(|open| open.invited_by == Actor::User(inviter));
+        open.map(|open| open.id).collect()
     }
 
     fn inviter_may_invite(&self, invitation: &Invitation, now: DateTime<Utc>) -> bool {
@@ -249,7 +263,7 @@ impl State {
         self.memberships.push(membership);
     }
 
-    fn end_invitation(&mut self, id: InvitationId, end: InvitationEnd) {
+    pub(super) fn end_invitation(&mut self, id: InvitationId, end: InvitationEnd) {
         for stored in self
             .invitations
             .iter_mut()

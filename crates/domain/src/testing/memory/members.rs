@@ -95,12 +95,12 @@ impl MemberStore for MemoryStore {
         })
     }
 
-    async fn has_one_owner(
+    async fn has_other_permanent_owner(
         &self,
         organization: OrganizationId,
-        now: DateTime<Utc>,
+        member: MembershipId,
     ) -> Result<bool, StorageError> {
-        Ok(self.state()?.owners(organization, now).count() == 1)
+        Ok(self.state()?.has_other_permanent_owner(organization, member))
     }
 
     async fn change_role(
@@ -120,10 +120,10 @@ impl MemberStore for MemoryStore {
         if member.role == role {
             return Ok(());
         }
-        if state.is_last_owner(organization, id, act.at) {
+        let (user, before) = (member.user_id, member.role);
+        if before == Role::Owner && !state.has_other_permanent_owner(organization, id) {
             return Err(ChangeRoleError::LastOwner);
         }
-        let user = member.user_id;
         state.write_with_taken_back(act.new_role(id, role), organization, user, &act)?;
         for membership in state
             .memberships
@@ -142,25 +142,27 @@ impl MemberStore for MemoryStore {
         act: Act,
     ) -> Result<(), EndMembershipError> {
         let mut state = self.state()?;
-        let member = state.live_membership(organization, id, act.at);
+        let member = state.membership(id).filter(|member| {
+            let is_due = member.end.is_some_and(|end| end.is_due(act.at));
+            member.organization_id == organization && (member.is_live(act.at) || is_due)
+        });
         let is_the_member = member.is_some_and(|member| act.actor == Actor::User(member.user_id));
         if !is_the_member && !state.may_administer(organization, act.actor, act.at) {
             return Err(EndMembershipError::NotAllowed);
         }
-        let user = member.ok_or(EndMembershipError::NotFound)?.user_id;
-        if state.is_last_owner(organization, id, act.at) {
+        let member = member.ok_or(EndMembershipError::NotFound)?.clone();
+        if !member.is_live(act.at) {
+            let due = state.due_end_of_stay(&member, &act);
+            state.end_stays(vec![due], Vec::new())?;
+            return Err(EndMembershipError::NotFound);
+        }
+        if member.role == Role::Owner && !state.has_other_permanent_owner(organization, id) {
             return Err(EndMembershipError::LastOwner);
         }
-        let ended_at = state.moment_of_end(organization, act.at);
-        state.write_with_taken_back(act.end_of_membership(id, user), organization, user, &act)?;
-        for membership in state
-            .memberships
-            .iter_mut()
-            .filter(|membership| membership.id == id)
-        {
-            membership.end = Some(End::Come(ended_at));
-        }
-        state.project_members.retain(|(_, member)| *member != id);
+        let end = End::Come(state.moment_of_end(organization, act.at));
+        let event = act.end_of_membership(id, member.user_id);
+        let ending = state.end_of_stay(&member, end, event, &act);
+        state.end_stays(vec![ending], Vec::new())?;
         Ok(())
     }
 }
@@ -197,13 +199,10 @@ impl State {
             .fold(act_at, DateTime::max)
     }
 
-    fn is_last_owner(&self, organization: OrganizationId, id: MembershipId, now: DateTime<Utc>) -> bool {
-        self.owners(organization, now).map(|owner| owner.id).eq([id])
-    }
-
-    fn owners(&self, organization: OrganizationId, now: DateTime<Utc>) -> impl Iterator<Item = &Membership> {
-        self.live_memberships(organization, now)
-            .filter(|membership| membership.role == Role::Owner)
+    fn has_other_permanent_owner(&self, organization: OrganizationId, member: MembershipId) -> bool {
+        self.memberships.iter().any(|other| {
+            other.organization_id == organization && other.id != member && other.is_permanent_owner()
+        })
     }
 
     fn member_overview(&self, membership: &Membership, now: DateTime<Utc>) -> Option<MemberOverview> {

@@ -112,7 +112,14 @@ impl OrganizationKeyStore for MemoryStore {
             KeySelection::Keys { ids, .. } => Some(ids.clone()),
             KeySelection::OfConsumer(_) | KeySelection::IssuedBefore(_) => None,
         };
-        let valid = state.valid_of(organization, selection, now).into_iter();
+        let is_valid = |id: &ApiKeyId| {
+            let mut keys = state.keys_within(organization);
+            keys.any(|key| key.id == *id && key.is_valid(now))
+        };
+        let valid = state
+            .selected(organization, selection)
+            .into_iter()
+            .filter(is_valid);
         let (selected, descendants) =
             valid.partition(|id| chosen.as_ref().is_none_or(|chosen| chosen.contains(id)));
         Ok(AtStake {
@@ -134,10 +141,18 @@ impl OrganizationKeyStore for MemoryStore {
         if !state.may_administer(organization, act.actor, act.at) {
             return Err(RevokeKeysError::NotAllowed);
         }
-        let mut revoked = state.valid_of(organization, selection, act.at);
-        revoked.truncate(usize::try_from(at_most.get()).unwrap_or(usize::MAX));
+        let at_most = usize::try_from(at_most.get()).unwrap_or(usize::MAX);
+        let selected = state.selected(organization, selection);
+        let valid = |id: &ApiKeyId| {
+            state
+                .keys_within(organization)
+                .any(|key| key.id == *id && key.is_valid(act.at))
+        };
+        let revoked: Vec<ApiKeyId> = selected.iter().copied().filter(valid).take(at_most).collect();
+        let due = state.due_keys(act.at).filter(|key| selected.contains(key));
+        let due = due.take(at_most).collect();
         let tell = |key: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*key));
-        state.write(revoked.iter().map(tell).collect())?;
+        state.write_with_due_ends(revoked.iter().map(tell).collect(), due, &act)?;
         let revocation = Revocation {
             end: End::Come(act.at),
             by: act.actor,
@@ -216,30 +231,25 @@ impl State {
         found
     }
 
-    /// The selected keys that are valid at a moment, by rising identifier.
-    fn valid_of(
-        &self,
-        organization: OrganizationId,
-        selection: KeySelection,
-        now: DateTime<Utc>,
-    ) -> Vec<ApiKeyId> {
-        let valid = self.keys_within(organization).filter(|key| key.is_valid(now));
+    /// The selected keys, by rising identifier.
+    fn selected(&self, organization: OrganizationId, selection: KeySelection) -> Vec<ApiKeyId> {
+        let here = self.keys_within(organization);
         let mut keys: Vec<ApiKeyId> = match selection {
             KeySelection::Keys { ids, descendants } => {
                 let ids = match descendants {
                     DescendantKeys::Keep => ids,
                     DescendantKeys::Revoke => {
-                        let here = |id: &ApiKeyId| self.keys_within(organization).any(|key| key.id == *id);
-                        self.with_descendants(organization, ids.into_iter().filter(here).collect())
+                        let is_here = |id: &ApiKeyId| self.keys_within(organization).any(|key| key.id == *id);
+                        self.with_descendants(organization, ids.into_iter().filter(is_here).collect())
                     }
                 };
-                valid.map(|key| key.id).filter(|id| ids.contains(id)).collect()
+                here.map(|key| key.id).filter(|id| ids.contains(id)).collect()
             }
-            KeySelection::OfConsumer(consumer) => valid
+            KeySelection::OfConsumer(consumer) => here
                 .filter(|key| key.consumer_id == consumer)
                 .map(|key| key.id)
                 .collect(),
-            KeySelection::IssuedBefore(moment) => valid
+            KeySelection::IssuedBefore(moment) => here
                 .filter(|key| key.created_at < moment.get())
                 .map(|key| key.id)
                 .collect(),

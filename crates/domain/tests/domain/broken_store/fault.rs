@@ -66,6 +66,19 @@ pub(crate) enum Fault {
     TakesPlannedEndsForCome(List),
     AcceptsKeysBeyondTheirPlannedEnd,
     RefusesKeysBeforeTheirPlannedEnd,
+    /// Whoever revokes a key whose planned end has come is answered without anything being recorded.
+    LeavesDueEndsOfRevokedKeys,
+    OwnersLeaveDueEndsOfRevokedKeys,
+    LeavesDueEndsOfRemovedMembers,
+    /// The end of a membership is recorded, and the invitations that the member has open stay.
+    KeepsInvitationsAtRecordedEnds,
+    KeepsInvitationsAtReturn,
+    /// As many ends are recorded as are due.
+    RecordsEndsWithoutLimit,
+    /// Ends of memberships are not recorded.
+    RecordsEndsOfKeysOnly,
+    /// An owner counts as one whatever end is planned.
+    CountsOwnersWithPlannedEnds,
     /// One column is not read as it was written.
     Misreads(Column),
 }

@@ -9,12 +9,13 @@ use keyward_domain::invitation::Invitation;
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::{BrokenStore, List, Secret};
+use super::{BrokenStore, List, Secret, lock};
 
 #[async_trait]
 impl InvitationStore for BrokenStore {
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
         self.keep_digest(Secret::Invitation, new.digest.as_bytes());
+        lock(&self.inviting).insert(new.invitation.organization_id);
         InvitationStore::add(&self.sound, new, event).await
     }
 
@@ -28,6 +29,7 @@ impl InvitationStore for BrokenStore {
         let items = items
             .into_iter()
             .map(|invitation| self.invitation_as_read(invitation))
+            .chain(lock(&self.kept_invitations).iter().cloned())
             .collect();
         Ok(Page { items, next })
     }

@@ -9,6 +9,7 @@ use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 use keyward_domain::page::{Page, PageRequest, PageSize};
+use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::StorageError;
 
 use super::{BrokenStore, Fault, List};
@@ -89,13 +90,15 @@ impl MemberStore for BrokenStore {
         Ok(preview)
     }
 
-    async fn has_one_owner(
+    async fn has_other_permanent_owner(
         &self,
         organization: OrganizationId,
-        now: DateTime<Utc>,
+        member: MembershipId,
     ) -> Result<bool, StorageError> {
-        let now = self.asked_about(List::Members, now);
-        self.sound.has_one_owner(organization, now).await
+        if self.fault == Fault::CountsOwnersWithPlannedEnds {
+            return self.has_other_owner(organization, member).await;
+        }
+        self.sound.has_other_permanent_owner(organization, member).await
     }
 
     async fn change_role(
@@ -105,7 +108,15 @@ impl MemberStore for BrokenStore {
         role: Role,
         act: Act,
     ) -> Result<(), ChangeRoleError> {
-        self.sound.change_role(organization, id, role, act).await
+        match self.sound.change_role(organization, id, role, act).await {
+            Err(ChangeRoleError::LastOwner)
+                if self.fault == Fault::CountsOwnersWithPlannedEnds
+                    && self.has_other_owner(organization, id).await? =>
+            {
+                Ok(())
+            }
+            answer => answer,
+        }
     }
 
     async fn end(
@@ -114,11 +125,39 @@ impl MemberStore for BrokenStore {
         id: MembershipId,
         act: Act,
     ) -> Result<(), EndMembershipError> {
-        MemberStore::end(&self.sound, organization, id, act).await
+        if self.fault == Fault::LeavesDueEndsOfRemovedMembers && self.sound.has_due(act.at).await? {
+            return Err(EndMembershipError::NotFound);
+        }
+        match MemberStore::end(&self.sound, organization, id, act).await {
+            Err(EndMembershipError::LastOwner)
+                if self.fault == Fault::CountsOwnersWithPlannedEnds
+                    && self.has_other_owner(organization, id).await? =>
+            {
+                Ok(())
+            }
+            answer => answer,
+        }
     }
 }
 
 impl BrokenStore {
+    /// Whether there is another owner, whatever end is planned for them.
+    async fn has_other_owner(
+        &self,
+        organization: OrganizationId,
+        member: MembershipId,
+    ) -> Result<bool, StorageError> {
+        let all = PageRequest {
+            size: PageSize::EXPORT,
+            after: None,
+        };
+        let before_all_ends = DateTime::<Utc>::UNIX_EPOCH;
+        let filter = MemberFilter::default();
+        let members = MemberStore::list(&self.sound, organization, filter, all, before_all_ends).await?;
+        let mut others = members.items.iter().map(|other| &other.membership);
+        Ok(others.any(|other| other.id != member && other.role == Role::Owner))
+    }
+
     fn overview_as_read(&self, member: MemberOverview) -> MemberOverview {
         MemberOverview {
             user: self.user_as_read(member.user),

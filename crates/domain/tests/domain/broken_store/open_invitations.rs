@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{InvitationId, UserId};
 use keyward_domain::invitation::InvitationDigest;
 use keyward_domain::membership::Membership;
@@ -10,7 +10,7 @@ use keyward_domain::sign_in::ports::{
     AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations,
 };
 
-use super::{BrokenStore, Secret};
+use super::{BrokenStore, Fault, Secret};
 
 #[async_trait]
 impl OpenInvitations for BrokenStore {
@@ -44,7 +44,13 @@ impl OpenInvitations for BrokenStore {
         id: InvitationId,
         membership: Membership,
         events: Vec<AuditEvent>,
+        act: Act,
     ) -> Result<(), AcceptAsUserError> {
-        self.sound.accept_as_user(id, membership, events).await
+        let open = self.all_open().await?;
+        self.sound.accept_as_user(id, membership, events, act).await?;
+        if self.fault == Fault::KeepsInvitationsAtReturn {
+            self.reopen(open, |other| other.id != id).await?;
+        }
+        Ok(())
     }
 }

@@ -90,6 +90,15 @@ impl OrganizationKeyStore for BrokenStore {
             act.actor = self.owner_beforehand(organization, who, act.at).await?;
         }
         let selection = self.meant_by(organization, selection, act.at).await?;
+        if self.fault == Fault::OwnersLeaveDueEndsOfRevokedKeys
+            && let KeySelection::Keys { ids, .. } = &selection
+        {
+            let found = OrganizationKeyStore::find_many(&self.sound, organization, ids).await?;
+            let mut ends = found.iter().filter_map(|key| Some(key.revocation.as_ref()?.end));
+            if ends.any(|end| end.is_due(act.at)) {
+                return Ok(Vec::new());
+            }
+        }
         let revoked =
             OrganizationKeyStore::revoke(&self.sound, organization, selection, at_most, reason, note, act)
                 .await?;

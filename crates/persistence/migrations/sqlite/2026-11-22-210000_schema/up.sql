@@ -47,8 +47,8 @@ CREATE TABLE memberships (
     joined_at INTEGER NOT NULL,
     -- May lie ahead: then the end is planned, and comes at that moment.
     ended_at INTEGER,
-    -- Once the end has come whatever a clock says, as somebody ended the membership there and then. Until this is there,
-    -- whoever asks compares the end with their moment. What may be valid is found by its absence.
+    -- When the end was recorded as come, whatever a clock says: somebody ended the membership there and then, or its planned
+    -- end had come. Until then, whoever asks compares the end with their moment. What may be valid is found by its absence.
     end_came_at INTEGER,
     -- Until when retention was told to remove dead keys as it removed the last of this membership that was never revoked.
     -- No key comes after the end, so it need not look here again.
@@ -68,6 +68,8 @@ CREATE INDEX memberships_organization_idx ON memberships (organization_id);
 CREATE INDEX memberships_organization_id_id_idx ON memberships (organization_id, id) WHERE end_came_at IS NULL;
 -- Memberships that have ended and may have keys that were never revoked, as retention removes these: who left first, first.
 CREATE INDEX memberships_ended_at_idx ON memberships (ended_at, id) WHERE ended_at IS NOT NULL AND keys_removed_at IS NULL;
+-- Memberships with a planned end that is not recorded as come, the earliest first.
+CREATE INDEX memberships_planned_end_idx ON memberships (ended_at, id) WHERE ended_at IS NOT NULL AND end_came_at IS NULL;
 
 ---------------------------------------------------------------- What owners run
 
@@ -232,6 +234,8 @@ CREATE INDEX api_keys_next_above_idx ON api_keys (coalesce(adopted_by_key_id, cr
 -- Revoked keys, as retention removes them: the earliest revoked first and, of those that one act revoked, children before
 -- their parents, who are older.
 CREATE INDEX api_keys_revoked_at_idx ON api_keys (revoked_at, id DESC) WHERE revoked_at IS NOT NULL;
+-- Keys with a planned end that is not recorded as come, the earliest first.
+CREATE INDEX api_keys_planned_end_idx ON api_keys (revoked_at, id) WHERE revoked_at IS NOT NULL AND end_came_at IS NULL;
 
 CREATE TRIGGER api_keys_organization AFTER INSERT ON api_keys
 BEGIN
@@ -337,7 +341,7 @@ CREATE TABLE audit_events (
         CONSTRAINT audit_events_organization_id_check CHECK (length(organization_id) = 16),
     actor_kind TEXT NOT NULL
         CONSTRAINT audit_events_actor_kind_check
-        CHECK (actor_kind IN ('user', 'api_key', 'administrator', 'retention', 'anonymous')),
+        CHECK (actor_kind IN ('user', 'api_key', 'administrator', 'system', 'anonymous')),
     actor_id BLOB
         CONSTRAINT audit_events_actor_id_length_check CHECK (length(actor_id) = 16),
     -- The form only, here and below: every version adds actions and what they are about. Two words of lower-case letters

@@ -15,7 +15,9 @@ use super::super::dialect::{
     Connection, Pipelined, RunQueryDsl, begin, listed, lock_keys, prepared_once, together, valid_from,
     write_events,
 };
+use super::super::planned_ends::{DueKey, due_of, record_ends_of_keys};
 use super::super::schema::api_keys;
+use super::super::validity::BEFORE_ALL_ENDS;
 use super::holder::{lock_holder, reach};
 use super::read::find_row;
 use super::row::KeyRow;
@@ -36,12 +38,12 @@ pub(super) async fn revoke(
     // Under the lock, no child is added to any of these keys and no other revocation runs until this one is committed.
     // A person may also revoke keys of an ended membership.
     let acting_key = act.actor.api_key();
-    let ((), reach, row, below) = together!(
+    let ((), reach, row, tree) = together!(
         connection,
         begin(connection),
         lock_holder(connection, consumer, acting_key, act.at),
         find_row(connection, consumer, id),
-        valid_below(connection, consumer, id, descendants, act.at),
+        tree(connection, consumer, id, descendants, act.at),
     );
     if acting_key.is_some() {
         let reach = reach.ok_or(Abort::Refused(RevokeKeyError::HolderGone))?;
@@ -51,30 +53,66 @@ pub(super) async fn revoke(
     }
     let row = row.ok_or(Abort::Refused(RevokeKeyError::NotFound))?;
     // A key that is already revoked keeps its first revocation.
-    let valid = match descendants {
-        DescendantKeys::Keep if row.is_valid(act.at) => vec![id.as_uuid()],
-        DescendantKeys::Keep => Vec::new(),
-        DescendantKeys::Revoke => below,
+    let Tree { valid, due } = match descendants {
+        DescendantKeys::Keep if row.is_valid(act.at) => Tree::of_valid(id),
+        DescendantKeys::Keep if row.is_due(act.at) => {
+            let due = due_of(connection, consumer, act.at).await?;
+            Tree::new(vec![id.as_uuid()], due)
+        }
+        DescendantKeys::Keep => Tree::default(),
+        DescendantKeys::Revoke => tree,
     };
+    if !valid.is_empty() && !is_met(&precondition, row)? {
+        return Err(Abort::Refused(RevokeKeyError::PreconditionFailed));
+    }
+    if !due.is_empty() {
+        record_ends_of_keys(connection, due, &act).await?;
+    }
     if valid.is_empty() {
         return Ok(Vec::new());
-    }
-    if !is_met(&precondition, row)? {
-        return Err(Abort::Refused(RevokeKeyError::PreconditionFailed));
     }
     Ok(revoke_valid(connection, valid, reason, None, &act).await?)
 }
 
-async fn valid_below(
+/// The keys of a tree that are not recorded as ended.
+#[derive(Default)]
+struct Tree {
+    valid: Vec<Uuid>,
+    /// Those whose planned end has come.
+    due: Vec<DueKey>,
+}
+
+impl Tree {
+    /// Of these keys that are not recorded as ended, and these of the consumer that are due.
+    fn new(mut keys: Vec<Uuid>, mut due: Vec<DueKey>) -> Self {
+        due.retain(|due| keys.contains(&due.id));
+        keys.retain(|key| due.iter().all(|due| due.id != *key));
+        Self { valid: keys, due }
+    }
+
+    fn of_valid(id: ApiKeyId) -> Self {
+        Self::new(vec![id.as_uuid()], Vec::new())
+    }
+}
+
+async fn tree(
     connection: Pipelined<'_>,
     consumer: ConsumerId,
     id: ApiKeyId,
     descendants: DescendantKeys,
     at: DateTime<Utc>,
-) -> QueryResult<Vec<Uuid>> {
+) -> QueryResult<Tree> {
     match descendants {
-        DescendantKeys::Keep => Ok(Vec::new()),
-        DescendantKeys::Revoke => valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()], at).await,
+        DescendantKeys::Keep => Ok(Tree::default()),
+        DescendantKeys::Revoke => {
+            let (consumers, roots) = ([consumer.as_uuid()], [id.as_uuid()]);
+            let (keys, due) = together!(
+                connection,
+                valid_from(connection, &consumers, &roots, BEFORE_ALL_ENDS),
+                due_of(connection, consumer, at),
+            );
+            Ok(Tree::new(keys, due))
+        }
     }
 }
 
@@ -127,8 +165,8 @@ async fn write_revocation(
     Ok(())
 }
 
-/// What is known without a lock: that the acting key is no longer valid, that the key does not exist, or that neither
-/// it nor any descendant is valid. Each stays true for ever, because no key is added below a revoked one.
+/// What is known without a lock: that the acting key is no longer valid, that the key does not exist, or that it and all
+/// its descendants are recorded as ended. Each stays true for ever, because no key is added below a revoked one.
 pub(super) async fn look_at_tree(
     connection: &mut Connection,
     consumer: ConsumerId,
@@ -146,12 +184,13 @@ pub(super) async fn look_at_tree(
         Some(_) => return Ok(Looked::NotFound),
         None => return Ok(Looked::HolderGone),
     }
-    match row.map(|row| row.is_valid(at)) {
+    match row.map(|row| row.is_valid(BEFORE_ALL_ENDS)) {
         None => Ok(Looked::NotFound),
         Some(true) => Ok(Looked::SomethingToRevoke),
         Some(false) => {
-            let valid = valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()], at).await?;
-            Ok(Looked::of_valid(&valid))
+            let (consumers, roots) = ([consumer.as_uuid()], [id.as_uuid()]);
+            let keys = valid_from(connection, &consumers, &roots, BEFORE_ALL_ENDS).await?;
+            Ok(Looked::of_keys_not_ended(&keys))
         }
     }
 }

@@ -47,6 +47,11 @@ impl KeyRow {
         !self.end().has_come(now)
     }
 
+    /// Its planned end has come and is not recorded.
+    pub(super) fn is_due(&self, now: DateTime<Utc>) -> bool {
+        self.end().is_due(now)
+    }
+
     const fn end(&self) -> StoredEnd {
         StoredEnd {
             at: self.revoked_at,

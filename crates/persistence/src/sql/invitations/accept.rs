@@ -2,7 +2,7 @@
 
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel::{OptionalExtension, QueryResult};
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::InvitationId;
 use keyward_domain::invitation::Invitation;
 use keyward_domain::membership::Membership;
@@ -11,9 +11,9 @@ use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
 
 use super::super::authority::{lock_organization, may_administer};
 use super::super::dialect::{Connection, RunQueryDsl, username_is_taken, write_events};
+use super::super::members::end_of_stay::{DueMembership, record_end_of_membership};
 use super::super::people::{MembershipRow, NewUserRow};
 use super::super::schema::{invitations, memberships, users};
-use super::super::validity::membership_is_over;
 use super::row::InvitationRow;
 use super::stays::stays_of;
 use crate::abort::Abort;
@@ -39,6 +39,7 @@ pub(super) async fn as_user(
     id: InvitationId,
     membership: Membership,
     events: Vec<AuditEvent>,
+    act: Act,
 ) -> Result<(), Abort<AcceptAsUserError>> {
     let invitation = open_for(connection, id, &membership).await?;
     let invitation = invitation.ok_or(Abort::Refused(AcceptAsUserError::NotOpen))?;
@@ -50,24 +51,17 @@ pub(super) async fn as_user(
     if stays.iter().any(|stay| stay.is_live(at)) {
         return Err(Abort::Refused(AcceptAsUserError::AlreadyMember));
     }
-    settle(connection, &membership).await?;
+    for stay in stays {
+        if stay.end.is_some_and(|end| end.is_due(at)) {
+            let due = DueMembership {
+                id: stay.id,
+                organization: stay.organization_id,
+                user: stay.user_id,
+            };
+            record_end_of_membership(connection, &due, &act).await?;
+        }
+    }
     begin(connection, id, membership, events).await?;
-    Ok(())
-}
-
-/// Marks a past planned end of the user's previous membership as effective: the unique index allows one open membership
-/// per user.
-async fn settle(connection: &mut Connection, membership: &Membership) -> QueryResult<()> {
-    let at = StoredMoment::from(membership.joined_at);
-    let of_user = memberships::table
-        .filter(memberships::organization_id.eq(StoredId(membership.organization_id.as_uuid())))
-        .filter(memberships::user_id.eq(StoredId(membership.user_id.as_uuid())))
-        .filter(memberships::end_came_at.is_null())
-        .filter(membership_is_over(at));
-    diesel::update(of_user)
-        .set(memberships::end_came_at.eq(at))
-        .execute(connection)
-        .await?;
     Ok(())
 }
 

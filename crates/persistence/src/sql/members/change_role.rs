@@ -11,7 +11,7 @@ use super::super::dialect::{Connection, RunQueryDsl};
 use super::super::events::write_event;
 use super::super::invitations::inviter::take_back_by;
 use super::super::schema::memberships;
-use super::live::{has_one_owner, lock_live_member};
+use super::live::{has_other_permanent_owner, lock_live_member};
 use crate::abort::Abort;
 use crate::columns::StoredId;
 
@@ -32,7 +32,7 @@ pub(super) async fn change_role(
     if before == role {
         return Ok(());
     }
-    if before == Role::Owner && has_one_owner(connection, organization, act.at).await? {
+    if before == Role::Owner && !has_other_permanent_owner(connection, organization, id).await? {
         return Err(Abort::Refused(ChangeRoleError::LastOwner));
     }
     diesel::update(memberships::table.filter(memberships::id.eq(StoredId(id.as_uuid()))))

@@ -11,29 +11,47 @@ use keyward_domain::membership::Role;
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
 use super::super::events::write_event;
-use super::super::invitations::inviter::take_back_by;
-use super::super::schema::{invitations, memberships, project_members};
-use super::live::{has_one_owner, lock_live_member};
+use super::super::schema::{invitations, memberships};
+use super::end_of_stay::{end_what_goes_with_it, record_end_of_membership};
+use super::live::{has_other_permanent_owner, lock_due_member, lock_live_member};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
+
+/// How a membership ended that somebody wanted to end.
+pub(super) enum Ended {
+    /// By this act.
+    Now,
+    /// Its planned end had come before, and is recorded now.
+    AsPlanned,
+}
 
 pub(super) async fn end(
     connection: &mut Connection,
     organization: OrganizationId,
     id: MembershipId,
     act: Act,
-) -> Result<(), Abort<EndMembershipError>> {
+) -> Result<Ended, Abort<EndMembershipError>> {
     let may_administer = lock_authority(connection, organization, act.actor, act.at).await?;
     // From here on, no key of theirs can be added: adding one also locks the membership, and then finds it ended.
     let member = lock_live_member(connection, organization, id, act.at).await?;
-    let is_the_member = member
+    let due = match member {
+        Some(_) => None,
+        None => lock_due_member(connection, organization, id, act.at).await?,
+    };
+    let user = member
         .as_ref()
-        .is_some_and(|member| act.actor == Actor::User(member.user));
+        .map(|member| member.user)
+        .or_else(|| due.as_ref().map(|due| due.user));
+    let is_the_member = user.is_some_and(|user| act.actor == Actor::User(user));
     if !may_administer && !is_the_member {
         return Err(Abort::Refused(EndMembershipError::NotAllowed));
     }
+    if let Some(due) = due {
+        record_end_of_membership(connection, &due, &act).await?;
+        return Ok(Ended::AsPlanned);
+    }
     let member = member.ok_or(Abort::Refused(EndMembershipError::NotFound))?;
-    if member.role(id)? == Role::Owner && has_one_owner(connection, organization, act.at).await? {
+    if member.role(id)? == Role::Owner && !has_other_permanent_owner(connection, organization, id).await? {
         return Err(Abort::Refused(EndMembershipError::LastOwner));
     }
     let ended_at = moment_of_end(connection, organization, act.at).await?;
@@ -44,12 +62,9 @@ pub(super) async fn end(
         ))
         .execute(connection)
         .await?;
-    diesel::delete(project_members::table.filter(project_members::membership_id.eq(StoredId(id.as_uuid()))))
-        .execute(connection)
-        .await?;
     write_event(connection, act.end_of_membership(id, member.user)).await?;
-    take_back_by(connection, organization, member.user, &act).await?;
-    Ok(())
+    end_what_goes_with_it(connection, organization, id, member.user, &act).await?;
+    Ok(Ended::Now)
 }
 
 /// The time of the act or, if later, the creation time of the newest invitation that can still be accepted. No

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
+use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
 use keyward_domain::id::{MembershipId, OrganizationId, UserId};
@@ -9,7 +10,8 @@ use keyward_domain::membership::Role;
 
 use super::super::dialect::{Connection, RunQueryDsl, locked};
 use super::super::schema::memberships;
-use super::super::validity::membership_is_live;
+use super::super::validity::{membership_is_due, membership_is_live};
+use super::end_of_stay::DueMembership;
 use crate::columns::StoredId;
 use crate::live_member::LiveMember;
 
@@ -37,18 +39,45 @@ pub(in super::super) async fn lock_live_member(
     }))
 }
 
-/// Whether the organization has only one live owner. Stays true under the organization's lock.
-pub(super) async fn has_one_owner(
+/// A member of the organization whose planned end has come and is not recorded, locked likewise.
+pub(super) async fn lock_due_member(
     connection: &mut Connection,
     organization: OrganizationId,
+    id: MembershipId,
     at: DateTime<Utc>,
+) -> Result<Option<DueMembership>, QueryError> {
+    let user: Option<StoredId> = locked!(
+        memberships::table
+            .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+            .filter(memberships::id.eq(StoredId(id.as_uuid())))
+            .filter(membership_is_due(at.into()))
+            .select(memberships::user_id)
+    )
+    .get_result(connection)
+    .await
+    .optional()?;
+    Ok(user.map(|user| DueMembership {
+        id,
+        organization,
+        user: UserId::from_uuid(user.0),
+    }))
+}
+
+/// Whether the organization has an owner without a planned end besides this member. It stays true under the organization's
+/// lock.
+pub(super) async fn has_other_permanent_owner(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    member: MembershipId,
 ) -> Result<bool, QueryError> {
-    let owners: i64 = memberships::table
-        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(membership_is_live(at.into()))
-        .filter(memberships::role.eq(Role::Owner.as_str()))
-        .count()
-        .get_result(connection)
-        .await?;
-    Ok(owners <= 1)
+    diesel::select(exists(
+        memberships::table
+            .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+            .filter(memberships::end_came_at.is_null())
+            .filter(memberships::ended_at.is_null())
+            .filter(memberships::role.eq(Role::Owner.as_str()))
+            .filter(memberships::id.ne(StoredId(member.as_uuid()))),
+    ))
+    .get_result(connection)
+    .await
 }

@@ -15,9 +15,10 @@ use uuid::Uuid;
 use super::super::api_keys::revoke::revoke_valid;
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, listed, lock_consumers, together};
+use super::super::planned_ends::{record_ends_of_keys, still_due};
 use super::super::schema::api_keys;
-use super::super::validity::key_is_valid;
-use super::selection::{Selected, consumers_of_keys, valid_of};
+use super::super::validity::{BEFORE_ALL_ENDS, key_is_valid};
+use super::selection::{Selected, consumers_of_keys, due_of_selection, valid_of};
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit;
@@ -42,12 +43,15 @@ pub(super) async fn revoke(
     }
     // Under the consumers' locks, no child is added to any of the keys and no other revocation runs until this one is
     // committed. No key of these consumers is added either while the selection is read.
-    let ((), (selected, mut first)) = together!(
+    let ((), (selected, mut first, due)) = together!(
         connection,
         lock_consumers(connection, organization, &consumers),
         select(connection, organization, selection, at_most, act.at),
     );
     let mut locked: BTreeSet<Uuid> = consumers.into_iter().collect();
+    if !due.is_empty() {
+        record_due(connection, organization, due, &mut locked, &act).await?;
+    }
     let mut revoked = Vec::new();
     loop {
         let are_all = first.len() < left(at_most, &revoked);
@@ -98,17 +102,40 @@ fn left(at_most: NonZeroU32, revoked: &[ApiKeyId]) -> usize {
     (at_most.get() as usize).saturating_sub(revoked.len())
 }
 
-/// The selection, and its first valid keys.
+/// Records the due ends of selected keys. Another transaction may have done so before their consumers are locked here.
+async fn record_due(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    due: Vec<(Uuid, Uuid)>,
+    locked: &mut BTreeSet<Uuid>,
+    act: &Act,
+) -> QueryResult<()> {
+    let (keys, consumers): (Vec<Uuid>, BTreeSet<Uuid>) = due.into_iter().unzip();
+    let consumers: Vec<Uuid> = consumers.difference(locked).copied().collect();
+    let ((), due) = together!(
+        connection,
+        lock_consumers(connection, organization, &consumers),
+        still_due(connection, &keys, act.at),
+    );
+    locked.extend(consumers);
+    record_ends_of_keys(connection, due, act).await
+}
+
+/// The selection, its first valid keys, and its first due keys, each with its consumer.
 async fn select(
     connection: Pipelined<'_>,
     organization: OrganizationId,
     selection: KeySelection,
     at_most: NonZeroU32,
     at: DateTime<Utc>,
-) -> QueryResult<(Selected, Vec<(Uuid, Uuid)>)> {
-    let selected = Selected::new(connection, organization, selection, at).await?;
-    let first = first_of(connection, organization, &selected, left(at_most, &[]), at).await?;
-    Ok((selected, first))
+) -> QueryResult<(Selected, Vec<(Uuid, Uuid)>, Vec<(Uuid, Uuid)>)> {
+    let selected = Selected::new(connection, organization, selection, BEFORE_ALL_ENDS).await?;
+    let (first, due) = together!(
+        connection,
+        first_of(connection, organization, &selected, left(at_most, &[]), at),
+        first_due(connection, organization, &selected, left(at_most, &[]), at),
+    );
+    Ok((selected, first, due))
 }
 
 /// The first valid keys that are selected, each with its consumer.
@@ -122,6 +149,27 @@ async fn first_of(
     let rows: Vec<(StoredId, StoredId)> = api_keys::table
         .filter(valid_of(organization, selected, at))
         .order(api_keys::id)
+        .limit(limit::at_most(at_most))
+        .select((api_keys::id, api_keys::consumer_id))
+        .load(&mut connection)
+        .await?;
+    Ok(rows
+        .into_iter()
+        .map(|(key, consumer)| (key.0, consumer.0))
+        .collect())
+}
+
+/// The first selected keys whose planned end has come and is not recorded, likewise.
+async fn first_due(
+    mut connection: Pipelined<'_>,
+    organization: OrganizationId,
+    selected: &Selected,
+    at_most: usize,
+    at: DateTime<Utc>,
+) -> QueryResult<Vec<(Uuid, Uuid)>> {
+    let rows: Vec<(StoredId, StoredId)> = api_keys::table
+        .filter(due_of_selection(organization, selected, at))
+        .order((api_keys::revoked_at, api_keys::id))
         .limit(limit::at_most(at_most))
         .select((api_keys::id, api_keys::consumer_id))
         .load(&mut connection)

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::super::dialect::{Database, Pipelined, RunQueryDsl, listed, of_organization, valid_from};
 use super::super::schema::api_keys;
-use super::super::validity::key_is_valid;
+use super::super::validity::{key_is_due, key_is_valid};
 use crate::columns::{StoredId, StoredMoment};
 
 type KeyCondition = Box<dyn BoxableExpression<api_keys::table, Database, SqlType = Bool>>;
@@ -128,6 +128,24 @@ pub(crate) fn valid_of(
         ),
         Selected::IssuedBefore(moment) => {
             Box::new(valid.and(api_keys::created_at.lt(StoredMoment::from(*moment))))
+        }
+    }
+}
+
+/// Likewise those whose planned end has come and is not recorded.
+pub(crate) fn due_of_selection(
+    organization: OrganizationId,
+    selected: &Selected,
+    now: DateTime<Utc>,
+) -> KeyCondition {
+    let due = within(organization).and(key_is_due(now.into()));
+    match selected {
+        Selected::Keys(ids) => Box::new(due.and(listed(ids.iter().copied()))),
+        Selected::OfConsumer(consumer) => {
+            Box::new(due.and(api_keys::consumer_id.eq(StoredId(consumer.as_uuid()))))
+        }
+        Selected::IssuedBefore(moment) => {
+            Box::new(due.and(api_keys::created_at.lt(StoredMoment::from(*moment))))
         }
     }
 }

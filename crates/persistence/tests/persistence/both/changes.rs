@@ -65,6 +65,8 @@ pub(crate) enum Change {
     RevokeKeysAsOwner,
     RevokeKeysOfConsumer,
     RevokeKeysIssuedBefore,
+    RecordEndOfKey,
+    RecordEndOfMembership,
     RemoveAuditEvents,
     ExportAuditLog,
     UseRevokedKey,
@@ -141,6 +143,8 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
                 Change::RevokeKeysIssuedBefore,
             ],
         ),
+        Action::ExpireApiKey => (&[], &[Change::RecordEndOfKey]),
+        Action::ExpireMembership => (&[], &[Change::RecordEndOfMembership]),
         Action::RemoveAuditEvents => (&[], &[Change::RemoveAuditEvents]),
         Action::ExportAuditLog => (&[], &[Change::ExportAuditLog]),
         Action::UseApiKey => (&[], &[Change::UseRevokedKey, Change::UseMoreRevokedKeys]),
@@ -155,6 +159,10 @@ impl Scene {
         let outcome = self.act(change).await;
         self.use_cases.write_refusals().await?;
         outcome
+    }
+
+    fn just_now(&self) -> String {
+        self.database.moment(self.make.clock.now())
     }
 
     async fn act(&self, change: Change) -> Attempt {
@@ -339,9 +347,39 @@ impl Scene {
                 let selection = self.use_cases.organization_keys.issued_before(moment)?;
                 self.revoke_as_owner(selection).await?;
             }
+            Change::RecordEndOfKey => {
+                let (key, at) = (self.database.id(self.key.as_uuid()), self.just_now());
+                let planned = format!(
+                    "UPDATE api_keys SET revoked_at = {at}, revoked_by_kind = 'administrator',
+                         revoked_reason = 'administrator' WHERE id = {key}"
+                );
+                self.database.execute(&planned).await;
+                let act = self.make.act(Actor::System);
+                let recorded = self.database.store.record_ends_of_keys(100, act).await;
+                if recorded.is_err() {
+                    let unplanned = format!(
+                        "UPDATE api_keys SET revoked_at = NULL, revoked_by_kind = NULL, revoked_reason = NULL
+                         WHERE id = {key}"
+                    );
+                    self.database.execute(&unplanned).await;
+                }
+                recorded?;
+            }
+            Change::RecordEndOfMembership => {
+                let (member, at) = (self.database.id(bob.as_uuid()), self.just_now());
+                let planned = format!("UPDATE memberships SET ended_at = {at} WHERE id = {member}");
+                self.database.execute(&planned).await;
+                let act = self.make.act(Actor::System);
+                let recorded = self.database.store.record_ends_of_memberships(100, act).await;
+                if recorded.is_err() {
+                    let unplanned = format!("UPDATE memberships SET ended_at = NULL WHERE id = {member}");
+                    self.database.execute(&unplanned).await;
+                }
+                recorded?;
+            }
             Change::RemoveAuditEvents => {
                 let moment = self.make.clock.now() + TimeDelta::seconds(1);
-                let act = self.make.act(Actor::Retention);
+                let act = self.make.act(Actor::System);
                 let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
                 let store = &self.database.store;
                 store.remove_audit_events(moment, 100, Some(event)).await?;

@@ -161,7 +161,7 @@ async fn after_a_long_rest_old_events_go_in_one_event_once_the_clock_is_confirme
     let events = events.expect("the log").items;
     assert_eq!(
         events.iter().map(|event| event.actor).collect::<Vec<_>>(),
-        [Actor::Retention]
+        [Actor::System]
     );
     assert_eq!(
         events.iter().map(|event| event.action).collect::<Vec<_>>(),
@@ -174,7 +174,7 @@ async fn events_of_the_last_30_days_cannot_be_removed_whatever_a_transaction_say
     let now = present(&scene.database).await;
     record_at(&scene, now - TimeDelta::days(29)).await;
     let before = scene.database.count("audit_events").await;
-    let act = scene.make.act(Actor::Retention);
+    let act = scene.make.act(Actor::System);
     let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
     let ahead = now + TimeDelta::days(400);
     let removed = scene

@@ -31,6 +31,7 @@ on_both!(
     questions_about_people_and_projects_are_answered_by_an_index,
     questions_about_what_happened_are_answered_by_an_index,
     what_is_kept_no_longer_is_found_by_an_index,
+    due_ends_are_found_by_an_index,
     an_export_sorts_nothing,
 );
 
@@ -79,9 +80,9 @@ async fn add_many(scene: &Scene) {
     database
         .execute(&format!(
             "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_user_id, created_at,
-                 revoked_at, revoked_by_kind, revoked_reason)
+                 revoked_at, end_came_at, revoked_by_kind, revoked_reason)
              SELECT {id}, consumer_id, {digest}, hint, name, description, search_text, created_by_user_id, created_at,
-                 created_at, 'administrator', 'leak'
+                 created_at, created_at, 'administrator', 'leak'
              FROM api_keys, {many} WHERE created_by_user_id IS NOT NULL;
              INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_user_id, created_at)
              SELECT {id}, {ada}, {digest}, hint, name, description, search_text, created_by_user_id, created_at
@@ -413,6 +414,33 @@ async fn what_is_kept_no_longer_is_found_by_an_index(database: Database) {
             &["audit_events USING PRIMARY KEY"],
         )
         .await;
+}
+
+async fn due_ends_are_found_by_an_index(database: Database) {
+    let listening = Listening::to(database).await;
+    let (scene, store) = (&listening.scene, listening.store());
+    let [key, member] =
+        [scene.key.as_uuid(), scene.bob.membership.id.as_uuid()].map(|id| scene.database.id(id));
+    let at = scene.database.moment(scene.make.clock.now());
+    let planned = format!(
+        "UPDATE memberships SET ended_at = {at} WHERE id = {member};
+         UPDATE api_keys SET revoked_at = {at}, revoked_by_kind = 'administrator', revoked_reason = 'administrator'
+         WHERE id = {key}"
+    );
+    scene.database.execute(&planned).await;
+    let later = scene.make.clock.now() + TimeDelta::days(1);
+    let (of_keys, of_memberships) = ("api_keys_planned_end_idx", "memberships_planned_end_idx");
+
+    assert!(store.has_due(later).await.expect("an answer"));
+    let both = [of_keys, of_memberships];
+    listening.expect("whether ends are due", &both, &both).await;
+    let act = || scene.make.act(Actor::System);
+    assert_eq!(store.record_ends_of_keys(10, act()).await.expect("recorded"), 1);
+    listening.expect("ends of keys", &[of_keys], &[of_keys]).await;
+    let recorded = store.record_ends_of_memberships(10, act()).await;
+    assert_eq!(recorded.expect("recorded"), 1);
+    let index = [of_memberships];
+    listening.expect("ends of memberships", &index, &index).await;
 }
 
 async fn an_export_sorts_nothing(database: Database) {

@@ -21,7 +21,7 @@ on_both!(
 const ALL: u32 = 500;
 
 async fn remove_events(scene: &Scene, before: DateTime<Utc>) -> u32 {
-    let act = scene.make.act(Actor::Retention);
+    let act = scene.make.act(Actor::System);
     let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
     let removed = scene
         .database

@@ -101,7 +101,7 @@ impl Arrange for BySql {
 
     async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
         self.execute(format!(
-            "UPDATE memberships SET ended_at = '{at}', end_came_at = '{at}' WHERE id = '{membership}' AND ended_at IS NULL"
+            "UPDATE memberships SET ended_at = '{at}', end_came_at = '{at}' WHERE id = '{membership}' AND end_came_at IS NULL"
         ))
         .await;
     }

@@ -19,7 +19,7 @@ async fn remove_events_by(
     fixture: &Fixture,
     before: DateTime<Utc>,
 ) -> Result<u32, RemoveOutlivedError> {
-    let act = fixture.make.act(Actor::Retention);
+    let act = fixture.make.act(Actor::System);
     let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
     store.remove_audit_events(before, ALL, Some(event)).await
 }

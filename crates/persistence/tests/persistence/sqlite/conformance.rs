@@ -89,7 +89,7 @@ impl Arrange for BySql {
     async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
         let (id, at) = (blob(membership.as_uuid()), at.timestamp_millis());
         self.0.execute(&format!(
-            "UPDATE memberships SET ended_at = {at}, end_came_at = {at} WHERE id = {id} AND ended_at IS NULL"
+            "UPDATE memberships SET ended_at = {at}, end_came_at = {at} WHERE id = {id} AND end_came_at IS NULL"
         ));
     }
 

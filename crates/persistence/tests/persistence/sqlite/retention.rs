@@ -12,7 +12,7 @@ use crate::sqlite::fixture::Fixture;
 const ALL: u32 = 500;
 
 async fn remove_events(fixture: &Fixture, before: DateTime<Utc>) -> Result<u32, RemoveOutlivedError> {
-    let act = fixture.make.act(Actor::Retention);
+    let act = fixture.make.act(Actor::System);
     let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
     fixture.store.remove_audit_events(before, ALL, Some(event)).await
 }

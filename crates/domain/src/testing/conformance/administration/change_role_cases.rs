@@ -1,13 +1,14 @@
 //! How [`MemberStore`](crate::administration::ports::MemberStore) changes roles.
 
+use chrono::TimeDelta;
+
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
 use super::scene::{AdministrationScene, as_user};
-use crate::administration::ports::ChangeRoleError;
+use crate::administration::ports::{ChangeRoleError, EndMembershipError};
 use crate::audit::{Action, Actor, Subject};
-use crate::id::OrganizationId;
-use crate::membership::Role;
+use crate::membership::{Member, Role};
 
 pub async fn a_changed_role_reads_back_and_is_told(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -66,7 +67,7 @@ pub async fn the_last_owner_stays_owner(stores: Stores) {
     scene.end_membership(&former).await;
     let other = scene.add_organization("Difference Engines").await;
     scene.join_as(&other, "stranger", Role::Owner).await;
-    assert!(has_one_owner(&scene, ada.organization.id).await);
+    assert!(is_last_owner(&scene, &ada).await);
     let before = scene.events(Some(ada.organization.id)).await;
 
     for actor in [as_user(&ada), Actor::Administrator] {
@@ -78,27 +79,54 @@ pub async fn the_last_owner_stays_owner(stores: Stores) {
     assert_eq!(scene.events(Some(ada.organization.id)).await, before);
 }
 
-pub async fn an_organization_of_two_owners_has_not_one_owner_until_one_is_left(stores: Stores) {
+pub async fn the_last_owner_without_a_planned_end_stays_owner(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let here = ada.organization.id;
+    let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
+    let carl = scene.join_as(&ada.organization, "carl", Role::Owner).await;
+    let end = scene.now() + TimeDelta::hours(1);
+    for member in [&bob, &carl] {
+        scene.plan_end_of_membership(member, end).await;
+    }
+    assert!(is_last_owner(&scene, &ada).await);
+    assert!(!is_last_owner(&scene, &bob).await);
+
+    let refused = scene.change_role(as_user(&bob), &ada, Role::Member).await;
+    assert!(matches!(refused, Err(ChangeRoleError::LastOwner)), "{refused:?}");
+    for actor in [as_user(&ada), as_user(&bob), Actor::Administrator] {
+        let refused = scene.end_as(actor, &ada).await;
+        assert!(
+            matches!(refused, Err(EndMembershipError::LastOwner)),
+            "{refused:?}"
+        );
+    }
+    let changed = scene.change_role(as_user(&ada), &bob, Role::Member).await;
+    changed.expect("ada stays");
+    scene.end_as(as_user(&carl), &carl).await.expect("ada stays");
+    let roles = scene.roles(ada.organization.id).await;
+    let expected = [
+        (ada.membership.id, Role::Owner),
+        (bob.membership.id, Role::Member),
+    ];
+    assert_eq!(roles, expected);
+}
+
+pub async fn an_owner_is_not_the_last_while_there_is_another(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
-    assert!(has_one_owner(&scene, here).await);
-    for (role, is_one) in [(Role::Owner, false), (Role::Member, true)] {
+    assert!(is_last_owner(&scene, &ada).await);
+    for (role, is_last) in [(Role::Owner, false), (Role::Member, true)] {
         scene
             .change_role(as_user(&ada), &bob, role)
             .await
             .expect("changed");
-        assert_eq!(has_one_owner(&scene, here).await, is_one);
+        assert_eq!(is_last_owner(&scene, &ada).await, is_last);
     }
 }
 
-async fn has_one_owner(scene: &AdministrationScene, organization: OrganizationId) -> bool {
-    let answer = scene
-        .stores
-        .members
-        .has_one_owner(organization, scene.now())
-        .await;
-    answer.expect("the store answers")
+async fn is_last_owner(scene: &AdministrationScene, owner: &Member) -> bool {
+    let members = &scene.stores.members;
+    let others = members.has_other_permanent_owner(owner.organization.id, owner.membership.id);
+    !others.await.expect("the store answers")
 }
 
 pub async fn roles_are_changed_by_live_owners_and_administrators_only(stores: Stores) {

@@ -293,9 +293,10 @@ impl AdministrationScene {
         let (invitation, user) = (&new.invitation, &member.user);
         let membership = self.make.membership(organization, user, invitation.role);
         let events = self.joining(new, &membership);
+        let act = self.act_as(Actor::User(user.id), Some(organization.id));
         self.stores
             .open_invitations
-            .accept_as_user(invitation.id, membership.clone(), events)
+            .accept_as_user(invitation.id, membership.clone(), events, act)
             .await
             .map(|()| Member {
                 user: user.clone(),

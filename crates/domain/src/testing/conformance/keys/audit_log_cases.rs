@@ -53,7 +53,7 @@ pub async fn every_kind_of_event_reads_back_as_it_was_recorded(stores: KeyStores
         let action = actions[number % actions.len()];
         let actor = match action {
             // Nobody else does it.
-            Action::RemoveAuditEvents => Actor::Retention,
+            Action::RemoveAuditEvents | Action::ExpireApiKey | Action::ExpireMembership => Actor::System,
             _ => actors[number % actors.len()],
         };
         for outcome in [Outcome::Success, Outcome::Refused] {

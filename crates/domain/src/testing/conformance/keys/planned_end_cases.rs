@@ -74,7 +74,7 @@ pub async fn a_key_is_accepted_until_its_planned_end(stores: KeyStores) {
     let end = soon(&scene);
     let planned = scene.plan_revocation(&key, end).await;
 
-    assert_eq!(scene.stored(&key).await, planned);
+    assert_eq!(planned.end(), Some(End::Planned(end)));
     let found = credential(&scene, &new).await;
     assert_eq!(found.key_end, Some(End::Planned(end)));
     assert!(found.is_accepted(end - MILLISECOND));
@@ -211,18 +211,73 @@ pub async fn revoking_a_key_before_its_planned_end_ends_it_then(stores: KeyStore
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &key).await, 1);
 }
 
-pub async fn a_planned_end_that_has_come_stays_as_it_was(stores: KeyStores) {
+pub async fn revoking_a_key_whose_planned_end_has_come_records_that_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let key = scene.add_key(&ada, "key").await;
-    let end = soon(&scene);
-    let planned = scene.plan_revocation(&key, end).await;
-    wait_until(&scene, end);
-
     for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
-        assert_eq!(scene.revoke(&ada, &key, descendants).await, []);
+        let new = scene.new_key(&ada, "key");
+        let key = scene.store(&ada, &new).await;
+        let end = soon(&scene);
+        let planned = scene.plan_revocation(&key, end).await;
+        wait_until(&scene, end + MILLISECOND);
+
+        for _ in 0..2 {
+            assert_eq!(scene.revoke(&ada, &key, descendants).await, []);
+        }
+        assert_recorded(&scene, &ada, &planned).await;
+        assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &key).await, 0);
+        let behind = end - TimeDelta::minutes(30);
+        assert!(!credential(&scene, &new).await.is_accepted(behind));
     }
-    assert_eq!(scene.stored(&key).await, planned);
-    assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &key).await, 0);
+}
+
+pub async fn revoking_a_tree_records_the_planned_ends_below_that_have_come(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for root_is_valid in [true, false] {
+        let root = scene.add_key(&ada, "root").await;
+        let [valid, due, later] = [
+            scene.add_child(&ada, &root, "valid").await,
+            scene.add_child(&ada, &root, "due").await,
+            scene.add_child(&ada, &root, "later").await,
+        ];
+        let below = scene.add_child(&ada, &due, "due, too").await;
+        let elsewhere = scene.add_key(&ada, "due, elsewhere").await;
+        let end = soon(&scene);
+        let [due, below] = [
+            scene.plan_revocation(&due, end).await,
+            scene.plan_revocation(&below, end - MILLISECOND).await,
+        ];
+        let later = scene.plan_revocation(&later, end + TimeDelta::hours(1)).await;
+        let elsewhere = scene.plan_revocation(&elsewhere, end).await;
+        wait_until(&scene, end);
+        let mut expected = vec![root.id, valid.id, later.id];
+        if !root_is_valid {
+            for key in [&root, &valid, &later] {
+                scene.revoke(&ada, key, DescendantKeys::Keep).await;
+            }
+            expected.clear();
+        }
+
+        let mut revoked = scene.revoke(&ada, &root, DescendantKeys::Revoke).await;
+        revoked.sort_unstable();
+        assert_eq!(revoked, expected);
+        for key in [&due, &below] {
+            assert_recorded(&scene, &ada, key).await;
+        }
+        assert_eq!(scene.stored(&elsewhere).await, elsewhere);
+        assert_eq!(scene.count_of(&ada, Action::ExpireApiKey, &elsewhere).await, 0);
+    }
+}
+
+/// The end of a key is recorded, and the log has one event of it.
+async fn assert_recorded(scene: &Scene, member: &Member, planned: &ApiKey) {
+    let mut recorded = planned.clone();
+    if let Some(revocation) = &mut recorded.revocation {
+        revocation.end = End::Come(revocation.end.at());
+    }
+    assert_eq!(scene.stored(planned).await, recorded);
+    let (here, subject) = (Some(member.organization.id), Subject::ApiKey(planned.id));
+    let events = scene.events_about(here, Action::ExpireApiKey, subject).await;
+    assert_eq!(events.len(), 1, "{events:?}");
 }
 
 pub async fn descendants_are_valid_until_their_planned_end(stores: KeyStores) {

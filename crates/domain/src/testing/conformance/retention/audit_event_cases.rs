@@ -101,7 +101,7 @@ async fn record(scene: &RetentionScene, organization: Option<OrganizationId>) ->
 }
 
 fn removal(scene: &RetentionScene) -> AuditEvent {
-    let act = scene.act_as(Actor::Retention, None);
+    let act = scene.act_as(Actor::System, None);
     act.event(Action::RemoveAuditEvents, Subject::Installation)
 }
 

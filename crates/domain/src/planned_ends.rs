@@ -1,0 +1,71 @@
+//! Planned ends that have come: each is recorded once, and told to the audit log as an event of the system.
+//!
+//! A key or a membership is over from the moment of its planned end on, by every clock that has passed it. That the end is
+//! recorded makes it final, also for a server whose clock is behind, and takes back what a membership takes with it. It
+//! cannot be undone, so it is not done on the word of one clock: see [`retention`](crate::retention).
+
+pub mod ports;
+
+use std::sync::Arc;
+
+use crate::audit::{Actor, RequestSource};
+use crate::ports::StorageError;
+use crate::retention::ClockDoubt;
+use crate::retention::ports::RetentionStore;
+use crate::sources::Sources;
+use ports::PlannedEndStore;
+
+/// Records planned ends that have come, batch by batch. Any number of processes may do so at once.
+#[derive(Clone)]
+pub struct PlannedEnds {
+    store: Arc<dyn PlannedEndStore>,
+    clock: Arc<dyn RetentionStore>,
+    sources: Sources,
+}
+
+/// Why no ends were recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordEndsError {
+    /// The clock may be wrong.
+    #[error(transparent)]
+    Clock(ClockDoubt),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl PlannedEnds {
+    /// The most ends of keys, and the most of memberships, that are recorded in one transaction.
+    pub const BATCH_SIZE: u32 = 200;
+
+    /// The use case over these ports. `clock` knows whether the clock may be believed.
+    #[must_use]
+    pub fn new(store: Arc<dyn PlannedEndStore>, clock: Arc<dyn RetentionStore>, sources: Sources) -> Self {
+        Self {
+            store,
+            clock,
+            sources,
+        }
+    }
+
+    /// Records one batch of the ends that have come by now, and returns how many that were. None is left, or another process
+    /// records them, when it is 0.
+    ///
+    /// # Errors
+    /// See [`RecordEndsError`]. What was recorded before stays so.
+    pub async fn record_some(&self) -> Result<u32, RecordEndsError> {
+        let now = self.sources.now();
+        // Most of the time there is nothing to do, and nothing is written.
+        if !self.store.has_due(now).await? {
+            return Ok(0);
+        }
+        if let Some(doubt) = self.clock.look_at_clock(now, false).await? {
+            return Err(RecordEndsError::Clock(doubt));
+        }
+        let act = || self.sources.act_at(now, Actor::System, RequestSource::default());
+        let memberships = self.store.record_ends_of_memberships(Self::BATCH_SIZE, act());
+        let memberships = memberships.await?;
+        let keys = self.store.record_ends_of_keys(Self::BATCH_SIZE, act()).await?;
+        Ok(memberships.saturating_add(keys))
+    }
+}

@@ -1,0 +1,130 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use super::{MemoryStore, State};
+use crate::audit::{Act, AuditEvent};
+use crate::id::{ApiKeyId, InvitationId, MembershipId};
+use crate::invitation::InvitationEnd;
+use crate::membership::Membership;
+use crate::planned_ends::ports::PlannedEndStore;
+use crate::ports::StorageError;
+use crate::validity::End;
+
+#[async_trait]
+impl PlannedEndStore for MemoryStore {
+    async fn has_due(&self, now: DateTime<Utc>) -> Result<bool, StorageError> {
+        let state = self.state()?;
+        let has_due = state.due_keys(now).next().is_some() || state.due_memberships(now).next().is_some();
+        Ok(has_due)
+    }
+
+    async fn record_ends_of_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
+        let mut state = self.state()?;
+        let due: Vec<ApiKeyId> = state.due_keys(act.at).take(at_most as usize).collect();
+        let recorded = due.len();
+        state.write_with_due_ends(Vec::new(), due, &act)?;
+        Ok(u32::try_from(recorded).unwrap_or(u32::MAX))
+    }
+
+    async fn record_ends_of_memberships(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
+        let mut state = self.state()?;
+        let due = state.due_memberships(act.at).take(at_most as usize);
+        let ends: Vec<EndOfStay> = due.map(|stay| state.due_end_of_stay(stay, &act)).collect();
+        let recorded = ends.len();
+        state.end_stays(ends, Vec::new())?;
+        Ok(u32::try_from(recorded).unwrap_or(u32::MAX))
+    }
+}
+
+/// The end of one membership, and what it takes with it.
+pub(super) struct EndOfStay {
+    membership: MembershipId,
+    end: End,
+    invitations: Vec<InvitationId>,
+    at: DateTime<Utc>,
+    events: Vec<AuditEvent>,
+}
+
+impl State {
+    /// Keys whose planned end has come and is not recorded, those that came earliest first.
+    pub(super) fn due_keys(&self, now: DateTime<Utc>) -> impl Iterator<Item = ApiKeyId> {
+        let keys = self.keys.iter().map(|stored| &stored.key);
+        let ends = keys.filter_map(|key| Some((key.end()?, key.id)));
+        let mut due: Vec<_> = ends.filter(|(end, _)| end.is_due(now)).collect();
+        due.sort_by_key(|(end, id)| (end.at(), *id));
+        due.into_iter().map(|(_, id)| id)
+    }
+
+    /// Likewise memberships.
+    pub(super) fn due_memberships(&self, now: DateTime<Utc>) -> impl Iterator<Item = &Membership> {
+        let due = |membership: &&Membership| membership.end.is_some_and(|end| end.is_due(now));
+        let mut due: Vec<_> = self.memberships.iter().filter(due).collect();
+        due.sort_by_key(|membership| (membership.end.map(End::at), membership.id));
+        due.into_iter()
+    }
+
+    /// Writes the events of a change, and records ends that are due, with the event of each.
+    pub(super) fn write_with_due_ends(
+        &mut self,
+        mut events: Vec<AuditEvent>,
+        due: Vec<ApiKeyId>,
+        act: &Act,
+    ) -> Result<(), StorageError> {
+        for id in &due {
+            let key = self.keys.iter().find(|stored| stored.key.id == *id);
+            let membership = key.and_then(|stored| self.membership(stored.key.consumer_id));
+            events
+                .extend(membership.map(|membership| act.planned_end_of_key(membership.organization_id, *id)));
+        }
+        self.write(events)?;
+        for stored in self.keys.iter_mut().filter(|stored| due.contains(&stored.key.id)) {
+            if let Some(revocation) = &mut stored.key.revocation {
+                revocation.end = revocation.end.recorded(act.at);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the end of a membership comes to, however it came; its event comes first.
+    pub(super) fn end_of_stay(&self, stay: &Membership, end: End, event: AuditEvent, act: &Act) -> EndOfStay {
+        let invitations = self.open_invitations_by(stay.organization_id, stay.user_id, act.at);
+        let taken_back = invitations.iter().map(|id| act.invitation_taken_back(*id));
+        EndOfStay {
+            membership: stay.id,
+            end,
+            at: act.at,
+            events: [event].into_iter().chain(taken_back).collect(),
+            invitations,
+        }
+    }
+
+    /// Likewise a planned end that is due.
+    pub(super) fn due_end_of_stay(&self, stay: &Membership, act: &Act) -> EndOfStay {
+        let event = act.planned_end_of_membership(stay.organization_id, stay.id);
+        let end = stay.end.map_or(End::Come(act.at), |end| end.recorded(act.at));
+        self.end_of_stay(stay, end, event, &act.of_system(stay.organization_id))
+    }
+
+    /// Ends memberships with all that goes with them, and writes their events and others.
+    pub(super) fn end_stays(
+        &mut self,
+        ends: Vec<EndOfStay>,
+        others: Vec<AuditEvent>,
+    ) -> Result<(), StorageError> {
+        let events = ends.iter().flat_map(|ended| ended.events.clone());
+        self.write(events.chain(others).collect())?;
+        for ended in ends {
+            for membership in &mut self.memberships {
+                if membership.id == ended.membership {
+                    membership.end = Some(ended.end);
+                }
+            }
+            self.project_members
+                .retain(|(_, member)| *member != ended.membership);
+            for id in ended.invitations {
+                self.end_invitation(id, InvitationEnd::Revoked { at: ended.at });
+            }
+        }
+        Ok(())
+    }
+}

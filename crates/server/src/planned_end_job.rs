@@ -1,0 +1,124 @@
+//! Records planned ends that have come, beside the requests.
+//!
+//! Any number of servers on one database do so at once.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use keyward_domain::failure_sentence::sentence;
+use keyward_domain::planned_ends::{PlannedEnds, RecordEndsError};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+use tracing::{info, warn};
+
+use crate::removal::doubt_about_clock;
+
+/// How long to rest between two runs: with the run itself, an end is told within a minute of its moment.
+const REST: Duration = Duration::from_secs(30);
+
+/// The shortest pause between two batches. The pause is as long as the batch took, so that at most half of the time of a
+/// database's only writer is taken.
+const MIN_PAUSE: Duration = Duration::from_millis(50);
+
+/// How long the process stays for a batch when it ends. One that is cut off records nothing.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Records planned ends, run after run.
+pub(crate) struct PlannedEndJob {
+    ends: PlannedEnds,
+    /// Why the last run stopped, as it was logged.
+    failing: Option<String>,
+}
+
+/// A job at work.
+pub(crate) struct RunningPlannedEndJob {
+    /// Dropped to ask for the end.
+    end: watch::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl PlannedEndJob {
+    pub(crate) const fn new(ends: PlannedEnds) -> Self {
+        Self { ends, failing: None }
+    }
+
+    /// Records what is due, and twice a minute from then on.
+    pub(crate) fn start(mut self) -> RunningPlannedEndJob {
+        let (end, mut ended) = watch::channel(());
+        let task = tokio::spawn(async move {
+            while self.run(&mut ended).await.is_continue() {
+                if rest(REST, &mut ended).await.is_break() {
+                    break;
+                }
+            }
+        });
+        RunningPlannedEndJob { end, task }
+    }
+
+    /// Batch after batch, until nothing is due or it is asked to end.
+    async fn run(&mut self, end: &mut watch::Receiver<()>) -> ControlFlow<()> {
+        let mut recorded = 0_u64;
+        let outcome = loop {
+            let begun = Instant::now();
+            match self.ends.record_some().await {
+                Ok(0) => break Ok(()),
+                Ok(some) => recorded += u64::from(some),
+                Err(error) => break Err(error),
+            }
+            if rest(begun.elapsed().max(MIN_PAUSE), end).await.is_break() {
+                return ControlFlow::Break(());
+            }
+        };
+        if recorded > 0 {
+            info!(recorded, "planned ends recorded");
+        }
+        self.report(outcome);
+        ControlFlow::Continue(())
+    }
+
+    /// One line when it begins to fail or fails for another reason, and one when it works again.
+    fn report(&mut self, outcome: Result<(), RecordEndsError>) {
+        let (cause, line) = match outcome {
+            Ok(()) => {
+                if self.failing.take().is_some() {
+                    info!("planned ends are recorded again");
+                }
+                return;
+            }
+            // What it says of the time differs each time.
+            Err(RecordEndsError::Clock(doubt)) => ("clock".to_owned(), doubt_about_clock(&doubt)),
+            Err(error @ RecordEndsError::Storage(_)) => ("storage".to_owned(), sentence(&error)),
+        };
+        if self.failing.as_ref() != Some(&cause) {
+            warn!(
+                cause = line,
+                "planned ends not recorded; next attempt in 30 s. They are past for every server whose clock is right"
+            );
+        }
+        self.failing = Some(cause);
+    }
+}
+
+/// Lets this much time pass, unless the job is asked to end before.
+async fn rest(time: Duration, end: &mut watch::Receiver<()>) -> ControlFlow<()> {
+    match timeout(time, end.changed()).await {
+        Ok(_) => ControlFlow::Break(()),
+        Err(_) => ControlFlow::Continue(()),
+    }
+}
+
+impl RunningPlannedEndJob {
+    /// Ends after the batch that is being recorded.
+    pub(crate) async fn finish(self) {
+        drop(self.end);
+        match timeout(LAST_PATIENCE, self.task).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => warn!(%error, "the job that records planned ends had ended before"),
+            Err(_) => warn!("the job that records planned ends was cut off"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
