@@ -6,6 +6,7 @@ use poem::Request;
 use poem::http::Method;
 
 use crate::forms::Fields;
+use crate::local_path::LocalPath;
 use crate::paths;
 
 /// What people type into.
@@ -19,6 +20,8 @@ pub(crate) fn without_token(request: &Request) -> Option<String> {
     if *request.method() != Method::GET && *request.method() != Method::HEAD {
         return None;
     }
+    // Any path is asked for, also one that browsers take for another host: nobody is sent there (CWE-601).
+    let path = LocalPath::parse(request.uri().path())?;
     let query = Fields::in_query(request).ok()?;
     let typed = TYPED.map(|part| (part, query.optional(part)));
     let without_tokens =
@@ -26,7 +29,7 @@ pub(crate) fn without_token(request: &Request) -> Option<String> {
     let chosen = CHOSEN.map(|part| (part, query.optional(part)));
     (typed != without_tokens).then(|| {
         let parts = chosen.into_iter().chain(without_tokens);
-        paths::with_query(request.uri().path(), parts)
+        paths::with_query(path.as_str(), parts)
     })
 }
 

@@ -86,8 +86,7 @@ impl Notice {
             Message::TokenLeftOut
             | Message::KeyAlreadyCreated
             | Message::NothingToRevoke
-            | Message::InvitationAlreadyCreated
-            | Message::ProjectAlreadyCreated => "info",
+            | Message::InvitationAlreadyCreated => "info",
             _ => "good",
         }
     }

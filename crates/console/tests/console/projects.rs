@@ -145,6 +145,17 @@ async fn a_token_that_is_searched_for_leaves_every_address_that_can_be_searched(
 }
 
 #[tokio::test]
+async fn token_in_the_path_of_another_host_redirects_nowhere() {
+    let running = Running::new().await;
+    let token = "kwp_000000000000000000000000000000002wjyrI";
+    for path in ["//evil.example/", "//evil.example"] {
+        let answer = running.visitor().get(&format!("{path}?search={token}")).await;
+        assert_eq!(answer.status, 404, "{path}");
+        assert!(!answer.shows(token), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn thousands_of_projects_page_through_to_the_last() {
     const COUNT: usize = 1_234;
     const PER_PAGE: usize = 50;
