@@ -25,6 +25,13 @@ pub enum InvalidNetwork {
 /// [`InvalidNetwork`]; its message says what to write.
 pub fn parse_network(text: &str) -> Result<IpNet, InvalidNetwork> {
     let address = || text.parse::<IpAddr>().map(IpNet::from);
+    // ipnet reads 010.0.0.0 as 10.0.0.0, other tools as 8.0.0.0; IpAddr refuses it.
+    let is_clear = text
+        .split_once('/')
+        .is_none_or(|(address, _)| address.parse::<IpAddr>().is_ok());
+    if !is_clear {
+        return Err(InvalidNetwork::Unreadable(text.to_owned()));
+    }
     let network = text.parse::<IpNet>().or_else(|_| address());
     let network = network.map_err(|_| InvalidNetwork::Unreadable(text.to_owned()))?;
     if network.addr() == network.network() {
@@ -75,6 +82,7 @@ mod tests {
             "10.0.0.0/8/8",
             "10.0.0.0/33",
             "::/129",
+            "010.0.0.0/8",
         ] {
             assert!(refused(text).contains("write an address"), "{text}");
         }
