@@ -17,6 +17,8 @@ use crate::user::Username;
 
 /// How far back holders are shown that their keys were used which no longer work.
 const REFUSED_USES_OF_THE_LAST: TimeDelta = TimeDelta::days(7);
+/// In how many steps of the store they are searched for at most: a page waits for them.
+const STEPS_FOR_REFUSED_USES: usize = 4;
 
 /// What an owner can learn about what happened in their organization; and whoever runs the server, about what happened in
 /// none.
@@ -63,7 +65,7 @@ impl AuditTrail {
     }
 
     /// The latest uses of the holder's keys that no longer work, of the last days, the latest first. Of many, only some are
-    /// in the log.
+    /// in the log, and among very many other events, only the latest are searched.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -80,8 +82,8 @@ impl AuditTrail {
             items: Vec::new(),
             next: None,
         };
-        // The store may search in several steps.
-        loop {
+        // The store may search in several steps; a log in which these uses are rare is searched no further.
+        for _ in 0..STEPS_FOR_REFUSED_USES {
             let request = PageRequest {
                 size,
                 after: events.next,
@@ -94,6 +96,7 @@ impl AuditTrail {
             }
         }
         events.items.truncate(size.items());
+        events.next = None;
         self.with_names(organization, &filter, events).await
     }
 
