@@ -205,8 +205,8 @@ CREATE UNIQUE INDEX api_keys_creation_nonce_key ON api_keys (consumer_id, creati
     WHERE creation_nonce IS NOT NULL;
 -- A consumer's keys, newest first (read backwards).
 CREATE INDEX api_keys_consumer_id_id_idx ON api_keys (consumer_id, id);
--- A consumer's keys that may be valid, newest first, and how many there are.
-CREATE INDEX api_keys_valid_idx ON api_keys (consumer_id, id) WHERE end_came_at IS NULL;
+-- A consumer's keys that may be valid, newest first; with the planned end, so that they are counted without the table.
+CREATE INDEX api_keys_valid_idx ON api_keys (consumer_id, id) INCLUDE (revoked_at) WHERE end_came_at IS NULL;
 -- An organization's keys, those that may be valid and those with an end, newest first (read backwards).
 CREATE INDEX api_keys_organization_id_id_idx ON api_keys (organization_id, id);
 CREATE INDEX api_keys_organization_valid_idx ON api_keys (organization_id, id) WHERE end_came_at IS NULL;
